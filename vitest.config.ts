@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { findPostgres } from './test/backend/postgres/find-postgres.ts'
 import { credentials } from './test/backend/s3/credentials.ts'
 import { hasCeph } from './test/backend/s3/find-ceph.ts'
-import { isThorough } from './test/thorough.ts'
+import { isThorough } from './test/support/thorough.ts'
 
 const needsPostgres = ['test/backend/postgres/**/*.test.ts']
 const needsCeph = ['test/backend/s3/**/*.test.ts']
@@ -11,7 +11,11 @@ const onlyThorough = isThorough
   ? []
   : ['test/conformance/once/**', 'test/conformance/bundled-catalog.test.ts']
 const withEveryStore = isThorough
-  ? ['test/backend/*.test.ts', 'test/conformance/*.test.ts']
+  ? [
+      'test/backend/{catalog,contract,engine,http,store,support,batches}/**/*.test.ts',
+      'test/backend/*.test.ts',
+      'test/conformance/*.test.ts',
+    ]
   : ['test/conformance/bundled-catalog.test.ts']
 
 const hasPostgres = findPostgres() !== undefined
@@ -35,7 +39,7 @@ export default defineConfig({
     // What is printed by tests that pass buries what is wrong; so do the traces of an engine that is fed with rubbish.
     silent: 'passed-only',
     env: { RUST_BACKTRACE: '0' },
-    setupFiles: './test/seeded-properties.ts',
+    setupFiles: './test/support/seeded-properties.ts',
     // Loading the sources anew for every file took most of the time. No file changes what it shares with others.
     isolate: false,
     // Most tests wait for processes, disks and clients, so more files run at a time than there are cores.

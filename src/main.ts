@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
-import { CommandFailure } from './commands/failure.ts'
+import { CommandFailure } from './commands/common/command-failure.ts'
 import { version } from './version.ts'
 
 /** Exit statuses: 0 good, 1 found wrong, 2 bad usage. */
@@ -9,14 +9,14 @@ const exitBadUsage = 2
 
 /** In the order of `--help`. */
 const commands = new Map<string, () => Promise<Command>>([
-  ['dev', async () => (await import('./commands/dev.ts')).devCommand()],
-  ['demo', async () => (await import('./commands/demo.ts')).demoCommand()],
+  ['dev', async () => (await import('./commands/dev/dev.ts')).devCommand()],
+  ['demo', async () => (await import('./commands/dev/demo.ts')).demoCommand()],
   ['serve', async () => (await import('./commands/serve.ts')).serveCommand()],
   ['backend', async () => (await import('./commands/backend.ts')).backendCommand()],
   ['check', async () => (await import('./commands/check.ts')).checkCommand()],
   ['keys', async () => (await import('./commands/keys.ts')).keysCommand()],
-  ['policy', async () => (await import('./commands/policy.ts')).policyCommand()],
-  ['audit', async () => (await import('./commands/audit.ts')).auditCommand()],
+  ['policy', async () => (await import('./commands/policy/policy.ts')).policyCommand()],
+  ['audit', async () => (await import('./commands/audit/audit.ts')).auditCommand()],
 ])
 
 const program = new Command('catalog-gateway')

@@ -1,52 +1,61 @@
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
-import { CatalogError } from '../interface/errors.ts'
-import type { OperationName } from '../interface/operations.ts'
-import type { Catalog, CatalogOperations, Upload } from './catalog.ts'
-import type { CatalogContext } from './catalog/catalog-parts.ts'
-import { batchCommitTables, batchCreateTableVersions } from './catalog/commit-batch.ts'
-import { addColumns, alterColumns, dropColumns, updateFieldMetadata } from './catalog/change-columns.ts'
-import { deleteFromTable, mergeInsertIntoTable, updateTable } from './catalog/change-rows.ts'
-import { createNamespace } from './catalog/create-namespace.ts'
-import { createTable } from './catalog/create-table.ts'
-import { createTableVersion } from './catalog/create-table-version.ts'
-import { declareTable } from './catalog/declare-table.ts'
-import { batchDeleteTableVersions } from './catalog/delete-versions.ts'
-import { deregisterTable } from './catalog/deregister-table.ts'
-import { describeNamespace } from './catalog/describe-namespace.ts'
-import { describeTable, requireTableExists } from './catalog/describe-table.ts'
-import { dropNamespace } from './catalog/drop-namespace.ts'
-import { dropTable } from './catalog/drop-table.ts'
-import { listAllTables, listNamespaces, listTables } from './catalog/list.ts'
-import { requireNamespace } from './catalog/lookup.ts'
-import { openCatalogContext } from './catalog/open-catalog.ts'
-import { analyzeTableQueryPlan, explainTableQueryPlan } from './catalog/query-plans.ts'
-import { registerTable } from './catalog/register-table.ts'
-import { renameTable } from './catalog/rename-table.ts'
-import { restoreTable } from './catalog/restore-table.ts'
-import { countTableRows, insertIntoTable, queryTable } from './catalog/rows.ts'
-import { getTableStats, updateTableSchemaMetadata } from './catalog/table-facts.ts'
-import { createTableBranch, deleteTableBranch, listTableBranches } from './catalog/table-branches.ts'
+import { CatalogError } from '../catalog-api/catalog-error.ts'
+import type { OperationName } from '../catalog-api/operations.ts'
+import type { Catalog, CatalogOperations, Upload } from './contract/catalog.ts'
+import type { CatalogContext } from './catalog/context/catalog-context.ts'
+import { batchCommitTables, batchCreateTableVersions } from './catalog/batches/commit-batch.ts'
+import {
+  addColumns,
+  alterColumns,
+  dropColumns,
+  updateFieldMetadata,
+} from './catalog/tables/change-columns.ts'
+import { deleteFromTable, mergeInsertIntoTable, updateTable } from './catalog/rows/change-rows.ts'
+import { createNamespace } from './catalog/namespaces/create-namespace.ts'
+import { createTable } from './catalog/tables/create-table.ts'
+import { createTableVersion } from './catalog/versions/create-table-version.ts'
+import { declareTable } from './catalog/tables/declare-table.ts'
+import { batchDeleteTableVersions } from './catalog/versions/delete-versions.ts'
+import { deregisterTable } from './catalog/tables/deregister-table.ts'
+import { describeNamespace } from './catalog/namespaces/describe-namespace.ts'
+import { describeTable, requireTableExists } from './catalog/tables/describe-table.ts'
+import { dropNamespace } from './catalog/namespaces/drop-namespace.ts'
+import { dropTable } from './catalog/tables/drop-table.ts'
+import { listAllTables, listNamespaces, listTables } from './catalog/namespaces/listings.ts'
+import { requireNamespace } from './catalog/context/lookup.ts'
+import { openCatalogContext } from './catalog/startup/open-catalog.ts'
+import { analyzeTableQueryPlan, explainTableQueryPlan } from './catalog/rows/query-plans.ts'
+import { registerTable } from './catalog/tables/register-table.ts'
+import { renameTable } from './catalog/tables/rename-table.ts'
+import { restoreTable } from './catalog/versions/restore-table.ts'
+import { countTableRows, insertIntoTable, queryTable } from './catalog/rows/insert-and-query.ts'
+import { getTableStats, updateTableSchemaMetadata } from './catalog/tables/table-metadata.ts'
+import {
+  createTableBranch,
+  deleteTableBranch,
+  listTableBranches,
+} from './catalog/references/table-branches.ts'
 import {
   createTableIndex,
   describeTableIndexStats,
   dropTableIndex,
   listTableIndices,
-} from './catalog/table-indexes.ts'
+} from './catalog/tables/table-indexes.ts'
 import {
   createTableTag,
   deleteTableTag,
   getTableTagVersion,
   listTableTags,
   updateTableTag,
-} from './catalog/tags.ts'
-import { describeTableVersion, listTableVersions } from './catalog/table-versions.ts'
-import { alterTransaction, describeTransaction } from './catalog/transactions.ts'
-import type { EmbeddedSettings } from './configuration.ts'
+} from './catalog/references/table-tags.ts'
+import { describeTableVersion, listTableVersions } from './catalog/versions/table-versions.ts'
+import { alterTransaction, describeTransaction } from './catalog/versions/transactions.ts'
+import type { EmbeddedSettings } from '../config/backend-settings.ts'
 import { openEngine } from './engine/lancedb-engine.ts'
-import { openManifestStore } from './engine/manifest-store.ts'
+import { openManifestStore } from './engine/manifest/manifest-store.ts'
 import { openStorage } from './storage/open-storage.ts'
-import { UploadMemory, receiveUpload } from './upload-memory.ts'
+import { UploadMemory, receiveUpload } from './http/upload-memory.ts'
 
 /** Has an upload received whole, for an engine that takes no less; its memory is bounded and accounted for. */
 type ReceiveUpload = <Result>(upload: Upload, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>

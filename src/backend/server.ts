@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance } from 'fastify'
 import { destination, pino, type Logger } from 'pino'
-import { CatalogError } from '../interface/errors.ts'
-import { requestIdHeader, acceptRequestId } from '../interface/headers.ts'
-import { openApiPath, getOpenApiDocument } from '../interface/openapi.ts'
-import type { Operation } from '../interface/operations.ts'
-import { parseTarget } from '../interface/target.ts'
-import { respondToUnparsed, toUnparsedRequestError } from '../interface/unparsed-requests.ts'
-import { createAccessTokenCheck } from './access-token.ts'
-import { sendResponse, toCatalogError, sendError } from './answers.ts'
-import type { Catalog } from './catalog.ts'
-import type { BackendSettings } from './configuration.ts'
+import { CatalogError } from '../catalog-api/catalog-error.ts'
+import { requestIdHeader, acceptRequestId } from '../catalog-api/headers.ts'
+import { openApiPath, getOpenApiDocument } from '../catalog-api/openapi/openapi-document.ts'
+import type { Operation } from '../catalog-api/operations.ts'
+import { parseTarget } from '../catalog-api/request-target.ts'
+import { respondToUnparsed, toUnparsedRequestError } from '../catalog-api/responses/unparsed-request.ts'
+import { createAccessTokenCheck } from './http/verify-access-token.ts'
+import { sendResponse, toCatalogError, sendError } from './http/send-response.ts'
+import type { Catalog } from './contract/catalog.ts'
+import type { BackendSettings } from '../config/backend-settings.ts'
 import { clientDialectOf } from './dialects/lancedb.ts'
-import { executeOperation, type OperationContext } from './operate.ts'
+import { executeOperation, type OperationContext } from './http/execute-operation.ts'
 
 /** A catalog that answers requests. */
 export interface Backend {
@@ -63,7 +63,7 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
 async function openCatalog(settings: BackendSettings, log: Logger): Promise<Catalog> {
   const { data, catalog } = settings
   if (catalog.remote !== undefined) {
-    const { openRemoteCatalog } = await import('./remote-catalog.ts')
+    const { openRemoteCatalog } = await import('./remote/remote-catalog.ts')
     return await openRemoteCatalog(catalog.remote)
   }
   if (data === undefined) throw new Error('no catalog configured')

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { backendSettingsSchema } from '../backend/configuration.ts'
-import { resolveAddressFiles } from '../interface/catalog-address.ts'
-import { ignoreOtherSignals } from '../signals.ts'
-import { readSettings } from '../settings.ts'
-import { isCatalogProcess, runCatalogProcess } from './catalog-process.ts'
-import { runStep } from './failure.ts'
-import { newCommand } from './new-command.ts'
-import { runUntilStopped } from './until-stopped.ts'
+import { backendSettingsSchema } from '../config/backend-settings.ts'
+import { resolveAddressFiles } from '../config/catalog-address-settings.ts'
+import { ignoreOtherSignals } from '../lib/process/signals.ts'
+import { readSettings } from '../config/loading/read-settings.ts'
+import { isCatalogProcess, runCatalogProcess } from './common/catalog-process.ts'
+import { runStep } from './common/command-failure.ts'
+import { newCommand } from './common/new-command.ts'
+import { runUntilStopped } from './common/run-until-stopped.ts'
 
 /** Requests under way get 20 seconds; work that the engine never ends must not keep the process. */
 const closingMs = 25_000

@@ -1,11 +1,11 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import type { StoredKey } from '../identity/api-key-document.ts'
-import { createKey, listKeys, revokeKey, rotateKey, type CreatedKey } from '../identity/api-key-store.ts'
-import { readLastUsed, type LastUsedTimes } from '../identity/last-used.ts'
-import { readOrCreatePepper, readPepper } from '../identity/pepper.ts'
-import { collect, parseTime } from './arguments.ts'
-import { runStep } from './failure.ts'
-import { newCommand } from './new-command.ts'
+import type { StoredKey } from '../identity/api-keys/key-store-file.ts'
+import { createKey, listKeys, revokeKey, rotateKey, type CreatedKey } from '../identity/api-keys/key-store.ts'
+import { readLastUsed, type LastUsedTimes } from '../identity/api-keys/last-used.ts'
+import { readOrCreatePepper, readPepper } from '../identity/api-keys/pepper.ts'
+import { collect, parseTime } from './common/arguments.ts'
+import { runStep } from './common/command-failure.ts'
+import { newCommand } from './common/new-command.ts'
 
 interface StoreOptions {
   readonly store: string

@@ -1,13 +1,13 @@
 import cluster from 'node:cluster'
 import type { Command } from 'commander'
-import { readGatewaySettings, type GatewaySettings } from '../config.ts'
+import { readGatewaySettings, type GatewaySettings } from '../config/gateway-settings.ts'
 import type { RunningGateway } from '../gateway/bootstrap/start-gateway.ts'
-import { ignoreOtherSignals } from '../signals.ts'
+import { ignoreOtherSignals } from '../lib/process/signals.ts'
 import { countAvailableCores } from '../workers/available-cores.ts'
-import { assertNoDevelopmentFiles } from './development-files.ts'
-import { runStep, CommandFailure } from './failure.ts'
-import { newCommand } from './new-command.ts'
-import { runUntilStopped } from './until-stopped.ts'
+import { assertNoDevelopmentFiles } from './dev/development-files.ts'
+import { runStep, CommandFailure } from './common/command-failure.ts'
+import { newCommand } from './common/new-command.ts'
+import { runUntilStopped } from './common/run-until-stopped.ts'
 
 /** `catalog-gateway serve --config FILE`: the gateway in front of the upstream of its settings. */
 export function serveCommand(): Command {
@@ -34,7 +34,7 @@ async function serve(config: string): Promise<void> {
 async function start(settings: GatewaySettings): Promise<RunningGateway> {
   const workers = settings.workers === 'auto' ? await countAvailableCores() : settings.workers
   // Loaded here, so that the other commands start at once.
-  const { completeOrphanedLogs } = await import('../workers/left-logs.ts')
+  const { completeOrphanedLogs } = await import('../workers/orphaned-logs.ts')
   await completeOrphanedLogs(settings.audit, workers)
   if (workers === 1) return (await import('../gateway/bootstrap/start-gateway.ts')).startGateway({ settings })
   const { startWorkers, WorkerFailed } = await import('../workers/start-workers.ts')

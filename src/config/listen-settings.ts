@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { callerLimitFields, findRepeatedNames } from '../limits/fairness-settings.ts'
+import { callerLimitFields, findRepeatedNames } from './caller-limit-settings.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
 const count = z.int().positive()

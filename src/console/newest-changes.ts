@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { formatRecordKey } from '../audit/chain.ts'
-import type { StoredRecord } from '../audit/read.ts'
-import { listChains } from '../audit/segment-names.ts'
-import type { DurableEnd } from '../audit/sinks/follow-log.ts'
-import { readSegmentLines } from '../audit/sinks/read-segment.ts'
-import { ignoreMissing } from '../audit/system-error.ts'
-import { getOperation } from '../interface/operations.ts'
+import { formatRecordKey } from '../audit/records/hash-chain.ts'
+import type { StoredRecord } from '../audit/storage/read-audit-log.ts'
+import { listChains } from '../audit/storage/segment-names.ts'
+import type { DurableEnd } from '../audit/sinks/log-follower.ts'
+import { readSegmentLines } from '../audit/storage/read-segment-lines.ts'
+import { ignoreMissing } from '../lib/fs/system-error.ts'
+import { getOperation } from '../catalog-api/operations.ts'
 
 /** Where a record stands in the log. */
 interface HashedRecordReference {

@@ -1,6 +1,6 @@
 import type { Credentials } from '../identity/authenticate.ts'
 import type { Principal } from '../identity/principal.ts'
-import type { RouteMatch } from '../interface/target.ts'
+import type { RouteMatch } from '../catalog-api/request-target.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 /*

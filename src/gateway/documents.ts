@@ -1,11 +1,11 @@
-import { jwksPath } from '../identity/assertions.ts'
-import { refusal } from '../interface/errors.ts'
-import { openApiPath, getOpenApiDocument } from '../interface/openapi.ts'
+import { jwksPath } from '../identity/assertion/assertions.ts'
+import { refusal } from '../catalog-api/catalog-error.ts'
+import { openApiPath, getOpenApiDocument } from '../catalog-api/openapi/openapi-document.ts'
 import type { Received } from './context.ts'
 import type { DownstreamResponse } from './downstream.ts'
 import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
-import type { LoadShedder } from '../limits/shedding.ts'
-import { gatewayHeaders } from './answered-for.ts'
+import type { LoadShedder } from '../limits/overload/load-shedder.ts'
+import { gatewayHeaders } from './gateway-headers.ts'
 import type { Trace } from './trace.ts'
 
 /** A JSON document that the gateway itself serves, to everybody. */

@@ -1,5 +1,5 @@
-import type { AuditLog } from '../audit/log.ts'
-import type { PolicySet } from '../policy/trie.ts'
+import type { AuditLog } from '../audit/log/audit-log.ts'
+import type { PolicySet } from '../policy/policy-set.ts'
 import { sendDocument, type FindDocument } from './documents.ts'
 import type { DownstreamBody, DownstreamRequest, DownstreamResponse } from './downstream.ts'
 import { audit, type AuditOptions } from './stages/audit.ts'

@@ -1,7 +1,7 @@
-import type { BucketFactory } from './buckets.ts'
+import type { BucketFactory } from './token-buckets.ts'
 import type { Limit } from './limit.ts'
-import { createLimitKeyFunction } from './selection.ts'
-import { getByteRate, type ByteSettings } from './fairness-settings.ts'
+import { createLimitKeyFunction } from './limit-key.ts'
+import { getByteRate, type ByteSettings } from '../config/caller-limit-settings.ts'
 
 /**
  * A limit on bytes. A body of known length must fit into what is there, or find it whole where it is larger than can

@@ -1,7 +1,7 @@
 import { getAddressKey } from './address-key.ts'
-import { createBuckets } from './buckets.ts'
-import { LimitExceeded } from './limit-reached.ts'
-import type { FailedAuthenticationSettings } from './fairness-settings.ts'
+import { createBuckets } from './token-buckets.ts'
+import { LimitExceeded } from './limit-exceeded.ts'
+import type { FailedAuthenticationSettings } from '../config/caller-limit-settings.ts'
 
 /** How often credentials of an address may be refused. */
 export interface FailedAuthentications {

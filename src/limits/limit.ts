@@ -1,5 +1,5 @@
-import type { LimitReason } from './limit-reached.ts'
-import type { LimitKeyFunction, LimitedRequest } from './selection.ts'
+import type { LimitReason } from './limit-exceeded.ts'
+import type { LimitKeyFunction, LimitedRequest } from './limit-key.ts'
 
 /** One limit of the settings. Nothing in it waits, so that all limits of a request can be asked before any is used. */
 export interface Limit {

@@ -1,12 +1,12 @@
-import { createBuckets, type BucketFactory } from './buckets.ts'
+import { createBuckets, type BucketFactory } from './token-buckets.ts'
 import { createByteQuota } from './byte-quota.ts'
-import { createConcurrencyLimit } from './concurrency.ts'
+import { createConcurrencyLimit } from './concurrency-limit.ts'
 import { createFailedAuthentications, type FailedAuthentications } from './failed-authentications.ts'
 import type { Limit, LimitLease } from './limit.ts'
-import { LimitExceeded } from './limit-reached.ts'
-import { createRateLimit } from './rate.ts'
-import type { LimitedRequest } from './selection.ts'
-import type { CallerLimitSettings } from './fairness-settings.ts'
+import { LimitExceeded } from './limit-exceeded.ts'
+import { createRateLimit } from './rate-limit.ts'
+import type { LimitedRequest } from './limit-key.ts'
+import type { CallerLimitSettings } from '../config/caller-limit-settings.ts'
 
 /** What callers may take of this gateway. */
 export interface Limits {

@@ -1,8 +1,8 @@
 import cluster from 'node:cluster'
-import { reloadFiles } from '../identity/reload.ts'
+import { reloadFiles } from '../lib/fs/reload.ts'
 import type { Charge } from '../limits/shared/shared-buckets.ts'
-import { stopSignals, ignoreOtherSignals } from '../signals.ts'
-import type { WorkerReports, StartMessage, MessageFromWorker, MessageToWorker } from './messages.ts'
+import { stopSignals, ignoreOtherSignals } from '../lib/process/signals.ts'
+import type { WorkerReports, StartMessage, MessageFromWorker, MessageToWorker } from './worker-messages.ts'
 
 /** The primary process, seen from a worker. */
 export interface PrimaryChannel {

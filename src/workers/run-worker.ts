@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 import type { GatewayOptions, RunningGateway } from '../gateway/bootstrap/start-gateway.ts'
-import { findProblems, type ReadinessCheck } from '../telemetry/readiness.ts'
+import { findProblems, type ReadinessCheck } from '../observability/health/readiness.ts'
 import { metricsIn } from './merge-metrics.ts'
 import { openPrimaryChannel } from './primary-channel.ts'
 

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Charge } from '../limits/shared/shared-buckets.ts'
-import type { WorkerReports, StartMessage, MessageFromWorker, MessageToWorker } from './messages.ts'
+import type { WorkerReports, StartMessage, MessageFromWorker, MessageToWorker } from './worker-messages.ts'
 
 /** A worker, seen from the primary process. */
 export interface WorkerProcess {

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import type { z } from 'zod'
 import { limitsSchema } from '../../src/config/listen-settings.ts'
-import { ofKind, recordsOf } from '../audit/entries.ts'
-import { expectError } from '../gateway/expect-error.ts'
-import { allowEverything, type GatewaySetup } from '../gateway/open-gateway.ts'
-import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
-import type { WrittenPolicy } from '../policy/written-policy.ts'
+import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
+import { expectError } from '../gateway/support/expect-error.ts'
+import { allowEverything, type GatewaySetup } from '../gateway/support/open-gateway.ts'
+import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
+import type { WrittenPolicy } from '../policy/policy-builder.ts'
 
 // Each entry of a batch is decided by itself: one request of 4 MB held over 100,000 of them, and nobody else was served
 // for ten seconds.

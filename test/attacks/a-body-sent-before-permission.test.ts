@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { sendRaw, rawRequest } from '../gateway/raw-exchange.ts'
-import { openRawConnection } from '../gateway/raw-connection.ts'
-import { expectError, type ExpectedError } from '../gateway/expect-error.ts'
+import { sendRaw, rawRequest } from '../gateway/support/raw-request.ts'
+import { openRawConnection } from '../gateway/support/raw-connection.ts'
+import { expectError, type ExpectedError } from '../gateway/support/expect-error.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // `Expect: 100-continue` asks whether a body is wanted. To say yes before anybody was asked invites what will be

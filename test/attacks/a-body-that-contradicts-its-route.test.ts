@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { getOperation, operationNames } from '../../src/interface/operations.ts'
+import { getOperation, operationNames } from '../../src/catalog-api/operations.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // The route is authorized; an upstream that believes the body would do it to another object.

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
-import type { ExpectedError } from '../gateway/expect-error.ts'
+import type { ExpectedError } from '../gateway/support/expect-error.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // 64 KiB that become 64 MiB for whoever unpacks them: nobody here does.

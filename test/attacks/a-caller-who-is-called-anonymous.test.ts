@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { sendRaw, rawRequest } from '../gateway/raw-exchange.ts'
-import { expectError } from '../gateway/expect-error.ts'
-import { useSharedGateway } from '../gateway/running-gateway.ts'
-import type { WrittenRule } from '../policy/written-policy.ts'
+import { sendRaw, rawRequest } from '../gateway/support/raw-request.ts'
+import { expectError } from '../gateway/support/expect-error.ts'
+import { useSharedGateway } from '../gateway/support/running-gateway.ts'
+import type { WrittenRule } from '../policy/policy-builder.ts'
 
 /** `public` is for callers without a credential, `club` for those who are known, `named` for a user of that name. */
 const reads = (subjects: WrittenRule['subjects']): readonly WrittenRule[] => [

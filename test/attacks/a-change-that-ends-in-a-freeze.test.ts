@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { expectError } from '../gateway/expect-error.ts'
-import { allowEverything } from '../gateway/open-gateway.ts'
-import { respondWith } from '../gateway/recording-upstream.ts'
-import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { expectError } from '../gateway/support/expect-error.ts'
+import { allowEverything } from '../gateway/support/open-gateway.ts'
+import { respondWith } from '../gateway/support/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
 // A change that begins before a freeze and sends the end of its body during it must not be made in the freeze.
 const secondsUntilFreeze = 1

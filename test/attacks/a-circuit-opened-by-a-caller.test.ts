@@ -1,9 +1,9 @@
 import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
-import { withUpstream } from '../gateway/open-gateway.ts'
-import { respondWith, type RequestHandler } from '../gateway/recording-upstream.ts'
-import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
-import { eventually } from '../gateway/waiting.ts'
+import { withUpstream } from '../gateway/support/open-gateway.ts'
+import { respondWith, type RequestHandler } from '../gateway/support/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
+import { eventually } from '../gateway/support/waiting.ts'
 
 // A caller that makes requests fail, again and again, must not open the circuit for everybody else: the upstream
 // answers the gateway's own probes all the time.

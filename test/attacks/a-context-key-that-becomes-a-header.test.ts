@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { getHeaderValues } from '../gateway/recording-upstream.ts'
+import { getHeaderValues } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // Catalogs turn entries of the context into headers: what no header may say, no entry may say either.

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { expectError } from '../gateway/expect-error.ts'
-import { useSharedGateway } from '../gateway/running-gateway.ts'
-import { createDeferred } from '../gateway/waiting.ts'
+import { expectError } from '../gateway/support/expect-error.ts'
+import { useSharedGateway } from '../gateway/support/running-gateway.ts'
+import { createDeferred } from '../gateway/support/waiting.ts'
 
 // A body that is too large to be held streams to the upstream while it is read. What contradicts the route may stand
 // behind everything else: the upstream must never get to the end of such a body.

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { withUpstream } from '../gateway/open-gateway.ts'
-import { respondWith } from '../gateway/recording-upstream.ts'
-import { startGatewayAndUpstream, useSharedGateway } from '../gateway/running-gateway.ts'
+import { withUpstream } from '../gateway/support/open-gateway.ts'
+import { respondWith } from '../gateway/support/recording-upstream.ts'
+import { startGatewayAndUpstream, useSharedGateway } from '../gateway/support/running-gateway.ts'
 
 // A cookie would be a session of the gateway, given to a caller; other headers show what stands behind it.
 const shared = useSharedGateway()

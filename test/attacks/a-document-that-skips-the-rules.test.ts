@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { expectError, type ExpectedError } from '../gateway/expect-error.ts'
-import { sendRaw, rawRequest } from '../gateway/raw-exchange.ts'
-import { eventually } from '../gateway/waiting.ts'
+import { expectError, type ExpectedError } from '../gateway/support/expect-error.ts'
+import { sendRaw, rawRequest } from '../gateway/support/raw-request.ts'
+import { eventually } from '../gateway/support/waiting.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // A document is public, but a request for it is still a request: a proxy in front must not find another end of it, or

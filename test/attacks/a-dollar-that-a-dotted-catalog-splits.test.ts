@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { upstreamsSchema } from '../../src/gateway/upstream/upstream-settings.ts'
-import { expectError } from '../gateway/expect-error.ts'
-import { serveListings } from '../gateway/listing-upstream.ts'
-import { withUpstream } from '../gateway/open-gateway.ts'
-import { listNames, readPages } from '../gateway/read-pages.ts'
-import { startGatewayAndUpstream, useSharedGateway } from '../gateway/running-gateway.ts'
+import { upstreamsSchema } from '../../src/config/upstream-settings.ts'
+import { expectError } from '../gateway/support/expect-error.ts'
+import { serveListings } from '../gateway/support/listing-upstream.ts'
+import { withUpstream } from '../gateway/support/open-gateway.ts'
+import { listNames, readPages } from '../gateway/support/read-pages.ts'
+import { startGatewayAndUpstream, useSharedGateway } from '../gateway/support/running-gateway.ts'
 
 // The directory catalog of the Lance project stores ids joined with `$`, unescaped, whatever the delimiter of the
 // request: `ns1$s2` at the root is its s2 in ns1. It is asked here with the delimiter `.`.

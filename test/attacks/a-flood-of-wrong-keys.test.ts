@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
 import { limitsSchema } from '../../src/config/listen-settings.ts'
-import { countRefusals } from '../gateway/counted.ts'
-import { expectError } from '../gateway/expect-error.ts'
-import type { GatewaySetup } from '../gateway/open-gateway.ts'
-import { rawRequest } from '../gateway/raw-exchange.ts'
-import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
-import { eventually } from '../gateway/waiting.ts'
+import { countRefusals } from '../gateway/support/count-refusals.ts'
+import { expectError } from '../gateway/support/expect-error.ts'
+import type { GatewaySetup } from '../gateway/support/open-gateway.ts'
+import { rawRequest } from '../gateway/support/raw-request.ts'
+import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
+import { eventually } from '../gateway/support/waiting.ts'
 
 // Whoever tries keys without end must not have each of them looked at.
 function limited(perSecond: number): GatewaySetup {

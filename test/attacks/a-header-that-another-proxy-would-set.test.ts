@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { withUpstream } from '../gateway/open-gateway.ts'
-import { getHeaderValues } from '../gateway/recording-upstream.ts'
-import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { withUpstream } from '../gateway/support/open-gateway.ts'
+import { getHeaderValues } from '../gateway/support/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // Upstreams trust headers that only a proxy should set. A list of forbidden names is never complete.

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { getHeaderValues } from '../gateway/recording-upstream.ts'
+import { getHeaderValues } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // Some servers serve the target, or the method, that a header names instead of the one in the request line.

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { getHeaderValues } from '../gateway/recording-upstream.ts'
+import { getHeaderValues } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // An upstream may believe what only a proxy in front of it should say.

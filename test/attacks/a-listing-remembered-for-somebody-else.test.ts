@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { serveListings } from '../gateway/listing-upstream.ts'
-import { allowEverything } from '../gateway/open-gateway.ts'
-import { useSharedGateway } from '../gateway/running-gateway.ts'
-import type { WrittenRule } from '../policy/written-policy.ts'
+import { serveListings } from '../gateway/support/listing-upstream.ts'
+import { allowEverything } from '../gateway/support/open-gateway.ts'
+import { useSharedGateway } from '../gateway/support/running-gateway.ts'
+import type { WrittenRule } from '../policy/policy-builder.ts'
 
 // What listings show is remembered, by callers and by what conditions say of their requests: nobody may be shown what
 // another caller, another request or another namespace was.

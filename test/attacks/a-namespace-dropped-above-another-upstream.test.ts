@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
-import { ofKind, recordsOf } from '../audit/entries.ts'
-import { expectError } from '../gateway/expect-error.ts'
-import { openGateway, type TestedGateway } from '../gateway/open-gateway.ts'
-import { healthPath, startRecordingUpstream, type RecordingUpstream } from '../gateway/recording-upstream.ts'
+import { upstreamSchema } from '../../src/config/upstream-settings.ts'
+import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
+import { expectError } from '../gateway/support/expect-error.ts'
+import { openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'
+import {
+  healthPath,
+  startRecordingUpstream,
+  type RecordingUpstream,
+} from '../gateway/support/recording-upstream.ts'
 
 // `deep` lies at the root upstream, and `[deep, er]` at another one. The root upstream sees an empty `deep`, and drops
 // it: the namespace is gone with another catalog beneath it.

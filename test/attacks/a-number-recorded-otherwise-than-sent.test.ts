@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../audit/entries.ts'
+import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // JavaScript reads 9007199254740993 as 9007199254740992, and 1e400 as Infinity, which JSON.stringify writes as null: the

@@ -1,13 +1,13 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
-import { expectError } from '../gateway/expect-error.ts'
-import { serveListings } from '../gateway/listing-upstream.ts'
-import { allowEverything, type GatewaySetup } from '../gateway/open-gateway.ts'
-import { listNames, readPage, readPages } from '../gateway/read-pages.ts'
-import { startGatewayBefore, useSharedGateway } from '../gateway/running-gateway.ts'
-import { eventually } from '../gateway/waiting.ts'
-import { formatPolicies, type WrittenPolicy } from '../policy/written-policy.ts'
+import { expectError } from '../gateway/support/expect-error.ts'
+import { serveListings } from '../gateway/support/listing-upstream.ts'
+import { allowEverything, type GatewaySetup } from '../gateway/support/open-gateway.ts'
+import { listNames, readPage, readPages } from '../gateway/support/read-pages.ts'
+import { startGatewayBefore, useSharedGateway } from '../gateway/support/running-gateway.ts'
+import { eventually } from '../gateway/support/waiting.ts'
+import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
 
 const reads = (...operations: string[]) => ({
   effect: 'allow' as const,

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { limitsSchema } from '../../src/config/listen-settings.ts'
-import { expectError } from '../gateway/expect-error.ts'
-import { allowEverythingForTwo } from '../gateway/open-gateway.ts'
-import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
-import { eventually } from '../gateway/waiting.ts'
+import { expectError } from '../gateway/support/expect-error.ts'
+import { allowEverythingForTwo } from '../gateway/support/open-gateway.ts'
+import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
+import { eventually } from '../gateway/support/waiting.ts'
 
 const insert = '/v1/table/orders/insert'
 

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import type { GatewaySetup } from '../gateway/open-gateway.ts'
-import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
-import { createDeferred, eventually } from '../gateway/waiting.ts'
+import type { GatewaySetup } from '../gateway/support/open-gateway.ts'
+import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
+import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 import {
   hasOpenssl,
   makeAuthority,
   type TestAuthority,
   type TestCertificate,
-} from '../identity/certificates.ts'
+} from '../identity/mtls/test-certificates.ts'
 
 const loader = 'spiffe://cluster.example/loader'
 const request = 'POST /v1/table/prod$orders/describe HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { expectError, type ExpectedError } from '../gateway/expect-error.ts'
-import { sendRaw, rawRequest, readRaw } from '../gateway/raw-exchange.ts'
-import { respondWith } from '../gateway/recording-upstream.ts'
-import { createDeferred, eventually } from '../gateway/waiting.ts'
+import { expectError, type ExpectedError } from '../gateway/support/expect-error.ts'
+import { sendRaw, rawRequest, readRaw } from '../gateway/support/raw-request.ts'
+import { respondWith } from '../gateway/support/recording-upstream.ts'
+import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // What is refused before its body was read leaves the body on the connection: it must not be read as a request, and

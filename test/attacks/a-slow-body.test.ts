@@ -1,11 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { ofKind, recordsOf } from '../audit/entries.ts'
-import { countRefusals } from '../gateway/counted.ts'
-import type { GatewaySetup } from '../gateway/open-gateway.ts'
-import { openRawConnection, type RawConnection } from '../gateway/raw-connection.ts'
-import { rawRequest } from '../gateway/raw-exchange.ts'
-import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
-import { createDeferred, eventually } from '../gateway/waiting.ts'
+import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
+import { countRefusals } from '../gateway/support/count-refusals.ts'
+import type { GatewaySetup } from '../gateway/support/open-gateway.ts'
+import { openRawConnection, type RawConnection } from '../gateway/support/raw-connection.ts'
+import { rawRequest } from '../gateway/support/raw-request.ts'
+import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
+import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 
 // A client that sends half of a body, or a byte now and then, holds a connection and what is behind it.
 const bodyTimeoutMs = 400

@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { countRefusals } from '../gateway/counted.ts'
-import type { GatewaySetup } from '../gateway/open-gateway.ts'
-import { openRawConnection } from '../gateway/raw-connection.ts'
-import { rawRequest } from '../gateway/raw-exchange.ts'
-import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { countRefusals } from '../gateway/support/count-refusals.ts'
+import type { GatewaySetup } from '../gateway/support/open-gateway.ts'
+import { openRawConnection } from '../gateway/support/raw-connection.ts'
+import { rawRequest } from '../gateway/support/raw-request.ts'
+import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
 // A head that never ends costs the client nothing and the gateway a connection (known as slow loris).
 const headersTimeoutMs = 400

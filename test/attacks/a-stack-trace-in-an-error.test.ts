@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { errorCodes } from '../../src/interface/errors.ts'
-import { respondWith } from '../gateway/recording-upstream.ts'
-import { useSharedGateway } from '../gateway/running-gateway.ts'
+import { errorCodes } from '../../src/catalog-api/catalog-error.ts'
+import { respondWith } from '../gateway/support/recording-upstream.ts'
+import { useSharedGateway } from '../gateway/support/running-gateway.ts'
 
 // What an upstream says of a request may show how it works and where its files lie.
 const shared = useSharedGateway()

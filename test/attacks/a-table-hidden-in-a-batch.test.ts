@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../audit/entries.ts'
+import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // The route of a batch names no object: what it does stands in the body alone.

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { ExpectedError } from '../gateway/expect-error.ts'
+import type { ExpectedError } from '../gateway/support/expect-error.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 const attacked = attackedGateway()

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { startRecordingUpstream } from '../gateway/recording-upstream.ts'
+import { startRecordingUpstream } from '../gateway/support/recording-upstream.ts'
 import { startScript } from '../e2e/built-program.ts'
 import { describeTables } from './describe-tables.ts'
 
@@ -13,7 +13,9 @@ it(
   async () => {
     const upstream = await startRecordingUpstream()
     onTestFinished(() => upstream.close())
-    const gateway = startScript(new URL('../gateway/gateway-process.ts', import.meta.url), [upstream.url])
+    const gateway = startScript(new URL('../gateway/support/gateway-process.ts', import.meta.url), [
+      upstream.url,
+    ])
     const { url, key } = JSON.parse(await gateway.announced(/^(\{.*\})$/m)) as { url: string; key: string }
     const slow = startScript(new URL('./slow-clients-process.ts', import.meta.url), [
       url,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { sendRaw, rawRequest } from '../gateway/raw-exchange.ts'
-import { getHeaderValues } from '../gateway/recording-upstream.ts'
-import { tracedGateway } from '../telemetry/traced-gateway.ts'
+import { sendRaw, rawRequest } from '../gateway/support/raw-request.ts'
+import { getHeaderValues } from '../gateway/support/recording-upstream.ts'
+import { tracedGateway } from '../observability/traces/traced-gateway.ts'
 
 const trace = '0af7651916cd43dd8448eb211c80319c'
 const span = 'b7ad6b7169203331'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { rawRequest as rawMessage } from '../gateway/raw-exchange.ts'
-import { respondWith } from '../gateway/recording-upstream.ts'
+import { rawRequest as rawMessage } from '../gateway/support/raw-request.ts'
+import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // Bytes behind an answer would be the answer to whoever comes next over the same connection to the upstream.

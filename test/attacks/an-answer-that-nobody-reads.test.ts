@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { countRefusals } from '../gateway/counted.ts'
-import { openRawConnection } from '../gateway/raw-connection.ts'
-import { rawRequest } from '../gateway/raw-exchange.ts'
-import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
-import { createDeferred, eventually } from '../gateway/waiting.ts'
+import { countRefusals } from '../gateway/support/count-refusals.ts'
+import { openRawConnection } from '../gateway/support/raw-connection.ts'
+import { rawRequest } from '../gateway/support/raw-request.ts'
+import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
+import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 
 // A client that asks for much and reads nothing of it holds the memory and the connection of the answer.
 const sendTimeoutMs = 300

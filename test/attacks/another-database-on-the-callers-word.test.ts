@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../audit/entries.ts'
-import { expectError } from '../gateway/expect-error.ts'
-import { withUpstream } from '../gateway/open-gateway.ts'
-import { respondWith, getHeaderValues, type ReceivedRequest } from '../gateway/recording-upstream.ts'
-import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
+import { expectError } from '../gateway/support/expect-error.ts'
+import { withUpstream } from '../gateway/support/open-gateway.ts'
+import { respondWith, getHeaderValues, type ReceivedRequest } from '../gateway/support/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
 // A LanceDB server chooses the database by a header: a permission on `t` must not be one on the `t` of each database.
 const describeTable = '/v1/table/t/describe'

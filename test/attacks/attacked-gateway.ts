@@ -1,11 +1,11 @@
 import { expect } from 'vitest'
-import { expectError, type ExpectedError } from '../gateway/expect-error.ts'
-import type { TestResponse } from '../gateway/answer.ts'
-import { allowEverything, type GatewaySetup, type TestedGateway } from '../gateway/open-gateway.ts'
-import { sendRaw, rawRequest } from '../gateway/raw-exchange.ts'
-import type { ReceivedRequest } from '../gateway/recording-upstream.ts'
-import { useSharedGateway, type GatewayAndUpstream } from '../gateway/running-gateway.ts'
-import type { WrittenPolicy } from '../policy/written-policy.ts'
+import { expectError, type ExpectedError } from '../gateway/support/expect-error.ts'
+import type { TestResponse } from '../gateway/support/test-response.ts'
+import { allowEverything, type GatewaySetup, type TestedGateway } from '../gateway/support/open-gateway.ts'
+import { sendRaw, rawRequest } from '../gateway/support/raw-request.ts'
+import type { ReceivedRequest } from '../gateway/support/recording-upstream.ts'
+import { useSharedGateway, type GatewayAndUpstream } from '../gateway/support/running-gateway.ts'
+import type { WrittenPolicy } from '../policy/policy-builder.ts'
 
 /** A request as an attacker writes it: nothing of it is made well-formed. */
 interface Attack {

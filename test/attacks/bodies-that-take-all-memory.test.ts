@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { countRefusals } from '../gateway/counted.ts'
-import { expectError } from '../gateway/expect-error.ts'
-import { allowEverythingForTwo, type TestedGateway } from '../gateway/open-gateway.ts'
-import { openRawConnection } from '../gateway/raw-connection.ts'
-import { rawRequest } from '../gateway/raw-exchange.ts'
-import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
-import { eventually } from '../gateway/waiting.ts'
+import { countRefusals } from '../gateway/support/count-refusals.ts'
+import { expectError } from '../gateway/support/expect-error.ts'
+import { allowEverythingForTwo, type TestedGateway } from '../gateway/support/open-gateway.ts'
+import { openRawConnection } from '../gateway/support/raw-connection.ts'
+import { rawRequest } from '../gateway/support/raw-request.ts'
+import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
+import { eventually } from '../gateway/support/waiting.ts'
 
 // A JSON body is kept in memory until it can be judged. Many connections with most of a large body each, of which the
 // last byte never comes, must not take all memory of the process, nor what others need for theirs.

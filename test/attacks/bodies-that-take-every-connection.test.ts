@@ -1,11 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { allowEverythingForTwo } from '../gateway/open-gateway.ts'
-import { openRawConnection } from '../gateway/raw-connection.ts'
-import { rawRequest } from '../gateway/raw-exchange.ts'
-import type { ReceivedRequest } from '../gateway/recording-upstream.ts'
-import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
-import { eventually } from '../gateway/waiting.ts'
+import { allowEverythingForTwo } from '../gateway/support/open-gateway.ts'
+import { openRawConnection } from '../gateway/support/raw-connection.ts'
+import { rawRequest } from '../gateway/support/raw-request.ts'
+import type { ReceivedRequest } from '../gateway/support/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
+import { eventually } from '../gateway/support/waiting.ts'
 
 // A body that comes or goes slowly holds a connection to the catalog for as long as its client likes. With no more
 // than the defaults, that takes nothing from small requests, and from bodies of others no more than a share.

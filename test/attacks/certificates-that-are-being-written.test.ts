@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TlsSettings } from '../../src/config/listen-settings.ts'
 import { readServerCertificates } from '../../src/lib/tls/server-certificates.ts'
 import { readUpstreamOptions } from '../../src/gateway/upstream/upstream-files.ts'
-import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
+import { upstreamSchema } from '../../src/config/upstream-settings.ts'
 import { readPemFile } from '../../src/lib/tls/pem-file.ts'
-import { hasOpenssl, makeAuthority, type TestAuthority } from '../identity/certificates.ts'
+import { hasOpenssl, makeAuthority, type TestAuthority } from '../identity/mtls/test-certificates.ts'
 
 // Who looks at files while they are written finds them empty, or cut. Without an authority, node:tls trusts all that the
 // world trusts: whoever has any certificate would be a client with one.

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { getHeaderValues } from '../gateway/recording-upstream.ts'
+import { getHeaderValues } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // `Connection: x-api-key` makes a proxy drop the header on the way: what was checked is not what arrives.

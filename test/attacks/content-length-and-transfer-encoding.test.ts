@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { expectError, type ExpectedError } from '../gateway/expect-error.ts'
-import { sendRaw, rawRequest } from '../gateway/raw-exchange.ts'
-import { eventually } from '../gateway/waiting.ts'
+import { expectError, type ExpectedError } from '../gateway/support/expect-error.ts'
+import { sendRaw, rawRequest } from '../gateway/support/raw-request.ts'
+import { eventually } from '../gateway/support/waiting.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // Two readers that find different ends of one request take the rest for two different next ones.

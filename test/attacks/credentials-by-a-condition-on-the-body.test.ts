@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { respondWith } from '../gateway/recording-upstream.ts'
+import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // Credentials that come unasked are decided like any others: a rule that grants them by what the body says grants

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { respondWith } from '../gateway/recording-upstream.ts'
+import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // To describe a table is to read; the storage credentials that may come with it are good for writing.

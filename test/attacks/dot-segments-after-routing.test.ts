@@ -1,5 +1,5 @@
 import { it } from 'vitest'
-import type { ExpectedError } from '../gateway/expect-error.ts'
+import type { ExpectedError } from '../gateway/support/expect-error.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // What is routed as `/v1/table/sandbox$x/..` is resolved to another path by proxies and servers behind.

@@ -1,4 +1,4 @@
-import type { WrittenPolicy, WrittenRequirement, WrittenRule } from '../policy/written-policy.ts'
+import type { WrittenPolicy, WrittenRequirement, WrittenRule } from '../policy/policy-builder.ts'
 
 const subjects = { users: ['ci'] }
 

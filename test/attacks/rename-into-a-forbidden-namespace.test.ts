@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../audit/entries.ts'
+import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // Only the body says where a table goes.

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import { orders, streamOf } from '../backend/engine/sample-tables.ts'
-import { responseOf, errorOf, runningBackend } from '../backend/running-backend.ts'
+import { responseOf, errorOf, runningBackend } from '../backend/support/running-backend.ts'
 
 // The engine reads one expression and ignores the rest of the text. The catalog puts texts in parentheses, so that a
 // rest is an error; a text that closes them itself would have a rest again.

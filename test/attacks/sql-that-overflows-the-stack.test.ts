@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { orders, streamOf } from '../backend/engine/sample-tables.ts'
-import { responseOf, errorOf, call, temporaryFolder } from '../backend/running-backend.ts'
-import { runningProcess } from '../backend/running-process.ts'
-import { everyInTheLongForm } from '../thorough.ts'
+import { responseOf, errorOf, call, temporaryFolder } from '../backend/support/running-backend.ts'
+import { runningProcess } from '../backend/support/running-process.ts'
+import { everyInTheLongForm } from '../support/thorough.ts'
 
 // A chain of operators is a tree as deep as it is long, which the engine walks on the stack of a thread.
 const chainOf = (terms: number, operator: string, term: string) =>

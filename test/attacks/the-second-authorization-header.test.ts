@@ -1,5 +1,5 @@
 import { it } from 'vitest'
-import type { ExpectedError } from '../gateway/expect-error.ts'
+import type { ExpectedError } from '../gateway/support/expect-error.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // Node joins two x-api-key headers, drops the second Authorization, and other servers take the last of each.

@@ -1,13 +1,13 @@
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { expect, it } from 'vitest'
-import { countRefusals } from '../gateway/counted.ts'
-import { allowEverythingForTwo, type GatewaySetup } from '../gateway/open-gateway.ts'
-import { openRawConnection, type RawConnection } from '../gateway/raw-connection.ts'
-import { rawRequest } from '../gateway/raw-exchange.ts'
-import { respondWith } from '../gateway/recording-upstream.ts'
-import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
-import { createDeferred, eventually } from '../gateway/waiting.ts'
+import { countRefusals } from '../gateway/support/count-refusals.ts'
+import { allowEverythingForTwo, type GatewaySetup } from '../gateway/support/open-gateway.ts'
+import { openRawConnection, type RawConnection } from '../gateway/support/raw-connection.ts'
+import { rawRequest } from '../gateway/support/raw-request.ts'
+import { respondWith } from '../gateway/support/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
+import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 
 // Whoever opens connections and sends nothing must not take the files that everything else needs.
 function limited(limits: { maxConnections?: number; maxConnectionsPerAddress?: number }): GatewaySetup {

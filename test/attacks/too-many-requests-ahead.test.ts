@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { openRawConnection } from '../gateway/raw-connection.ts'
-import { rawRequest } from '../gateway/raw-exchange.ts'
-import { respondWith } from '../gateway/recording-upstream.ts'
-import { useSharedGateway } from '../gateway/running-gateway.ts'
-import { createDeferred, eventually } from '../gateway/waiting.ts'
+import { openRawConnection } from '../gateway/support/raw-connection.ts'
+import { rawRequest } from '../gateway/support/raw-request.ts'
+import { respondWith } from '../gateway/support/recording-upstream.ts'
+import { useSharedGateway } from '../gateway/support/running-gateway.ts'
+import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 
 // Were requests that are sent ahead of answers all run at once, one connection could take every place at the upstream,
 // and their answers would wait in memory for the first.

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { isThorough } from '../thorough.ts'
+import { isThorough } from '../support/thorough.ts'
 import { readOptions } from './options.ts'
 
 const program = fileURLToPath(new URL('main.ts', import.meta.url))

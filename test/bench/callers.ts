@@ -1,8 +1,8 @@
 import { createPublicKey, randomBytes, type JsonWebKey } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createKey } from '../../src/identity/api-key-store.ts'
-import { goodClaims, makeSigningKey, signToken } from '../identity/token-issuer.ts'
+import { createKey } from '../../src/identity/api-keys/key-store.ts'
+import { goodClaims, makeSigningKey, signToken } from '../identity/jwt/token-issuer.ts'
 
 /** Who calls in all measurements: the principal of the key, and the subject of the tokens. */
 export const callerName = 'bench'

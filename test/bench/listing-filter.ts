@@ -1,14 +1,14 @@
 import { readListingPage, type ListingSource } from '../../src/gateway/listing/listing-page.ts'
-import { createPageTokens } from '../../src/gateway/listing/page-token.ts'
+import { createPageTokens } from '../../src/gateway/listing/page-tokens.ts'
 import { createListingSources } from '../../src/gateway/listing/listing-sources.ts'
 import { createUpstreams } from '../../src/gateway/upstream/upstreams.ts'
-import { parseTarget } from '../../src/interface/target.ts'
+import { parseTarget } from '../../src/catalog-api/request-target.ts'
 import {
   createAuthorizationRequest,
   createCaller,
   compilePolicySet,
   type WrittenPolicy,
-} from '../policy/written-policy.ts'
+} from '../policy/policy-builder.ts'
 import { quantile, rounded } from './figures.ts'
 
 /*

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
-import { createPolicyFileReader } from '../../src/policy/policy-file-reader.ts'
-import { createFolderLocation } from '../../src/policy/policy-place.ts'
-import { compilePolicies } from '../../src/policy/trie.ts'
+import { createPolicyFileReader } from '../../src/policy/source/policy-file-reader.ts'
+import { createFolderLocation } from '../../src/policy/source/policy-location.ts'
+import { compilePolicies } from '../../src/policy/policy-set.ts'
 
 /*
  * Loads the policies of a folder a few times over in a process that did nothing before, as a start of the gateway

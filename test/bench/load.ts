@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Bodies } from './bodies.ts'
 import type { Callers } from './callers.ts'
 import { onCore } from './cores.ts'
-import { arrowStreamType } from '../../src/interface/headers.ts'
+import { arrowStreamType } from '../../src/catalog-api/headers.ts'
 import type { Workload } from './workloads.ts'
 
 const script = fileURLToPath(new URL('wrk.lua', import.meta.url))

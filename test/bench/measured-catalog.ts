@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { RecordBatchStreamWriter, tableFromArrays } from 'apache-arrow'
 import { sql } from 'kysely'
 import { pino } from 'pino'
-import { backendSettingsSchema } from '../../src/backend/configuration.ts'
+import { backendSettingsSchema } from '../../src/config/backend-settings.ts'
 import type { Engine } from '../../src/backend/engine/engine.ts'
-import { formatManifestName } from '../../src/backend/engine/manifest-names.ts'
+import { formatManifestName } from '../../src/backend/engine/manifest/manifest-names.ts'
 import { insertNamespace, insertTable, setTableState } from '../../src/backend/store/objects.ts'
 import { openStore } from '../../src/backend/store/open-store.ts'
-import type { CatalogDatabase } from '../../src/backend/store/tables.ts'
+import type { CatalogDatabase } from '../../src/backend/store/database-schema.ts'
 import { finishVersion, recordVersion } from '../../src/backend/store/versions.ts'
-import { freePort } from '../free-port.ts'
+import { freePort } from '../support/free-port.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
 
 /** How large a catalog is made, and where. */
@@ -35,7 +35,7 @@ export interface MeasuredCatalog {
   readonly stage: (count: number) => Promise<readonly object[]>
 }
 
-const program = fileURLToPath(new URL('../backend/catalog-process.ts', import.meta.url))
+const program = fileURLToPath(new URL('../backend/support/catalog-process.ts', import.meta.url))
 const tablesOfNamespace = 2
 
 /** The name of a table by its number. */

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { limitsSchema } from '../../src/config/listen-settings.ts'
-import { openGateway, type TestedGateway } from '../gateway/open-gateway.ts'
-import { healthPath } from '../gateway/recording-upstream.ts'
+import { openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'
+import { healthPath } from '../gateway/support/recording-upstream.ts'
 
 /** The work of a catalog that does so much at a time, and takes so long: 10 queries a second, so that it is never the machine that is at its end. */
 const connections = 4

@@ -1,7 +1,7 @@
-import { permissionNames } from '../../src/interface/permissions.ts'
-import { parsePolicies } from '../../src/policy/documents.ts'
-import type { AuthorizationRequest } from '../../src/policy/question.ts'
-import { compilePolicies } from '../../src/policy/trie.ts'
+import { permissionNames } from '../../src/catalog-api/permissions.ts'
+import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
+import type { AuthorizationRequest } from '../../src/policy/conditions/authorization-request.ts'
+import { compilePolicies } from '../../src/policy/policy-set.ts'
 import { loadTimes } from './policy-load.ts'
 import {
   createAuthorizationRequest,
@@ -9,7 +9,7 @@ import {
   formatPolicies,
   type WrittenPolicy,
   type WrittenRule,
-} from '../policy/written-policy.ts'
+} from '../policy/policy-builder.ts'
 
 /*
  * What a decision costs, by the number of policies: one policy at the root, one for every team, and one for every

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { stringify } from 'yaml'
-import { resolveTimeMs } from '../../src/policy/policy-files.ts'
-import { formatPolicies, type WrittenPolicy } from '../policy/written-policy.ts'
+import { resolveTimeMs } from '../../src/policy/source/policy-files.ts'
+import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
 import type { LoadTimes } from './load-policies-once.ts'
 
 /**

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { stringify } from 'yaml'
-import { watchPolicies } from '../../src/policy/folder.ts'
-import { createFolderLocation } from '../../src/policy/policy-place.ts'
-import { formatPolicies, type WrittenPolicy } from '../policy/written-policy.ts'
+import { watchPolicies } from '../../src/policy/source/policy-source.ts'
+import { createFolderLocation } from '../../src/policy/source/policy-location.ts'
+import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
 
 /*
  * How long a reload of 10,000 policies stalls the event loop: prints the longest pause between two turns of it, and how

@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { request, type IncomingMessage } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { arrowStreamType } from '../../src/interface/headers.ts'
+import { arrowStreamType } from '../../src/catalog-api/headers.ts'
 import type { LoadSetup } from './load.ts'
 import { bodySizes, digestHeader, downloadOf, smallResponse, type BodySize } from './exchanges.ts'
 

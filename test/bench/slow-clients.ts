@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { describeTables } from '../attacks/describe-tables.ts'
-import { startRecordingUpstream, type RequestHandler } from '../gateway/recording-upstream.ts'
+import { startRecordingUpstream, type RequestHandler } from '../gateway/support/recording-upstream.ts'
 import { quantile } from './figures.ts'
 
 const requests = 1_000
@@ -24,7 +24,7 @@ interface SlowClients {
 export async function measureBeside({ script, count, what, answering }: SlowClients): Promise<void> {
   const upstream = await startRecordingUpstream()
   if (answering !== undefined) upstream.answering = answering
-  const gateway = await startScript('../gateway/gateway-process.ts', upstream.url)
+  const gateway = await startScript('../gateway/support/gateway-process.ts', upstream.url)
   const { url, key } = JSON.parse(gateway.firstLine) as { url: string; key: string }
   const measured: { readonly alone: number[]; readonly beside: number[] }[] = []
   await describeTables(url, key, requests)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { startScript, temporaryFolder } from '../e2e/built-program.ts'
 import { childrenOf, isRunning } from '../e2e/process-tree.ts'
-import { eventually } from '../gateway/waiting.ts'
+import { eventually } from '../gateway/support/waiting.ts'
 
 const main = new URL('../../src/main.ts', import.meta.url)
 

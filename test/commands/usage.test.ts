@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { runProgram } from '../e2e/built-program.ts'
-import { everyInTheLongForm } from '../thorough.ts'
+import { everyInTheLongForm } from '../support/thorough.ts'
 
 const commands: [command: string, names: string[]][] = [
   ['', ['dev', 'demo', 'serve', 'backend', 'check', 'keys', 'policy', 'audit', '--version']],

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { runningBackend } from '../backend/running-backend.ts'
-import { startGatewayBefore } from '../gateway/running-gateway.ts'
+import { runningBackend } from '../backend/support/running-backend.ts'
+import { startGatewayBefore } from '../gateway/support/running-gateway.ts'
 import { runConformance } from './conformance.ts'
 import { errorsOf } from './faults.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { runningBackend } from '../backend/running-backend.ts'
+import { runningBackend } from '../backend/support/running-backend.ts'
 import { runConformance } from './conformance.ts'
 import { errorsOf } from './faults.ts'
 

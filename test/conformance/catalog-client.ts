@@ -1,11 +1,11 @@
 import { deepEqual, equal, match, ok as assert } from 'node:assert/strict'
 import { z } from 'zod'
-import { errorCodes, type ErrorName } from '../../src/interface/errors.ts'
-import { arrowFileType, arrowStreamType } from '../../src/interface/headers.ts'
-import type { Identifier } from '../../src/interface/identifiers.ts'
+import { errorCodes, type ErrorName } from '../../src/catalog-api/catalog-error.ts'
+import { arrowFileType, arrowStreamType } from '../../src/catalog-api/headers.ts'
+import type { Identifier } from '../../src/catalog-api/identifiers.ts'
 import { documentedCodes } from './interface-document.ts'
-import { getOperation, type Operation, type OperationName } from '../../src/interface/operations.ts'
-import { operationSchemas } from '../../src/interface/schemas/operation-schemas.ts'
+import { getOperation, type Operation, type OperationName } from '../../src/catalog-api/operations.ts'
+import { operationSchemas } from '../../src/catalog-api/schemas/operation-schemas.ts'
 
 /** A catalog that is already running, whoever started it, and the headers that let the caller in. */
 export interface ConformanceTarget {

@@ -1,4 +1,4 @@
-import { operationNames, type OperationName } from '../../src/interface/operations.ts'
+import { operationNames, type OperationName } from '../../src/catalog-api/operations.ts'
 import { batchCases } from './cases/batches.ts'
 import { columnCases } from './cases/columns.ts'
 import { routineCases } from './cases/every-operation.ts'

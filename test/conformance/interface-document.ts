@@ -1,5 +1,5 @@
-import { getOpenApiDocument } from '../../src/interface/openapi.ts'
-import type { Operation, OperationName } from '../../src/interface/operations.ts'
+import { getOpenApiDocument } from '../../src/catalog-api/openapi/openapi-document.ts'
+import type { Operation, OperationName } from '../../src/catalog-api/operations.ts'
 
 interface ErrorResponse {
   readonly content: {

@@ -1,4 +1,4 @@
-import { operationNames } from '../../src/interface/operations.ts'
+import { operationNames } from '../../src/catalog-api/operations.ts'
 import type { Outcome } from './conformance.ts'
 
 /** The outcomes as a table by operation, then what failed and why. */

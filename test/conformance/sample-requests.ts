@@ -1,4 +1,4 @@
-import type { OperationName } from '../../src/interface/operations.ts'
+import type { OperationName } from '../../src/catalog-api/operations.ts'
 import type { Parts } from './catalog-client.ts'
 import { rows } from './sample-rows.ts'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connect } from '@lancedb/lancedb'
-import type { Identifier } from '../../src/interface/identifiers.ts'
+import type { Identifier } from '../../src/catalog-api/identifiers.ts'
 import { NotThere } from './catalog-client.ts'
 import type { World } from './world.ts'
 

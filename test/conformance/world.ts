@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Identifier } from '../../src/interface/identifiers.ts'
-import type { OperationName } from '../../src/interface/operations.ts'
+import type { Identifier } from '../../src/catalog-api/identifiers.ts'
+import type { OperationName } from '../../src/catalog-api/operations.ts'
 import { connectTo, NotThere, type CatalogClient, type ConformanceTarget } from './catalog-client.ts'
 import { rows } from './sample-rows.ts'
 

@@ -1,8 +1,12 @@
 import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { allowEverything, openGateway, type TestedGateway } from '../gateway/open-gateway.ts'
-import { respondWith, startRecordingUpstream, type RecordingUpstream } from '../gateway/recording-upstream.ts'
+import { allowEverything, openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'
+import {
+  respondWith,
+  startRecordingUpstream,
+  type RecordingUpstream,
+} from '../gateway/support/recording-upstream.ts'
 import { hasBrowser, startBrowser } from './browser.ts'
 
 const isThere = hasBrowser()

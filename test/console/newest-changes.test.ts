@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { openAuditLog, type AuditLog } from '../../src/audit/log.ts'
+import { openAuditLog, type AuditLog } from '../../src/audit/log/audit-log.ts'
 import { createNewestChangesReader, type RecordedChange } from '../../src/console/newest-changes.ts'
 import {
   anIntent,
@@ -9,7 +9,7 @@ import {
   ofKind,
   recordsOf,
   temporaryFolder,
-} from '../audit/entries.ts'
+} from '../audit/audit-fixtures.ts'
 
 async function openLog(folder: string, changed = {}): Promise<AuditLog> {
   return openAuditLog(logOptions(folder, changed))

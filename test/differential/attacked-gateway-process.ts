@@ -1,6 +1,6 @@
 // A gateway in a process of its own, in front of the upstream that is named: `writer` may do everything in one
 // namespace, and nothing outside of it. Prints how to reach it as JSON, and closes when its standard input ends.
-import { openGateway } from '../gateway/open-gateway.ts'
+import { openGateway } from '../gateway/support/open-gateway.ts'
 import { allowedNamespace } from './places.ts'
 
 const [upstreamUrl = ''] = process.argv.slice(2)

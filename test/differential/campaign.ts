@@ -1,4 +1,4 @@
-import { readAuditLog, type StoredRecord } from '../../src/audit/read.ts'
+import { readAuditLog, type StoredRecord } from '../../src/audit/storage/read-audit-log.ts'
 import { attack, type Outcome } from './attacker.ts'
 import { authorizedIn, type Authorized } from './differences.ts'
 import { hostileCall } from './hostile-exchanges.ts'

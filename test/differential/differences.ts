@@ -1,5 +1,5 @@
-import type { StoredRecord } from '../../src/audit/read.ts'
-import { getOperation, type OperationName } from '../../src/interface/operations.ts'
+import type { StoredRecord } from '../../src/audit/storage/read-audit-log.ts'
+import { getOperation, type OperationName } from '../../src/catalog-api/operations.ts'
 import type { Arrival } from './lenient-catalog.ts'
 import { allowedNamespace } from './places.ts'
 import { textOf, type Reading } from './readings.ts'

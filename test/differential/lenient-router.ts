@@ -3,7 +3,7 @@ import type { Reading } from './readings.ts'
 
 /** The operations of the interface as its document lists them; nothing of this router is the gateway's. */
 const operations = JSON.parse(
-  readFileSync(new URL('../interface/operations-of-the-interface.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../catalog-api/documented-operations.json', import.meta.url), 'utf8'),
 ) as readonly {
   readonly name: string
   readonly method: string

@@ -1,4 +1,4 @@
-import type { Operation } from '../../src/interface/operations.ts'
+import type { Operation } from '../../src/catalog-api/operations.ts'
 
 /** A request as text, part by part, before its bytes are put together. Text that is not ASCII is sent as UTF-8. */
 export interface RequestDraft {

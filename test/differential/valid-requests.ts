@@ -3,7 +3,7 @@ import {
   operationNames,
   type Operation,
   type OperationName,
-} from '../../src/interface/operations.ts'
+} from '../../src/catalog-api/operations.ts'
 import { rows } from '../conformance/sample-rows.ts'
 import { sampleRequests } from '../conformance/sample-requests.ts'
 import { allowedId, forbiddenId } from './places.ts'

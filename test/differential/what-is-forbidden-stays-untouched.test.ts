@@ -2,14 +2,14 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { backendSettings } from '../backend/backend-settings.ts'
+import { backendSettings } from '../backend/support/backend-settings.ts'
 import { runCampaign } from './campaign.ts'
 import { amount } from './extent.ts'
 import { plantCatalog } from './planted-catalog.ts'
 import { textOf } from './readings.ts'
 import { spawnProcess } from './spawned-process.ts'
-import { seed } from '../seed.ts'
-import { isThorough } from '../thorough.ts'
+import { seed } from '../support/seed.ts'
+import { isThorough } from '../support/thorough.ts'
 
 const count = amount(isThorough ? 5_000 : 600)
 
@@ -19,7 +19,7 @@ it(
   async () => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'differential-')))
     const settings = backendSettings(folder, { log: { level: 'debug' } })
-    const catalog = await spawnProcess(new URL('../backend/catalog-process.ts', import.meta.url), [
+    const catalog = await spawnProcess(new URL('../backend/support/catalog-process.ts', import.meta.url), [
       JSON.stringify(settings),
     ])
     try {

@@ -3,8 +3,8 @@ import { runCampaign } from './campaign.ts'
 import { differencesOf } from './differences.ts'
 import { amount } from './extent.ts'
 import { startLenientCatalog } from './lenient-catalog.ts'
-import { seed } from '../seed.ts'
-import { isThorough } from '../thorough.ts'
+import { seed } from '../support/seed.ts'
+import { isThorough } from '../support/thorough.ts'
 
 const count = amount(isThorough ? 20_000 : 1_500)
 

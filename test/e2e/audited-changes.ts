@@ -1,4 +1,4 @@
-import { readAuditLog, type StoredRecord } from '../../src/audit/read.ts'
+import { readAuditLog, type StoredRecord } from '../../src/audit/storage/read-audit-log.ts'
 
 type RecordOf<Kind> = Extract<StoredRecord, { kind: Kind }>
 

@@ -4,7 +4,7 @@ import { afterAll, expect, it } from 'vitest'
 import { appendConcurrently, inOrder, type AppendedRow, type WriterClient } from './appending-writers.ts'
 import { auditedChanges } from './audited-changes.ts'
 import { startDev } from './running-dev.ts'
-import { isThorough } from '../thorough.ts'
+import { isThorough } from '../support/thorough.ts'
 
 type Race = [name: string, clients: WriterClient[], appends: number]
 

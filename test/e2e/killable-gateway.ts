@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { projectFolder, runProgram, startProgram, temporaryFolder, type Program } from './built-program.ts'
 import { eventually } from './running-dev.ts'
-import { freePort } from '../free-port.ts'
+import { freePort } from '../support/free-port.ts'
 
 /** A gateway and a catalog, each a program of its own, that are killed and started again on the same files. */
 export interface KillableGateway {

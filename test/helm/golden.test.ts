@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { chartFolder, goldenFile, render, valuesFile, valuesNames, type Manifest } from './chart.ts'
-import { everyInTheLongForm, isThorough } from '../thorough.ts'
+import { everyInTheLongForm, isThorough } from '../support/thorough.ts'
 import { helm, helms } from './helm-programs.ts'
 
 const files = async (name: string): Promise<string> => readFile(join(chartFolder, 'files', name), 'utf8')

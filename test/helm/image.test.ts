@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
-import { isThorough } from '../thorough.ts'
+import { isThorough } from '../support/thorough.ts'
 
 /** An instruction of the Dockerfile, with its words. */
 interface Step {

@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { createKey } from '../../src/identity/api-key-store.ts'
-import { readOrCreatePepper } from '../../src/identity/pepper.ts'
-import { hasOpenssl, makeAuthority } from '../identity/certificates.ts'
+import { createKey } from '../../src/identity/api-keys/key-store.ts'
+import { readOrCreatePepper } from '../../src/identity/api-keys/pepper.ts'
+import { hasOpenssl, makeAuthority } from '../identity/mtls/test-certificates.ts'
 import { podsOf, type Container, type Manifest, type PodSpec } from './chart.ts'
 
 /** Secrets, or ConfigMaps, by their names: what stands in each, by its keys. */

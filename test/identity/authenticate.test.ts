@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createKey, revokeKey } from '../../src/identity/api-key-store.ts'
+import { createKey, revokeKey } from '../../src/identity/api-keys/key-store.ts'
 import type { Authenticator } from '../../src/identity/authenticate.ts'
 import {
   authenticateApiKey,
@@ -10,8 +10,8 @@ import {
   openAuthenticator,
   captureReason,
   captureError,
-} from './authenticating.ts'
-import { makeSigningKey, signToken, startIssuer, type TestIssuer } from './token-issuer.ts'
+} from './test-authenticator.ts'
+import { makeSigningKey, signToken, startIssuer, type TestIssuer } from './jwt/token-issuer.ts'
 
 const challenge = 'Bearer realm="catalog-gateway"'
 const keyChallenge = 'ApiKey realm="catalog-gateway", header="x-api-key"'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createFailedAuthentications } from '../../src/limits/failed-authentications.ts'
-import { LimitExceeded } from '../../src/limits/limit-reached.ts'
+import { LimitExceeded } from '../../src/limits/limit-exceeded.ts'
 
 it('credentials that were looked at side by side shut their address for no longer than one does', () => {
   const authentications = createFailedAuthentications({ perSecond: 0.01, burst: 3 })

@@ -5,33 +5,36 @@ export interface CriticalFile {
 }
 
 const audit = [
-  'test/audit/hash-chain.test.ts',
-  'test/audit/tampered-file.test.ts',
-  'test/audit/seals.test.ts',
+  'test/audit/verify/hash-chain.test.ts',
+  'test/audit/log/tampered-file.test.ts',
+  'test/audit/verify/seals.test.ts',
 ]
 const recovery = [
-  'test/audit/journal.test.ts',
-  'test/audit/damaged-journal.test.ts',
-  'test/audit/power-cut.test.ts',
+  'test/audit/storage/journal.test.ts',
+  'test/audit/storage/damaged-journal.test.ts',
+  'test/audit/storage/power-cut.test.ts',
 ]
 const decisions = [
-  'test/policy/decisions.test.ts',
-  'test/policy/decides-as-the-oracle.test.ts',
-  'test/policy/conditions.test.ts',
-  'test/policy/visibility.test.ts',
-  'test/policy/shadow.test.ts',
+  'test/policy/engine/decisions.test.ts',
+  'test/policy/engine/decisions-match-oracle.test.ts',
+  'test/policy/conditions/failing-conditions.test.ts',
+  'test/policy/visibility/visibility.test.ts',
+  'test/policy/source/shadow-policies.test.ts',
 ]
-const jsonReaders = ['test/gateway/json-readers-agree.test.ts', 'test/gateway/json-edits-agree.test.ts']
+const jsonReaders = [
+  'test/gateway/json/json-readers-agree.test.ts',
+  'test/gateway/json/json-edits-match-model.test.ts',
+]
 
 /**
  * The files in which a fault lets a wrong request through, or loses a record. Their tests are the near ones: a mutant
  * that only a distant test finds by chance counts as survived.
  */
 export const criticalFiles: readonly CriticalFile[] = [
-  { file: 'src/interface/identifiers.ts', tests: ['test/interface/identifiers.test.ts'] },
+  { file: 'src/catalog-api/identifiers.ts', tests: ['test/catalog-api/identifiers.test.ts'] },
   {
-    file: 'src/interface/target.ts',
-    tests: ['test/interface/target.test.ts', 'test/gateway/canonical-targets.test.ts'],
+    file: 'src/catalog-api/request-target.ts',
+    tests: ['test/catalog-api/request-target.test.ts', 'test/gateway/routing/canonical-targets.test.ts'],
   },
   {
     file: 'src/http1/server/request-head.ts',
@@ -46,34 +49,43 @@ export const criticalFiles: readonly CriticalFile[] = [
   { file: 'src/http1/client/response-parser.ts', tests: ['test/http1/client/'] },
   {
     file: 'src/gateway/stages/match.ts',
-    tests: ['test/gateway/aims-remembered.test.ts', 'test/gateway/refusals.test.ts'],
+    tests: ['test/gateway/routing/route-cache.test.ts', 'test/gateway/downstream/error-responses.test.ts'],
   },
   {
     file: 'src/gateway/stages/authorize.ts',
     tests: [
-      'test/gateway/requests-decided-as-documented.test.ts',
-      'test/gateway/concealment.test.ts',
-      'test/gateway/responses-to-writes.test.ts',
+      'test/gateway/authorization/required-permissions-as-documented.test.ts',
+      'test/gateway/authorization/concealment.test.ts',
+      'test/gateway/authorization/descriptions-withheld-from-responses.test.ts',
       'test/attacks/a-change-that-ends-in-a-freeze.test.ts',
       'test/attacks/cascade-over-a-denied-table.test.ts',
       'test/attacks/credentials-for-a-reader.test.ts',
-      'test/gateway/refusals.test.ts',
+      'test/gateway/downstream/error-responses.test.ts',
     ],
   },
   { file: 'src/gateway/stages/check.ts', tests: ['test/attacks/', 'test/gateway/'] },
-  { file: 'src/gateway/body/json-number.ts', tests: jsonReaders },
-  { file: 'src/gateway/body/json-name.ts', tests: jsonReaders },
-  { file: 'src/gateway/body/json-scanner.ts', tests: jsonReaders },
-  { file: 'src/gateway/body/json-watch.ts', tests: jsonReaders },
-  { file: 'src/policy/trie.ts', tests: decisions },
-  { file: 'src/policy/policy-node.ts', tests: decisions },
-  { file: 'src/policy/rule-index.ts', tests: ['test/policy/many-subjects.test.ts', ...decisions] },
-  { file: 'src/policy/visible.ts', tests: ['test/policy/visibility.test.ts', ...decisions] },
+  { file: 'src/gateway/json/json-number.ts', tests: jsonReaders },
+  { file: 'src/gateway/json/json-name-reader.ts', tests: jsonReaders },
+  { file: 'src/gateway/json/json-scanner.ts', tests: jsonReaders },
+  { file: 'src/gateway/json/json-transformer.ts', tests: jsonReaders },
+  { file: 'src/policy/policy-set.ts', tests: decisions },
+  { file: 'src/policy/engine/policy-node.ts', tests: decisions },
+  {
+    file: 'src/policy/engine/rule-index.ts',
+    tests: ['test/policy/engine/many-subjects.test.ts', ...decisions],
+  },
+  {
+    file: 'src/policy/visibility/visibility.ts',
+    tests: ['test/policy/visibility/visibility.test.ts', ...decisions],
+  },
   { file: 'src/identity/bearer-tokens.ts', tests: ['test/identity/'] },
   { file: 'src/identity/authenticate.ts', tests: ['test/identity/'] },
-  { file: 'src/audit/chain.ts', tests: [...audit, 'test/audit/table-history.test.ts'] },
-  { file: 'src/audit/chain-writer.ts', tests: [...audit, 'test/audit/rotation.test.ts'] },
-  { file: 'src/audit/verification.ts', tests: audit },
-  { file: 'src/audit/journal-entry.ts', tests: recovery },
-  { file: 'src/audit/recovery.ts', tests: recovery },
+  {
+    file: 'src/audit/records/hash-chain.ts',
+    tests: [...audit, 'test/audit/resolution/table-history.test.ts'],
+  },
+  { file: 'src/audit/log/chain-writer.ts', tests: [...audit, 'test/audit/log/segment-rotation.test.ts'] },
+  { file: 'src/audit/verify/log-verifier.ts', tests: audit },
+  { file: 'src/audit/storage/journal-entry.ts', tests: recovery },
+  { file: 'src/audit/log/recovery.ts', tests: recovery },
 ]

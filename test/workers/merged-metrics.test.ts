@@ -1,7 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { createDurationHistogram } from '../../src/telemetry/duration-histogram.ts'
-import { renderMetrics } from '../../src/telemetry/exposition.ts'
+import { createDurationHistogram } from '../../src/observability/metrics/duration-histogram.ts'
+import { renderMetrics } from '../../src/observability/metrics/render-metrics.ts'
 import {
   countedIn,
   mergeMetrics,

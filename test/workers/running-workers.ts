@@ -4,10 +4,10 @@ import { Pool, type Dispatcher } from 'undici'
 import { stringify } from 'yaml'
 import { startProgram, type Program } from '../e2e/built-program.ts'
 import { childrenOf } from '../e2e/process-tree.ts'
-import { allowEverything } from '../gateway/open-gateway.ts'
-import { healthPath } from '../gateway/recording-upstream.ts'
-import { createKey } from '../../src/identity/api-key-store.ts'
-import { formatPolicies, type WrittenPolicy } from '../policy/written-policy.ts'
+import { allowEverything } from '../gateway/support/open-gateway.ts'
+import { healthPath } from '../gateway/support/recording-upstream.ts'
+import { createKey } from '../../src/identity/api-keys/key-store.ts'
+import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
 
 /** A gateway of several processes, as users start it. */
 export interface RunningWorkers {

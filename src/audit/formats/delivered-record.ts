@@ -1,4 +1,4 @@
-import type { StoredRecord } from '../read.ts'
+import type { StoredRecord } from '../storage/read-audit-log.ts'
 
 /**
  * Says that records of the log cannot be delivered: they are no longer in it, or cannot be read. It stands in no

@@ -1,6 +1,6 @@
-import { createCloudEvent } from './cloudevents.ts'
+import { createCloudEvent } from './cloud-event.ts'
 import type { DeliveredRecord } from './delivered-record.ts'
-import { createOcsfEvent } from './ocsf.ts'
+import { createOcsfEvent } from './ocsf-event.ts'
 import type { RecordContext } from './record-context.ts'
 
 /**

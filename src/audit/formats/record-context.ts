@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { StoredRecord } from '../read.ts'
+import type { StoredRecord } from '../storage/read-audit-log.ts'
 import type { DeliveredRecord } from './delivered-record.ts'
 
 /** The gateway that wrote a chain. */

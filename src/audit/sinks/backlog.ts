@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { readLines } from '../lines.ts'
-import type { AuditRecord } from '../records.ts'
-import { listChains } from '../segment-names.ts'
+import { readLines } from '../../lib/fs/read-lines.ts'
+import type { AuditRecord } from '../records/audit-record.ts'
+import { listChains } from '../storage/segment-names.ts'
 import type { Cursor } from './cursor.ts'
-import type { DurableEnd } from './follow-log.ts'
+import type { DurableEnd } from './log-follower.ts'
 
 /** Counts the records that a sink has not taken yet. */
 export interface Backlog {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { writeAtomically } from '../../identity/write-whole.ts'
-import { ignoreMissing } from '../system-error.ts'
+import { writeAtomically } from '../../lib/fs/write-atomically.ts'
+import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
 const cursorSchema = z.strictObject({
   v: z.literal(1),

@@ -1,5 +1,5 @@
-import { createHttpPoster } from './post.ts'
-import type { HttpSettings } from './sink-settings.ts'
+import { createHttpPoster } from './http-poster.ts'
+import type { HttpSettings } from '../../config/audit-sink-settings.ts'
 import type { Sink } from './sink.ts'
 
 /**

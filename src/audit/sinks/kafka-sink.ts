@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import type { KafkaConfig, Producer, SASLOptions } from 'kafkajs'
 import { readTlsFiles } from '../../lib/tls/tls-files.ts'
-import type { KafkaSettings } from './sink-settings.ts'
+import type { KafkaSettings } from '../../config/audit-sink-settings.ts'
 import type { Delivery, Sink } from './sink.ts'
-import { rejectOnAbort } from './until-aborted.ts'
+import { rejectOnAbort } from '../../lib/async/reject-on-abort.ts'
 
 /** All replicas that are in sync have the records before they count as taken. */
 const allReplicas = -1

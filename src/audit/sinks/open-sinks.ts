@@ -1,9 +1,9 @@
-import { SinkDelivery, type SinkObserver, type SinkStatus } from './deliver.ts'
-import { findOldestSegment, type DurableEnd } from './follow-log.ts'
+import { SinkDelivery, type SinkObserver, type SinkStatus } from './sink-delivery.ts'
+import { findOldestSegment, type DurableEnd } from './log-follower.ts'
 import { createHttpSink } from './http-sink.ts'
 import { createKafkaSink } from './kafka-sink.ts'
 import { createOtlpSink, type OtlpResource } from './otlp-sink.ts'
-import type { SinkSettings } from './sink-settings.ts'
+import type { SinkSettings } from '../../config/audit-sink-settings.ts'
 import type { Sink } from './sink.ts'
 import { createStdoutSink } from './stdout-sink.ts'
 

@@ -1,10 +1,10 @@
 import cluster from 'node:cluster'
 import { write } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { takeAtomicLines } from '../../telemetry/first-lines.ts'
-import { hasErrorCode } from '../system-error.ts'
+import { takeAtomicLines } from '../../lib/fs/atomic-lines.ts'
+import { hasErrorCode } from '../../lib/fs/system-error.ts'
 import type { Sink } from './sink.ts'
-import { rejectOnAbort } from './until-aborted.ts'
+import { rejectOnAbort } from '../../lib/async/reject-on-abort.ts'
 
 const stdout = 1
 

@@ -1,14 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { CatalogError } from '../../interface/errors.ts'
+import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import {
   clientDialectHeader,
   lancedbDatabaseHeader,
   lancedbServerHeader,
   lancedbServerVersion,
-} from '../../interface/headers.ts'
-import type { OperationName } from '../../interface/operations.ts'
-import type { ResponseOf } from '../../interface/schemas/operation-schemas.ts'
-import type { RequestMembers } from '../catalog.ts'
+} from '../../catalog-api/headers.ts'
+import type { OperationName } from '../../catalog-api/operations.ts'
+import type { ResponseOf } from '../../catalog-api/schemas/operation-schemas.ts'
+import type { RequestMembers } from '../contract/catalog.ts'
 import type { SchemaDialect } from '../engine/engine.ts'
 
 /**

@@ -1,10 +1,10 @@
-import type { TableQuery } from '../../interface/schemas/query.ts'
-import type { TableColumns } from './columns.ts'
-import type { TableIndexes } from './indexes.ts'
-import type { MetadataChanges } from './manifest-edit.ts'
-import type { QueryPlans } from './plans.ts'
-import type { TableBranches, TableTags } from './references.ts'
-import type { TableRows } from './rows.ts'
+import type { TableQuery } from '../../catalog-api/schemas/query.ts'
+import type { TableColumns } from './tables/columns.ts'
+import type { TableIndexes } from './tables/indexes.ts'
+import type { MetadataChanges } from './manifest/edit-schema-metadata.ts'
+import type { QueryPlans } from './query/query-plans.ts'
+import type { TableBranches, TableTags } from './tables/tags-and-branches.ts'
+import type { TableRows } from './tables/rows.ts'
 
 /** A type of the JSON form of an Arrow schema: the name of the type and what it needs besides. */
 export interface JsonArrowDataType {

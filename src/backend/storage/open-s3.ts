@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { S3Client } from '@aws-sdk/client-s3'
 import type { OpenedStorage } from './open-storage.ts'
 import { describeStorageError } from './s3-errors.ts'
-import { openClientOptions } from './s3-client-options.ts'
-import { createS3Storage } from './s3-objects.ts'
-import type { S3Settings } from './data-settings.ts'
+import { openClientOptions } from './client-storage-options.ts'
+import { createS3Storage } from './s3-storage.ts'
+import type { S3Settings } from '../../config/storage-settings.ts'
 import type { Storage } from './storage.ts'
 
 const connectTimeoutMs = 5_000

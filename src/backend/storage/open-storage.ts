@@ -1,9 +1,9 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { DataSettings } from './data-settings.ts'
-import { localFileStorage } from './local-files.ts'
+import type { DataSettings } from '../../config/storage-settings.ts'
+import { localFileStorage } from './local-storage.ts'
 import type { Storage } from './storage.ts'
-import { makeFolder } from '../../make-folder.ts'
+import { makeFolder } from '../../lib/fs/make-folder.ts'
 
 /** The storage of a catalog, opened. */
 export interface OpenedStorage {

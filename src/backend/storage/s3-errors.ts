@@ -1,4 +1,4 @@
-import { CatalogError } from '../../interface/errors.ts'
+import { CatalogError } from '../../catalog-api/catalog-error.ts'
 
 /** The HTTP status that the store answered; undefined where none came. */
 export function httpStatusOf(error: unknown): number | undefined {

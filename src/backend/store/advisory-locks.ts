@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { Client } from 'pg'
-import { CatalogError } from '../../interface/errors.ts'
+import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { storeUnavailableError } from './postgres-errors.ts'
 
 /** `alone` excludes all others, `shared` those who want to be alone. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { CatalogDatabase } from './tables.ts'
+import type { CatalogDatabase } from './database-schema.ts'
 
 /** Which catalog a store is that of. */
 export interface CatalogIdentity {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { CatalogDatabase } from './tables.ts'
+import type { CatalogDatabase } from './database-schema.ts'
 
 /** Which part of a listing is wanted: what comes after a name, and no more than `limit` entries. */
 export interface Slice {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Selectable } from 'kysely'
-import type { Identifier } from '../../interface/identifiers.ts'
-import type { CatalogDatabase, CatalogTables, TableState } from './tables.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
+import type { CatalogDatabase, CatalogTables, TableState } from './database-schema.ts'
 
 /** Free-form pairs of a namespace or a table. */
 export type Properties = Readonly<Record<string, string>>

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { BackendSettings } from '../configuration.ts'
+import type { BackendSettings } from '../../config/backend-settings.ts'
 import type { AdvisoryLocks } from './advisory-locks.ts'
 import { openPostgres } from './postgres.ts'
 import { openSqlite } from './sqlite.ts'
-import type { CatalogDatabase } from './tables.ts'
-import { makeFolder } from '../../make-folder.ts'
+import type { CatalogDatabase } from './database-schema.ts'
+import { makeFolder } from '../../lib/fs/make-folder.ts'
 
 /** The catalog store, opened. */
 export interface Store {

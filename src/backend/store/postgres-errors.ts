@@ -1,4 +1,4 @@
-import { CatalogError, invalidInput } from '../../interface/errors.ts'
+import { CatalogError, invalidInput } from '../../catalog-api/catalog-error.ts'
 
 /**
  * What a transaction may meet because of another one at the same time: run again, it sees what the other one did.

@@ -2,10 +2,10 @@ import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { AdvisoryLocks } from './advisory-locks.ts'
-import { migrateStore } from './bring-up-to-date.ts'
+import { migrateStore } from './migrate.ts'
 import { postgresNameType } from './migrations.ts'
-import { withSerializableTransactions } from './serializable.ts'
-import type { CatalogDatabase, CatalogTables } from './tables.ts'
+import { withSerializableTransactions } from './serializable-transactions.ts'
+import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
 
 /** Where a PostgreSQL store is. */
 export interface PostgresOptions {

@@ -1,7 +1,7 @@
 import { Kysely, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely'
 import Libsql from 'libsql'
-import { migrateStore } from './bring-up-to-date.ts'
-import type { CatalogDatabase, CatalogTables } from './tables.ts'
+import { migrateStore } from './migrate.ts'
+import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
 
 /** How long another process may hold the file before opening it fails, in milliseconds. */
 const busyTimeoutMs = 1000

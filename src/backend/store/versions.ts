@@ -1,6 +1,6 @@
 import { sql, type Selectable } from 'kysely'
 import type { Properties } from './objects.ts'
-import type { CatalogDatabase, CatalogTables } from './tables.ts'
+import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
 
 /** What is on record of a version that a client commits. */
 export interface VersionRecord {

@@ -1,10 +1,10 @@
 import { byId, element, table } from './elements.js'
 import { quoted } from './words.js'
 
-/** @typedef {import('../access.ts').AccessReport} AccessReport */
+/** @typedef {import('../access-report.ts').AccessReport} AccessReport */
 /** @typedef {AccessReport['callers'][number]} Caller */
 /** @typedef {Caller['grants'][number]} Grant */
-/** @typedef {import('../access.ts').NamespaceNode} NamespaceNode */
+/** @typedef {import('../access-report.ts').NamespaceNode} NamespaceNode */
 
 const form = /** @type {HTMLFormElement} */ (byId('access-form'))
 const idField = /** @type {HTMLInputElement} */ (byId('access-id'))

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { UploadFacts } from '../../audit/records.ts'
+import type { UploadFacts } from '../../audit/records/audit-record.ts'
 import { continuation, prefixLength, readMessage } from '../../lib/arrow/message.ts'
 import { readSchema } from '../../lib/arrow/schema.ts'
 import { formatSchemaFields } from './arrow-schema-text.ts'

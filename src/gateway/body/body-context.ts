@@ -1,5 +1,5 @@
-import { CatalogError, refusal } from '../../interface/errors.ts'
-import { quoteForMessage } from '../../interface/identifiers.ts'
+import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { contextKeyToHeader } from '../context-keys.ts'
 import type { Received } from '../context.ts'
 

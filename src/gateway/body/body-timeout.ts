@@ -1,4 +1,4 @@
-import { CatalogError, optionsFor } from '../../interface/errors.ts'
+import { CatalogError, optionsFor } from '../../catalog-api/catalog-error.ts'
 
 /** The body of a request did not arrive in time (408). The connection cannot be used any more. */
 export class BodyTimeout extends CatalogError {

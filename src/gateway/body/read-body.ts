@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { CatalogError, refusal } from '../../interface/errors.ts'
+import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import type { DownstreamBody } from '../downstream.ts'
 
 /** What has been read of a body. */

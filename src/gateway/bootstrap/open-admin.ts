@@ -1,8 +1,12 @@
 import type { Registry } from 'prom-client'
 import { addConsole, type ConsoleSource } from '../../console/console.ts'
-import { createAdminServer, listen } from '../../telemetry/admin-server.ts'
-import { getProcessMetrics } from '../../telemetry/process-metrics.ts'
-import { registerReadinessMetrics, findProblems, type ReadinessCheck } from '../../telemetry/readiness.ts'
+import { createAdminServer, listen } from '../../observability/health/admin-server.ts'
+import { getProcessMetrics } from '../../observability/metrics/process-metrics.ts'
+import {
+  registerReadinessMetrics,
+  findProblems,
+  type ReadinessCheck,
+} from '../../observability/health/readiness.ts'
 import type { Bootstrap } from './open-observability.ts'
 import type { WorkerPart } from './start-gateway.ts'
 

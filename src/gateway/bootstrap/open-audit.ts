@@ -1,15 +1,15 @@
 import { hostname } from 'node:os'
-import { openAuditLog, type AuditLog } from '../../audit/log.ts'
-import type { Retention } from '../../audit/retention.ts'
-import { createAuditLogOptions } from '../../audit/settings.ts'
+import { openAuditLog, type AuditLog } from '../../audit/log/audit-log.ts'
+import type { Retention } from '../../audit/log/retention.ts'
+import { createAuditLogOptions } from '../../config/audit-settings.ts'
 import { openSinks, type Sinks } from '../../audit/sinks/open-sinks.ts'
 import { version } from '../../version.ts'
 import {
   createAuditEventLogger,
   registerAuditHeadMetrics,
   registerAuditMetrics,
-} from '../observe/observe-audit.ts'
-import { registerSinkMetrics, createSinkObserver } from '../observe/observe-sinks.ts'
+} from '../../observability/metrics/audit-metrics.ts'
+import { registerSinkMetrics, createSinkObserver } from '../../observability/metrics/sink-metrics.ts'
 import type { Bootstrap } from './open-observability.ts'
 
 /** The audit log, and the sinks that its records are delivered to. */

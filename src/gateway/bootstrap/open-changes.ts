@@ -1,5 +1,5 @@
-import type { AuditLog } from '../../audit/log.ts'
-import { startChangeTracking, type RunningChangeTracking } from '../changes/follow-changes.ts'
+import type { AuditLog } from '../../audit/log/audit-log.ts'
+import { startChangeTracking, type RunningChangeTracking } from '../changes/start-change-tracking.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Bootstrap } from './open-observability.ts'
 

@@ -1,8 +1,8 @@
-import type { AuditLog } from '../../audit/log.ts'
-import type { StaticKey } from '../../identity/api-keys.ts'
+import type { AuditLog } from '../../audit/log/audit-log.ts'
+import type { StaticKey } from '../../identity/api-keys/api-keys.ts'
 import { createAuthenticator, type Authenticator } from '../../identity/authenticate.ts'
-import { readPepper } from '../../identity/pepper.ts'
-import { registerIdentityMetrics } from '../observe/observe-identity.ts'
+import { readPepper } from '../../identity/api-keys/pepper.ts'
+import { registerIdentityMetrics } from '../../observability/metrics/identity-metrics.ts'
 import type { Bootstrap } from './open-observability.ts'
 
 /** Opens the authenticator. Every reload of its keys is counted, logged and recorded in the audit log. */

@@ -1,15 +1,15 @@
-import { createBodyMemory, type BodyMemory } from '../../limits/body-memory.ts'
-import { FairCapacity } from '../../limits/fair-capacity.ts'
+import { createBodyMemory, type BodyMemory } from '../../limits/overload/body-memory.ts'
+import { FairCapacity } from '../../limits/overload/fair-capacity.ts'
 import { createLimits, type Limits } from '../../limits/limits.ts'
-import type { BucketStore } from '../../limits/shared/connection.ts'
-import { createWorkerSharedLimits } from '../../limits/shared/share-among-workers.ts'
-import type { SharedLimits } from '../../limits/shared/share-limits.ts'
-import { createLoadShedder, type LoadShedder } from '../../limits/shedding.ts'
+import type { BucketStore } from '../../limits/shared/bucket-store.ts'
+import { createWorkerSharedLimits } from '../../limits/shared/worker-shared-limits.ts'
+import type { SharedLimits } from '../../limits/shared/shared-limits.ts'
+import { createLoadShedder, type LoadShedder } from '../../limits/overload/load-shedder.ts'
 import { maxServerConnections } from '../../http1/server/max-connections.ts'
 import { RequestQueue } from '../../http1/server/request-queue.ts'
-import { registerBodyMemoryMetrics } from '../observe/observe-body-memory.ts'
-import { registerSharedLimitsMetrics } from '../observe/observe-shared-limits.ts'
-import { registerLoadSheddingMetrics } from '../observe/observe-shedding.ts'
+import { registerBodyMemoryMetrics } from '../../observability/metrics/body-memory-metrics.ts'
+import { registerSharedLimitsMetrics } from '../../observability/metrics/shared-limits-metrics.ts'
+import { registerLoadSheddingMetrics } from '../../observability/metrics/load-shedding-metrics.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Bootstrap } from './open-observability.ts'
 
@@ -58,7 +58,7 @@ async function openShared(
   const observer = registerSharedLimitsMetrics(metrics.registry, log, sharing)
   if (sharing === undefined) return charge && createWorkerSharedLimits(charge)
   // A gateway that shares nothing does not carry the client of the server in memory.
-  const { openSharedLimits } = await import('../../limits/shared/share-limits.ts')
+  const { openSharedLimits } = await import('../../limits/shared/shared-limits.ts')
   const shared = await openSharedLimits(sharing, observer)
   closers.push(() => shared.close())
   return shared

@@ -1,13 +1,13 @@
-import type { GatewaySettings } from '../../config.ts'
+import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import type { ClosingStack } from '../../lib/async/closing-stack.ts'
-import { openLog, type GatewayLog, type Logger } from '../../telemetry/log.ts'
-import { createMetrics, type Metrics } from '../../telemetry/metrics.ts'
-import type { SpanObserver } from '../../telemetry/span-queue.ts'
-import type { Traces } from '../../telemetry/traces.ts'
-import type { TracesSettings } from '../../telemetry/traces-settings.ts'
+import { openLog, type GatewayLog, type Logger } from '../../observability/log/gateway-log.ts'
+import { createMetrics, type Metrics } from '../../observability/metrics/metrics.ts'
+import type { SpanObserver } from '../../observability/traces/span-queue.ts'
+import type { Traces } from '../../observability/traces/traces.ts'
+import type { TracesSettings } from '../../config/traces-settings.ts'
 import { version } from '../../version.ts'
-import { registerLogMetrics } from '../observe/observe-log.ts'
-import { registerSpanMetrics } from '../observe/observe-traces.ts'
+import { registerLogMetrics } from '../../observability/metrics/log-metrics.ts'
+import { registerSpanMetrics } from '../../observability/traces/span-metrics.ts'
 
 /** Used by every function that opens a part of the gateway. */
 export interface Bootstrap {
@@ -40,6 +40,6 @@ export async function openObservability(
 
 /** A gateway without traces does not carry the library in memory. */
 async function openTraces(settings: TracesSettings, observer: SpanObserver): Promise<Traces> {
-  const library = await import('../../telemetry/traces.ts')
+  const library = await import('../../observability/traces/traces.ts')
   return library.openTraces(settings, version, observer)
 }

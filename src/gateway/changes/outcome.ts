@@ -1,11 +1,11 @@
-import type { OutcomeEntry } from '../../audit/records.ts'
-import { CatalogError } from '../../interface/errors.ts'
-import { AttemptFailed, type UpstreamResponse } from '../upstream/exchange.ts'
-import { readCreatedVersions } from './made-versions.ts'
+import type { OutcomeEntry } from '../../audit/records/audit-record.ts'
+import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { AttemptFailed, type UpstreamResponse } from '../upstream/upstream-attempt.ts'
+import { readCreatedVersions } from './created-versions.ts'
 import type { Payload } from '../body/payload.ts'
 import type { Matched } from '../context.ts'
-import type { TrackedChange } from './change-tracking.ts'
-import { getFailureReason } from '../upstream/upstream-failure.ts'
+import type { TrackedChange } from './change-tracker.ts'
+import { getFailureReason } from '../upstream/attempt-failure.ts'
 
 /** A change that was sent upstream. */
 interface SentChange extends Matched {

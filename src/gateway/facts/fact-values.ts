@@ -1,10 +1,15 @@
-import { canonicalizeBranch, canonicalizeWord, type FactName, type FactType } from '../../interface/facts.ts'
-import { factTypes } from '../../interface/facts.ts'
-import { refusal, type CatalogError } from '../../interface/errors.ts'
-import { quoteForMessage } from '../../interface/identifiers.ts'
-import type { Operation } from '../../interface/operations.ts'
-import { assertBranch, assertTag } from '../../interface/reference-names.ts'
-import { JsonTransformer } from '../body/json-watch.ts'
+import {
+  canonicalizeBranch,
+  canonicalizeWord,
+  type FactName,
+  type FactType,
+} from '../../catalog-api/facts.ts'
+import { factTypes } from '../../catalog-api/facts.ts'
+import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import type { Operation } from '../../catalog-api/operations.ts'
+import { assertBranch, assertTag } from '../../catalog-api/reference-names.ts'
+import { JsonTransformer } from '../json/json-transformer.ts'
 
 /**
  * No fact is larger than any that means something: each condition on it costs time by its size. In characters of a

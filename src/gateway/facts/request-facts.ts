@@ -1,5 +1,5 @@
-import { headerDialects } from '../../interface/headers.ts'
-import type { RequestFacts } from '../../policy/question.ts'
+import { headerDialects } from '../../catalog-api/headers.ts'
+import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
 import type { ReceivedHead } from '../context.ts'
 
 /** The facts of a request that do not depend on its operation, each found out only if a condition reads it. */

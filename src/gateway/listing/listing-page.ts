@@ -1,4 +1,4 @@
-import type { Identifier } from '../../interface/identifiers.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
 
 /** Where names come from, in pages; the order in which it gives them should be that of `compareIdentifiers`. */
 export interface ListingSource {

@@ -1,11 +1,11 @@
-import { CatalogError, refusal } from '../../interface/errors.ts'
+import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import {
   assertIdentifier,
   assertSeparable,
   parseIdentifier,
   type Identifier,
-} from '../../interface/identifiers.ts'
-import type { RouteMatch } from '../../interface/target.ts'
+} from '../../catalog-api/identifiers.ts'
+import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import { compareIdentifiers, type ListingSource, type SourcePage } from './listing-page.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'

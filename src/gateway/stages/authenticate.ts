@@ -1,6 +1,6 @@
 import type { Authenticator } from '../../identity/authenticate.ts'
 import type { Principal } from '../../identity/principal.ts'
-import { AuthenticationError } from '../../identity/refusal.ts'
+import { AuthenticationError } from '../../identity/authentication-error.ts'
 import type { FailedAuthentications } from '../../limits/failed-authentications.ts'
 import type { Authenticated, Matched } from '../context.ts'
 

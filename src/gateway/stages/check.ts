@@ -1,12 +1,12 @@
-import { refusal } from '../../interface/errors.ts'
-import { arrowStreamType } from '../../interface/headers.ts'
-import { quoteForMessage } from '../../interface/identifiers.ts'
-import type { Details } from '../../audit/records.ts'
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import { arrowStreamType } from '../../catalog-api/headers.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import type { Details } from '../../audit/records/audit-record.ts'
 import type { Limits } from '../../limits/limits.ts'
-import type { Allowed } from '../../policy/decision.ts'
-import { assertBatchSize } from '../batch-needs.ts'
+import type { Allowed } from '../../policy/engine/decision.ts'
+import { assertBatchSize } from '../authorization/batch-permissions.ts'
 import { ArrowMeter } from '../body/arrow-meter.ts'
-import { createBodyChecker, type BodyChecker } from '../body/body-judge.ts'
+import { createBodyChecker, type BodyChecker } from '../body/body-checker.ts'
 import type { Payload } from '../body/payload.ts'
 import {
   assertBodyLength,
@@ -17,13 +17,13 @@ import {
   readWholeBody,
   type BodyStart,
 } from '../body/read-body.ts'
-import { createJsonStream } from '../body/streamed-body.ts'
-import { createChangeDetails } from '../changes/commit-details.ts'
+import { createJsonStream } from '../body/json-stream.ts'
+import { createChangeDetails } from '../facts/change-details.ts'
 import type { Matched } from '../context.ts'
 import type { DownstreamBody } from '../downstream.ts'
-import type { JsonObject } from '../facts/read-facts.ts'
-import { restateBody, restateHead } from '../facts/restate.ts'
-import { isDecidedByBody, requiresBody } from '../needed-permissions.ts'
+import type { JsonObject } from '../facts/stated-facts.ts'
+import { restateBody, restateHead } from '../body/restate-facts.ts'
+import { isDecidedByBody, requiresBody } from '../authorization/request-permissions.ts'
 import { findSoleUpstream } from '../upstream/sole-upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import {

@@ -7,10 +7,10 @@ import {
   lancedbDatabaseHeader,
   lancedbPrefixHeader,
   requestIdHeader,
-} from '../../interface/headers.ts'
-import type { HeaderDialect } from '../../interface/headers.ts'
-import { CatalogError, refusal } from '../../interface/errors.ts'
-import { quoteForMessage } from '../../interface/identifiers.ts'
+} from '../../catalog-api/headers.ts'
+import type { HeaderDialect } from '../../catalog-api/headers.ts'
+import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { contextKeyToHeader } from '../context-keys.ts'
 import type { Received, ReceivedHead } from '../context.ts'
 

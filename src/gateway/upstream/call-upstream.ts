@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { refusal } from '../../interface/errors.ts'
+import { refusal } from '../../catalog-api/catalog-error.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import {
   AttemptFailed,
   type UpstreamCallOptions,
   type UpstreamResponse,
   type UpstreamRequest,
-} from './exchange.ts'
-import { runTracedAttempt } from '../observe/traced-exchange.ts'
-import { isTransportFailure, isUnavailableResponse } from './upstream-failure.ts'
+} from './upstream-attempt.ts'
+import { runTracedAttempt } from './traced-attempt.ts'
+import { isTransportFailure, isUnavailableResponse } from './attempt-failure.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Between the repeats of a read, after the first, which is at once. */

@@ -1,6 +1,6 @@
-import type { AssertionSettings } from '../../identity/assertion-settings.ts'
-import type { AssertionSigner } from '../../identity/assertions.ts'
-import { apiKeyHeader } from '../../interface/headers.ts'
+import type { AssertionSettings } from '../../config/assertion-settings.ts'
+import type { AssertionSigner } from '../../identity/assertion/assertions.ts'
+import { apiKeyHeader } from '../../catalog-api/headers.ts'
 import type { Authenticated } from '../context.ts'
 
 /** What an upstream is told of the caller: nothing, the credential that was sent, or a signed assertion. */

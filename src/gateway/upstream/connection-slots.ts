@@ -1,5 +1,5 @@
-import { type CatalogError, refusal } from '../../interface/errors.ts'
-import { FairCapacity, type CapacityHolder } from '../../limits/fair-capacity.ts'
+import { type CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
+import { FairCapacity, type CapacityHolder } from '../../limits/overload/fair-capacity.ts'
 import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 

@@ -1,4 +1,4 @@
-import { clientDialectHeader, headerDialectOf, requestIdHeader } from '../../interface/headers.ts'
+import { clientDialectHeader, headerDialectOf, requestIdHeader } from '../../catalog-api/headers.ts'
 import type { ForwardedRequest } from './caller-headers.ts'
 import type { Upstream } from './upstream.ts'
 

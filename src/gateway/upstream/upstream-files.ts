@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { resolveAddressFiles } from '../../interface/catalog-address.ts'
+import { resolveAddressFiles } from '../../config/catalog-address-settings.ts'
 import { absoluteTlsFiles, readTlsFiles } from '../../lib/tls/tls-files.ts'
-import type { UpstreamSettings } from './upstream-settings.ts'
+import type { UpstreamSettings } from '../../config/upstream-settings.ts'
 import type { UpstreamOptions } from './upstream.ts'
 
 /** The settings with every path of a file made absolute. */

@@ -1,5 +1,5 @@
-import { assertSeparable } from '../../interface/identifiers.ts'
-import { buildTarget, type RouteMatch } from '../../interface/target.ts'
+import { assertSeparable } from '../../catalog-api/identifiers.ts'
+import { buildTarget, type RouteMatch } from '../../catalog-api/request-target.ts'
 import type { Upstream } from './upstream.ts'
 
 /** The request target for `upstream`. Throws InvalidInput (400) if the upstream could take the id for another. */

@@ -1,12 +1,12 @@
-import { defaultDelimiter, type Identifier } from '../../interface/identifiers.ts'
-import { lancedbDatabaseHeader, lancedbPrefixHeader } from '../../interface/headers.ts'
-import { allowedRequestHeaders, allowedResponseHeaders } from './allowed-headers.ts'
+import { defaultDelimiter, type Identifier } from '../../catalog-api/identifiers.ts'
+import { lancedbDatabaseHeader, lancedbPrefixHeader } from '../../catalog-api/headers.ts'
+import { allowedRequestHeaders, allowedResponseHeaders } from '../../config/allowed-headers-settings.ts'
 import type { CallerHeaders, CallerIdentity } from './caller-headers.ts'
 import { CircuitBreaker, type CircuitBreakerSettings } from './circuit-breaker.ts'
 import { createConnectionSlots, type ConnectionSlots } from './connection-slots.ts'
 import { createRetryBudget, type RetryBudget, type RetrySettings } from './retry-budget.ts'
 import { createHttp1Client, type Http1Client } from '../../http1/client/http1-client.ts'
-import { startHealthChecker, type HealthChecker } from './upstream-health.ts'
+import { startHealthChecker, type HealthChecker } from './health-checker.ts'
 
 /** How to reach a catalog behind the gateway, and what it may be told. */
 export interface UpstreamOptions {

@@ -1,4 +1,4 @@
-import type { Identifier } from '../../interface/identifiers.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
 
 /** The catalogs behind the gateway. */

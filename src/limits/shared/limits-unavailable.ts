@@ -1,4 +1,4 @@
-import { CatalogError, optionsFor } from '../../interface/errors.ts'
+import { CatalogError, optionsFor } from '../../catalog-api/catalog-error.ts'
 
 /** The shared limits cannot be reached, and the settings refuse requests then: 503 with `retry-after`. */
 export class LimitsUnavailable extends CatalogError {

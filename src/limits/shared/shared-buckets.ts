@@ -1,4 +1,4 @@
-import { createBuckets, type TokenBuckets, type BucketSettings } from '../buckets.ts'
+import { createBuckets, type TokenBuckets, type BucketSettings } from '../token-buckets.ts'
 
 /** What was taken from a bucket, in milliseconds of its filling; 0 only asks for what is there. */
 export interface Charge {

@@ -1,13 +1,13 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { gatewaySettingsSchema } from '../../../src/config.ts'
-import { redactSecrets } from '../../../src/hidden-secrets.ts'
-import { eventually } from '../../gateway/waiting.ts'
-import { hasOpenssl, makeAuthority } from '../../identity/certificates.ts'
-import { anIntent, temporaryFolder } from '../entries.ts'
+import { gatewaySettingsSchema } from '../../../src/config/gateway-settings.ts'
+import { redactSecrets } from '../../../src/config/loading/redact-secrets.ts'
+import { eventually } from '../../gateway/support/waiting.ts'
+import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
+import { anIntent, temporaryFolder } from '../audit-fixtures.ts'
 import { httpSettings, openLogWithSinks } from './log-with-sinks.ts'
-import { startReceiver } from './receiver.ts'
+import { startReceiver } from './http-receiver.ts'
 
 const isWithout = !hasOpenssl()
 if (isWithout) console.warn('SKIPPED: the tests of sinks with TLS, as there is no openssl on this machine.')

@@ -1,9 +1,9 @@
 // Writes to a log with a sink, as a gateway does, until it is killed; prints the request of each durable intent.
 import { writeSync } from 'node:fs'
-import { openAuditLog } from '../../../src/audit/log.ts'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { openSinks } from '../../../src/audit/sinks/open-sinks.ts'
-import { sinksSchema } from '../../../src/audit/sinks/sink-settings.ts'
-import { anIntent, committed } from '../intents.ts'
+import { sinksSchema } from '../../../src/config/audit-sink-settings.ts'
+import { anIntent, committed } from '../intent-fixtures.ts'
 
 const [folder = '', settings = ''] = process.argv.slice(2)
 const ignore = (): void => undefined

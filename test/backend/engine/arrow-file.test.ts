@@ -19,7 +19,7 @@ import {
 import type { DataType } from 'apache-arrow'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { joinFiles, streamToFile } from '../../../src/backend/engine/arrow-file.ts'
+import { joinFiles, streamToFile } from '../../../src/backend/engine/arrow/arrow-file.ts'
 import { orders, rowsOf, schemaOnly, streamOf } from './sample-tables.ts'
 
 const limit = 1e9

@@ -5,8 +5,8 @@ import { copyFile, cp, open, readdir, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { startBackend } from '../../../src/backend/server.ts'
 import { openEngine } from '../../../src/backend/engine/lancedb-engine.ts'
-import { openManifestStore } from '../../../src/backend/engine/manifest-store.ts'
-import { backendSettingsSchema } from '../../../src/backend/configuration.ts'
+import { openManifestStore } from '../../../src/backend/engine/manifest/manifest-store.ts'
+import { backendSettingsSchema } from '../../../src/config/backend-settings.ts'
 import { orders, streamOf } from './sample-tables.ts'
 
 const [disk = ''] = process.argv.slice(2)

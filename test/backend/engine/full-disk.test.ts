@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { temporaryFolder } from '../running-backend.ts'
+import { temporaryFolder } from '../support/running-backend.ts'
 
 const program = fileURLToPath(new URL('full-disk-process.ts', import.meta.url))
 const withSmallDisk = 'mount -t tmpfs -o size=16m tmpfs "$0" && exec "$@"'

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, it } from 'vitest'
-import { isThorough } from '../../thorough.ts'
+import { isThorough } from '../../support/thorough.ts'
 
 const program = fileURLToPath(new URL('send-mutated-uploads.ts', import.meta.url))
 

@@ -16,7 +16,7 @@ import type { Schema } from 'apache-arrow'
 import { onTestFinished } from 'vitest'
 import { openEngine } from '../../../src/backend/engine/lancedb-engine.ts'
 import type { EngineOptions } from '../../../src/backend/engine/lancedb-engine.ts'
-import { queryTableRequestSchema } from '../../../src/interface/schemas/query.ts'
+import { queryTableRequestSchema } from '../../../src/catalog-api/schemas/query.ts'
 
 /** A folder that is gone after the test. */
 async function temporaryFolder(): Promise<string> {

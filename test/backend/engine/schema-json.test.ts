@@ -33,8 +33,8 @@ import {
 } from 'apache-arrow'
 import type { DataType } from 'apache-arrow'
 import { describe, expect, it } from 'vitest'
-import { readFileSchema } from '../../../src/backend/engine/arrow-frames.ts'
-import { schemaToJson } from '../../../src/backend/engine/schema-json.ts'
+import { readFileSchema } from '../../../src/backend/engine/arrow/arrow-frames.ts'
+import { schemaToJson } from '../../../src/backend/engine/schema/schema-json.ts'
 import { freshEngine, schemaOnly } from './sample-tables.ts'
 
 const item = new Field('item', new Float32(), true)

@@ -5,8 +5,8 @@
 import path from 'node:path'
 import { tableFromIPC } from 'apache-arrow'
 import { openEngine } from '../../../src/backend/engine/lancedb-engine.ts'
-import { CatalogError } from '../../../src/interface/errors.ts'
-import { queryTableRequestSchema } from '../../../src/interface/schemas/query.ts'
+import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
+import { queryTableRequestSchema } from '../../../src/catalog-api/schemas/query.ts'
 import { remoteUpload } from './remote-upload.ts'
 import { orders, streamOf } from './sample-tables.ts'
 

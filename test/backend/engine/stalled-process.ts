@@ -1,6 +1,6 @@
-import { loadNative } from '../../../src/backend/engine/native.ts'
+import { loadNative } from '../../../src/backend/engine/native/native-module.ts'
 import { openEngine } from '../../../src/backend/engine/lancedb-engine.ts'
-import { createStallDetector } from '../../../src/backend/engine/stall-check.ts'
+import { createStallDetector } from '../../../src/backend/engine/native/stall-detector.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Int32, Table, Utf8, vectorFromArray } from 'apache-arrow'
 import { streamOf } from './sample-tables.ts'

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { expect, inject, it } from 'vitest'
-import { isThorough } from '../../thorough.ts'
-import { backendSettings } from '../backend-settings.ts'
+import { isThorough } from '../../support/thorough.ts'
+import { backendSettings } from '../support/backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { temporaryFolder } from '../running-backend.ts'
-import { runningProcess } from '../running-process.ts'
-import { committer } from '../staged-manifests.ts'
+import { temporaryFolder } from '../support/running-backend.ts'
+import { runningProcess } from '../support/running-process.ts'
+import { committer } from '../support/staged-manifests.ts'
 
 interface Responded {
   readonly status: number

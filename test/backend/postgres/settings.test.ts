@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, inject, it } from 'vitest'
-import { backendSettings } from '../backend-settings.ts'
-import { responseOf, runningBackend, temporaryFolder } from '../running-backend.ts'
+import { backendSettings } from '../support/backend-settings.ts'
+import { responseOf, runningBackend, temporaryFolder } from '../support/running-backend.ts'
 
 it('the URL may stand in a file', async () => {
   const urlFile = join(await temporaryFolder(), 'url')

@@ -2,9 +2,13 @@ import { createServer } from 'node:net'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, it } from 'vitest'
-import { errorCodes, type ErrorName } from '../../../src/interface/errors.ts'
-import { respondWith, startRecordingUpstream, type RequestHandler } from '../../gateway/recording-upstream.ts'
-import { responseOf, errorOf } from '../running-backend.ts'
+import { errorCodes, type ErrorName } from '../../../src/catalog-api/catalog-error.ts'
+import {
+  respondWith,
+  startRecordingUpstream,
+  type RequestHandler,
+} from '../../gateway/support/recording-upstream.ts'
+import { responseOf, errorOf } from '../support/running-backend.ts'
 import { runningAdapter } from './running-adapter.ts'
 
 async function remoteAndAdapter(remote: object = {}) {

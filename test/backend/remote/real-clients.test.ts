@@ -1,6 +1,6 @@
 import { connect, connectNamespace } from '@lancedb/lancedb'
 import { expect, it } from 'vitest'
-import { runningBackend } from '../running-backend.ts'
+import { runningBackend } from '../support/running-backend.ts'
 import { runningAdapter } from './running-adapter.ts'
 
 const rows = [

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
-import { backendSettingsSchema } from '../../../src/backend/configuration.ts'
+import { backendSettingsSchema } from '../../../src/config/backend-settings.ts'
 import { startBackend } from '../../../src/backend/server.ts'
-import { call } from '../running-backend.ts'
+import { call } from '../support/running-backend.ts'
 
 /** A server in front of the catalog at that URL, for one test. */
 export async function runningAdapter(url: string, remote: object = {}, settings: object = {}) {

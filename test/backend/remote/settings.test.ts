@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, it } from 'vitest'
-import { backendSettingsSchema } from '../../../src/backend/configuration.ts'
-import { readSettings, SettingsError } from '../../../src/settings.ts'
-import { startRecordingUpstream, getHeaderValues } from '../../gateway/recording-upstream.ts'
-import { temporaryFolder } from '../running-backend.ts'
+import { backendSettingsSchema } from '../../../src/config/backend-settings.ts'
+import { readSettings, SettingsError } from '../../../src/config/loading/read-settings.ts'
+import { startRecordingUpstream, getHeaderValues } from '../../gateway/support/recording-upstream.ts'
+import { temporaryFolder } from '../support/running-backend.ts'
 import { runningAdapter } from './running-adapter.ts'
 
 function read(text: string, environment: NodeJS.ProcessEnv = {}) {

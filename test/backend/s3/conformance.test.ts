@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { errorsOf } from '../../conformance/faults.ts'
 import { runConformance } from '../../conformance/conformance.ts'
-import { runningBackend } from '../running-backend.ts'
+import { runningBackend } from '../support/running-backend.ts'
 import { freshBucket } from './object-store.ts'
 
 const patience = 180_000

@@ -11,7 +11,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { inject, onTestFinished } from 'vitest'
-import { temporaryFolder } from '../running-backend.ts'
+import { temporaryFolder } from '../support/running-backend.ts'
 
 /** A new bucket in the object store of the tests, the settings of a catalog in it, and a look at its objects. */
 export async function freshBucket(endpoint = inject('s3Endpoint')) {

@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { credentials } from './credentials.ts'
-import { freePort } from '../../free-port.ts'
+import { freePort } from '../../support/free-port.ts'
 
 declare module 'vitest' {
   // Vitest finds what is provided here.

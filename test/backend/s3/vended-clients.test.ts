@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, inject, it } from 'vitest'
-import { allowEverything } from '../../gateway/open-gateway.ts'
-import { startGatewayBefore } from '../../gateway/running-gateway.ts'
+import { allowEverything } from '../../gateway/support/open-gateway.ts'
+import { startGatewayBefore } from '../../gateway/support/running-gateway.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { runningBackend } from '../running-backend.ts'
+import { runningBackend } from '../support/running-backend.ts'
 import { freshBucket } from './object-store.ts'
 
 const program = fileURLToPath(new URL('vended-client-process.ts', import.meta.url))

@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { expect, inject, onTestFinished, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { errorOf, runningBackend } from '../running-backend.ts'
+import { errorOf, runningBackend } from '../support/running-backend.ts'
 import { credentials } from './credentials.ts'
 import { freshBucket } from './object-store.ts'
 import { carelessService, interruptibleService } from './token-services.ts'

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
 import { version } from '../../../src/version.ts'
-import { formatPolicies, type WrittenPolicy } from '../../policy/written-policy.ts'
+import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.ts'
 import { audience, callerName, issuer } from '../callers.ts'
 import type { Peer } from '../peer.ts'
-import { freePort } from '../../free-port.ts'
+import { freePort } from '../../support/free-port.ts'
 import { startServer } from '../server-process.ts'
 
 const program = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))

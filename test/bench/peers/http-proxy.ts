@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Peer } from '../peer.ts'
-import { freePort } from '../../free-port.ts'
+import { freePort } from '../../support/free-port.ts'
 import { startServer } from '../server-process.ts'
 
 const program = fileURLToPath(new URL('http-proxy-process.ts', import.meta.url))

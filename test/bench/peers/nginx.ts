@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { audience, callerName, issuer } from '../callers.ts'
 import type { Peer, PeerSetup } from '../peer.ts'
-import { freePort } from '../../free-port.ts'
+import { freePort } from '../../support/free-port.ts'
 import { startServer, type ServerProcess } from '../server-process.ts'
 import { programVersion } from './program-version.ts'
 

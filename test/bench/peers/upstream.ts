@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { BodySize } from '../exchanges.ts'
-import { freePort } from '../../free-port.ts'
+import { freePort } from '../../support/free-port.ts'
 import { startServer, type ServerProcess } from '../server-process.ts'
 
 const program = fileURLToPath(new URL('upstream-process.ts', import.meta.url))

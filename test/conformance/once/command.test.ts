@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, it } from 'vitest'
-import { operationNames } from '../../../src/interface/operations.ts'
+import { operationNames } from '../../../src/catalog-api/operations.ts'
 
 const program = fileURLToPath(new URL('../main.ts', import.meta.url))
 const patience = 120_000

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { runningAdapter } from '../../backend/remote/running-adapter.ts'
-import { runningBackend } from '../../backend/running-backend.ts'
+import { runningBackend } from '../../backend/support/running-backend.ts'
 import { runConformance } from '../conformance.ts'
 import { errorsOf } from '../faults.ts'
 

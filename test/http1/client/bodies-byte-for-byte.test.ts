@@ -3,8 +3,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { Readable } from 'node:stream'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { isThorough } from '../../thorough.ts'
-import { useSharedGateway } from '../../gateway/running-gateway.ts'
+import { isThorough } from '../../support/thorough.ts'
+import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
 
 const shared = useSharedGateway()
 const mebibyte = 1024 * 1024

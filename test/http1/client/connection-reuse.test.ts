@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { eventually } from '../../gateway/waiting.ts'
+import { eventually } from '../../gateway/support/waiting.ts'
 import { says, scripted, type Script } from './scripted-upstream.ts'
 
 const good = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { waitUntilStable } from '../../gateway/waiting.ts'
+import { waitUntilStable } from '../../gateway/support/waiting.ts'
 import { scripted, type Scripted } from './scripted-upstream.ts'
 
 const mebibyte = 1024 * 1024

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
-import { openRawConnection } from '../../gateway/raw-connection.ts'
-import { createDeferred, eventually } from '../../gateway/waiting.ts'
+import { openRawConnection } from '../../gateway/support/raw-connection.ts'
+import { createDeferred, eventually } from '../../gateway/support/waiting.ts'
 import { respondText, runServer } from './running-server.ts'
 
 const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'

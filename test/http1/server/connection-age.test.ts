@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
-import { openRawConnection } from '../../gateway/raw-connection.ts'
-import { eventually } from '../../gateway/waiting.ts'
+import { openRawConnection } from '../../gateway/support/raw-connection.ts'
+import { eventually } from '../../gateway/support/waiting.ts'
 import { respondText, runServer } from './running-server.ts'
 
 const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'

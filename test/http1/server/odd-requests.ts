@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { capacityOfAWhole } from '../../share-of-a-whole.ts'
+import { capacityOfAWhole } from '../../support/unit-interval.ts'
 import { writtenRequest } from './written-requests.ts'
 
 /** Bytes at which readers differ. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { RequestQueue, type RequestScheduler } from '../../../src/http1/server/request-queue.ts'
-import { openRawConnection } from '../../gateway/raw-connection.ts'
-import { eventually } from '../../gateway/waiting.ts'
+import { openRawConnection } from '../../gateway/support/raw-connection.ts'
+import { eventually } from '../../gateway/support/waiting.ts'
 import { bodyOf, respondText, runServer } from './running-server.ts'
 
 const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { openRawConnection } from '../../gateway/raw-connection.ts'
+import { openRawConnection } from '../../gateway/support/raw-connection.ts'
 import { bodyOf, runServer, respondText, type RunningServer } from './running-server.ts'
 
 // All of these go on with nothing: whoever waited for more would hold a connection, and guess in the end.

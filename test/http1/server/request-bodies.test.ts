@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { IncomingRequest } from '../../../src/http1/server/incoming-request.ts'
-import { openRawConnection } from '../../gateway/raw-connection.ts'
-import { createDeferred, eventually } from '../../gateway/waiting.ts'
+import { openRawConnection } from '../../gateway/support/raw-connection.ts'
+import { createDeferred, eventually } from '../../gateway/support/waiting.ts'
 import { respondText, bodyOf, runServer } from './running-server.ts'
 
 const sized = 'POST /sized HTTP/1.1\r\nhost: g\r\ncontent-length: 6\r\n\r\nabcdef'

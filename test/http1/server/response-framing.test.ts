@@ -3,7 +3,7 @@ import { request as requestOf } from 'node:http'
 import { expect, it } from 'vitest'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
 import type { Http1Server } from '../../../src/http1/server/http1-server.ts'
-import { openRawConnection } from '../../gateway/raw-connection.ts'
+import { openRawConnection } from '../../gateway/support/raw-connection.ts'
 import { runServer } from './running-server.ts'
 
 const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'

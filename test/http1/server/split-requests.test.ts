@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { RequestParser } from '../../../src/http1/server/request-parser.ts'
-import { isThorough } from '../../thorough.ts'
+import { isThorough } from '../../support/thorough.ts'
 import { writtenRequest, type WrittenRequest } from './written-requests.ts'
 
 type Found = Omit<WrittenRequest, 'bytes'> & { isComplete: boolean }

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { openBucketStore } from '../../../src/limits/shared/connection.ts'
-import { sharedLimitsSchema } from '../../../src/limits/shared/shared-settings.ts'
-import { eventually } from '../../gateway/waiting.ts'
+import { openBucketStore } from '../../../src/limits/shared/bucket-store.ts'
+import { sharedLimitsSchema } from '../../../src/config/shared-limits-settings.ts'
+import { eventually } from '../../gateway/support/waiting.ts'
 import { isWithoutRedis, startRedis } from './running-redis.ts'
 
 /** However slow the machine is, it is not slower. */

@@ -2,9 +2,9 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createClient } from '@redis/client'
 import { onTestFinished } from 'vitest'
-import { freePort } from '../../free-port.ts'
-import { eventually } from '../../gateway/waiting.ts'
-import { temporaryFolder } from '../../policy/temporary-folder.ts'
+import { freePort } from '../../support/free-port.ts'
+import { eventually } from '../../gateway/support/waiting.ts'
+import { temporaryFolder } from '../../policy/source/policy-folder.ts'
 import { findRedis } from './find-redis.ts'
 
 const program = findRedis()

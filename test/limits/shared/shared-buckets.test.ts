@@ -5,7 +5,7 @@ import {
   type Charge,
   type SharedBuckets,
 } from '../../../src/limits/shared/shared-buckets.ts'
-import { isThorough } from '../../thorough.ts'
+import { isThorough } from '../../support/thorough.ts'
 
 interface Settings {
   readonly perSecond: number

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import { limitsSchema } from '../../../src/config/listen-settings.ts'
-import type { sharedLimitsSchema } from '../../../src/limits/shared/shared-settings.ts'
-import { allowEverything, type GatewaySetup, type TestedGateway } from '../../gateway/open-gateway.ts'
-import { startGatewayAndUpstream, startGatewayBefore } from '../../gateway/running-gateway.ts'
+import type { sharedLimitsSchema } from '../../../src/config/shared-limits-settings.ts'
+import { allowEverything, type GatewaySetup, type TestedGateway } from '../../gateway/support/open-gateway.ts'
+import { startGatewayAndUpstream, startGatewayBefore } from '../../gateway/support/running-gateway.ts'
 
 /** The limits of the gateways of a test. */
 type Limits = Omit<z.input<typeof limitsSchema>, 'shared'>

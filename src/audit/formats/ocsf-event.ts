@@ -1,0 +1,205 @@
+import { isIP } from 'node:net'
+import { operations, type OperationName } from '../../catalog-api/operations.ts'
+import { formatRecordId, type DeliveredRecord } from './delivered-record.ts'
+import type { RecordContext, StoredIntent } from './record-context.ts'
+import { listSubjects } from './record-subject.ts'
+
+// API Activity (class 3 of category 6, Application Activity) of the Open Cybersecurity Schema Framework, with the
+// profile Security Control. What its schema requires is always there: activity_id, actor, api.operation,
+// category_uid, class_uid, metadata.product, metadata.version, severity_id, src_endpoint, time and type_uid.
+
+/** The version of the schema that the events follow. */
+const ocsfVersion = '1.6.0'
+
+const categoryUid = 6
+const classUid = 6003
+const activityIds = { Create: 1, Read: 2, Update: 3, Delete: 4, Other: 99 } as const
+const severityIds = { Informational: 1, Low: 2, Medium: 3, High: 4 } as const
+
+type ActivityName = keyof typeof activityIds
+type SeverityName = keyof typeof severityIds
+
+/** The record as an event of OCSF. `raw_data` is the record as it stands in the log: its hash still holds. */
+export function createOcsfEvent(
+  record: DeliveredRecord,
+  context: RecordContext,
+): Readonly<Record<string, unknown>> {
+  const call = getCall(record, context)
+  const activityName = activityFor(call.operation)
+  const severityName = severityFor(record)
+  return {
+    category_uid: categoryUid,
+    category_name: 'Application Activity',
+    class_uid: classUid,
+    class_name: 'API Activity',
+    activity_id: activityIds[activityName],
+    activity_name: activityName === 'Other' ? record.kind : activityName,
+    type_uid: classUid * 100 + activityIds[activityName],
+    severity_id: severityIds[severityName],
+    severity: severityName,
+    time: Date.parse(record.time),
+    message: record.kind,
+    ...statusFields(record),
+    ...securityControlFields(record, call),
+    metadata: metadataFields(record, context, call.request),
+    actor: actorFields(call),
+    api: apiFields(record, call),
+    src_endpoint: sourceFields(call),
+    ...(call.upstream !== undefined && { dst_endpoint: { svc_name: call.upstream } }),
+    ...resourceFields(record, context, call.operation),
+    raw_data: JSON.stringify(record),
+  }
+}
+
+/** The call that a record speaks of, as far as the record or its intent says. */
+interface Call {
+  readonly request?: string | undefined
+  readonly operation?: OperationName | undefined
+  readonly principal?: StoredIntent['principal'] | undefined
+  readonly client?: string | undefined
+  readonly upstream?: string | undefined
+  readonly rule?: StoredIntent['rule'] | undefined
+  readonly policyRevision?: string | undefined
+}
+
+function getCall(record: DeliveredRecord, { intent }: RecordContext): Call {
+  if (record.kind === 'intent' || record.kind === 'refusal') return record
+  return { ...intent, ...('request' in record && { request: record.request }) }
+}
+
+function activityFor(name: OperationName | undefined): ActivityName {
+  if (name === undefined) return 'Other'
+  const { effect, group } = operations[name]
+  if (effect === 'read') return 'Read'
+  if (group === 'create') return 'Create'
+  return group === 'drop' ? 'Delete' : 'Update'
+}
+
+/** What tells that the log, or what is delivered of it, may not be whole: somebody should look at it. */
+const highSeverityKinds: ReadonlySet<string> = new Set(['gap', 'recovered', 'tampered', 'undelivered'])
+
+function severityFor(record: DeliveredRecord): SeverityName {
+  if (highSeverityKinds.has(record.kind)) return 'High'
+  if ((record.kind === 'outcome' || record.kind === 'resolved') && record.outOfBand) return 'High'
+  if ('result' in record && isUncertain(record.result)) return 'Medium'
+  return record.kind === 'refusal' ? 'Low' : 'Informational'
+}
+
+function statusFields(record: DeliveredRecord) {
+  if (record.kind === 'refusal') {
+    return {
+      status_id: 2,
+      status: 'Failure',
+      status_code: String(record.status),
+      status_detail: record.reason,
+    }
+  }
+  // Whether what was intended also happened is what the outcome says.
+  if (record.kind === 'intent') return { status_id: 99, status: 'Intended' }
+  if (record.kind !== 'outcome' && record.kind !== 'resolved') return {}
+  const { result } = record
+  const [status_id, caption] =
+    result === 'committed' ? [1, 'Success'] : isUncertain(result) ? [0, 'Unknown'] : [2, 'Failure']
+  return {
+    status_id,
+    status: caption,
+    status_detail: result,
+    ...('status' in record && { status_code: String(record.status) }),
+    ...('durationMs' in record && { duration: Math.round(record.durationMs) }),
+  }
+}
+
+/** Whether the change may have happened or not. */
+function isUncertain(result: string): boolean {
+  return result === 'unknown' || result === 'undecided'
+}
+
+/** What the policies decided (profile Security Control). */
+function securityControlFields(record: DeliveredRecord, { rule, policyRevision }: Call) {
+  const isDenied = record.kind === 'refusal'
+  if (!isDenied && !['intent', 'outcome', 'resolved'].includes(record.kind)) return {}
+  const [action, disposition] = isDenied ? ['Denied', 'Blocked'] : ['Allowed', 'Allowed']
+  const decided = isDenied ? 2 : 1
+  return {
+    action_id: decided,
+    action,
+    disposition_id: decided,
+    disposition,
+    ...(rule && {
+      policy: {
+        name: rule.policy,
+        uid: `${rule.policy}/${rule.rule}`,
+        ...(policyRevision !== undefined && { version: policyRevision }),
+        is_applied: true,
+      },
+    }),
+  }
+}
+
+function metadataFields(record: DeliveredRecord, { origin }: RecordContext, request: string | undefined) {
+  return {
+    version: ocsfVersion,
+    profiles: ['security_control'],
+    product: { name: 'catalog-gateway', vendor_name: 'catalog-gateway', version: origin.software },
+    uid: formatRecordId(record),
+    ...(request !== undefined && { correlation_uid: request }),
+    original_time: record.time,
+    log_name: 'audit',
+    log_provider: origin.gateway,
+    ...('chain' in record && { sequence: record.seq }),
+  }
+}
+
+/** Where nobody else acts, the gateway does. */
+function actorFields({ principal }: Call) {
+  if (principal === undefined) return { app_name: 'catalog-gateway' }
+  const { name, credentialId, issuer } = principal
+  return {
+    user: { name, uid: name },
+    session: { uid: credentialId, ...(issuer !== undefined && { issuer }) },
+  }
+}
+
+/** An address that was made a pseudonym is none any more. */
+function sourceFields({ client }: Call) {
+  if (client === undefined) return { svc_name: 'catalog-gateway' }
+  return isIP(client) === 0 ? { uid: client } : { ip: client }
+}
+
+function apiFields(record: DeliveredRecord, { operation, request }: Call) {
+  return {
+    operation: operation ?? record.kind,
+    service: { name: 'catalog' },
+    ...(request !== undefined && { request: { uid: request } }),
+    ...(record.kind === 'outcome' && record.status !== undefined && { response: { code: record.status } }),
+  }
+}
+
+function resourceFields(
+  record: DeliveredRecord,
+  context: RecordContext,
+  operation: OperationName | undefined,
+) {
+  const ids = listSubjects(record, context)
+  if (ids.length === 0) return {}
+  const type = operation === undefined ? 'table' : operations[operation].object
+  const version = getCreatedVersion(record)
+  return {
+    resources: ids.map((id, index) => ({
+      type: index === 0 ? type : 'table',
+      name: id.at(-1),
+      namespace: id.slice(0, -1).join('$'),
+      // The parts of the id, which joined would be ambiguous.
+      data: { id },
+      ...(index === 0 && version !== undefined && { version: String(version) }),
+    })),
+  }
+}
+
+/** The version that the change made, where it made one version of one table. */
+function getCreatedVersion(record: DeliveredRecord): number | undefined {
+  if (record.kind === 'outcome') return record.version
+  if (record.kind !== 'resolved' || record.result !== 'committed') return undefined
+  const { versions = [] } = record
+  return versions.length === 1 ? versions[0]?.version : undefined
+}

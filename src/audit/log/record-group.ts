@@ -1,0 +1,72 @@
+import { formatChainLine, type ChainPosition } from '../records/hash-chain.ts'
+import { idToJson } from '../records/json-text.ts'
+import { MerkleRoot } from '../records/merkle.ts'
+import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
+import type { SealKey } from '../records/seal-key.ts'
+import type { TableLinks } from './table-links.ts'
+
+/** When and by what a chain is sealed. */
+export interface SealOptions {
+  /** At most so many records stand between two seals. */
+  readonly sealRecords: number
+  readonly key: SealKey
+}
+
+/** Asks for a seal in this place; there is none where nothing stands behind the last one. */
+export function createSealRequest(): UnchainedRecord {
+  return createRecord('seal', { leaves: 0, root: '', within: 0, key: '' })
+}
+
+/** Where a chain is. */
+export interface ChainState {
+  readonly position: ChainPosition
+  /** Over the records behind the last seal. */
+  readonly unsealed: MerkleRoot
+}
+
+/** The lines of records that become durable together, and where the chain is then. */
+export class RecordGroup {
+  text = ''
+  position: ChainPosition
+  unsealed: MerkleRoot
+  /** The last records of tables, by the id as JSON. */
+  readonly tableHeads = new Map<string, string>()
+  readonly #options: SealOptions
+  readonly #tableLinks: TableLinks
+
+  constructor(options: SealOptions, links: TableLinks, { position, unsealed }: ChainState) {
+    this.#options = options
+    this.#tableLinks = links
+    this.position = position
+    this.unsealed = new MerkleRoot(unsealed)
+  }
+
+  /** Adds the record, and a seal where one falls due; answers the seq of the record. */
+  add(record: UnchainedRecord): number {
+    const { seq } = this.position
+    if (record.kind === 'seal') {
+      if (this.unsealed.leaves > 0) this.#seal()
+      return seq
+    }
+    this.unsealed.add(this.#appendLine(record))
+    if (this.unsealed.leaves >= this.#options.sealRecords) this.#seal()
+    return seq
+  }
+
+  #seal(): void {
+    const { key, sealRecords: within } = this.#options
+    const { leaves } = this.unsealed
+    this.#appendLine(createRecord('seal', { leaves, root: this.unsealed.root(), within, key: key.id }), key)
+    this.unsealed = new MerkleRoot()
+  }
+
+  #appendLine(record: UnchainedRecord, key?: SealKey): string {
+    const tables = record.tables.map(idToJson)
+    const links = this.#tableLinks.formatLinks(tables, this.tableHeads)
+    const { line, hash } = formatChainLine(this.position, record, links, key && ((text) => key.sign(text)))
+    this.text += line
+    this.position = { chain: this.position.chain, seq: this.position.seq + 1, prev: hash }
+    for (const table of tables) this.tableHeads.set(table, hash)
+    return hash
+  }
+}

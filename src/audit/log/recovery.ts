@@ -1,0 +1,132 @@
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { checkLine, findMisplacement, zeroHash } from '../records/hash-chain.ts'
+import { readLines } from '../../lib/fs/read-lines.ts'
+import type { ChainEnd, OpenIntent, TableHead } from '../records/audit-record.ts'
+import { replayJournal, type Repair } from '../storage/replay-journal.ts'
+import { listChains } from '../storage/segment-names.ts'
+import { TableLinks } from './table-links.ts'
+
+export type { Repair } from '../storage/replay-journal.ts'
+
+/** What a folder tells about the writer before. */
+export interface Recovery {
+  /** The ordinal of the next chain. */
+  readonly nextOrdinal: number
+  /** The end of the newest chain; missing in an empty folder. */
+  readonly previous?: ChainEnd
+  /** The intents of the newest chain that have no outcome. */
+  readonly unresolved: readonly OpenIntent[]
+  /** The last record of every table. */
+  readonly heads: readonly TableHead[]
+  /** The hashes of the records behind the last seal. */
+  readonly unsealed: readonly string[]
+  /** What was found at the end of the newest chain, when it was not a clean end. */
+  readonly repairs: readonly Repair[]
+}
+
+/**
+ * Reads the end of the newest chain of the folder, after what the journal holds of it was put back, and cuts off an
+ * unfinished last line: a write that a crash interrupted, and so was never promised to anybody. A finished line that is
+ * wrong is no such thing; it stays for `verifyAuditLog` to report, and only what is true to its own hash is used. What
+ * is answered is durable.
+ *
+ * It reads one segment, whatever the size and the age of the log: each segment begins behind a seal, with the last
+ * record of every table, each but the first with the intents that were open at that moment, and each chain appears in the folder together with the outcomes of all
+ * intents that the chain before left open (see chain-writer.ts), so that no older chain has any. Memory grows
+ * only with the number of open intents.
+ */
+export async function recoverFolder(folder: string): Promise<Recovery> {
+  const newest = (await listChains(folder)).at(-1)
+  const replayed = await replayJournal(folder, newest)
+  const repairs = replayed ? [replayed] : []
+  const nothing = { unresolved: [], heads: [], unsealed: [], repairs }
+  if (newest === undefined) return { nextOrdinal: 0, ...nothing }
+  const { chain, ordinal, segments } = newest
+  const nextOrdinal = ordinal + 1
+  // A crash right after a rotation leaves a last segment without records.
+  for (const file of segments.toReversed()) {
+    const path = join(folder, file)
+    const found = await readSegment(path, chain)
+    await truncateAndSync(path, found.torn > 0 ? found.length : undefined)
+    if (found.torn > 0 || found.damage !== undefined) {
+      const damage = found.damage === undefined ? {} : { damage: found.damage }
+      repairs.push({ file, bytesCut: found.torn, ...damage })
+    }
+    if (found.end) {
+      const { end: previous, open: unresolved, heads, unsealed } = found
+      return { nextOrdinal, previous, unresolved, heads, unsealed, repairs }
+    }
+  }
+  return { nextOrdinal, previous: { chain, seq: -1, hash: zeroHash }, ...nothing }
+}
+
+interface SegmentEnd {
+  /** The last good record. */
+  end?: ChainEnd
+  open: OpenIntent[]
+  heads: TableHead[]
+  unsealed: string[]
+  /** The bytes up to the last newline, and after it. */
+  length: number
+  torn: number
+  damage?: string
+}
+
+async function readSegment(path: string, chain: string): Promise<SegmentEnd> {
+  const open = new Map<number, OpenIntent>()
+  const links = new TableLinks([])
+  const found: SegmentEnd = { open: [], heads: [], unsealed: [], length: 0, torn: 0 }
+  for await (const line of readLines(path)) {
+    if (line.end === 'file') {
+      found.torn = line.bytes.length
+      break
+    }
+    found.length = line.offset + line.bytes.length + 1
+    const checked = checkLine(line.bytes)
+    const wrong =
+      typeof checked === 'string' ? checked : findMisplacementAfter(checked.record, found.end, chain)
+    if (wrong !== undefined) found.damage ??= `line ${line.number}: ${wrong}`
+    if (typeof checked === 'string' || checked.record.chain !== chain) continue
+    const { record, hash } = checked
+    found.end = { chain, seq: record.seq, hash }
+    if (record.kind === 'seal') found.unsealed = []
+    else found.unsealed.push(hash)
+    if (record.kind === 'start' || record.kind === 'segment') links.setHeads(record.heads)
+    const tables = (record.tables ?? []).map(({ id }) => id)
+    links.setHeads(tables.map((id) => ({ id, hash })))
+    if (record.kind === 'segment') for (const intent of record.unresolved) open.set(intent.seq, intent)
+    else if (record.kind === 'intent')
+      open.set(record.seq, { seq: record.seq, request: record.request, tables })
+    else if (record.kind === 'outcome' && record.intentChain === undefined) open.delete(record.intentSeq)
+  }
+  found.open = [...open.values()]
+  found.heads = links.listHeads()
+  return found
+}
+
+type Misplaceable = Parameters<typeof findMisplacement>[0]
+
+/** The first record of a segment is taken as it comes. */
+function findMisplacementAfter(
+  record: Misplaceable,
+  end: ChainEnd | undefined,
+  chain: string,
+): string | undefined {
+  return findMisplacement(record, {
+    chain,
+    seq: end ? end.seq + 1 : record.seq,
+    prev: end ? end.hash : record.prev,
+  })
+}
+
+/** Cuts the file to that length, if one is given. What was read of it may have been in memory alone. */
+async function truncateAndSync(path: string, length: number | undefined): Promise<void> {
+  const handle = await open(path, 'r+')
+  try {
+    if (length !== undefined) await handle.truncate(length)
+    await handle.datasync()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,91 @@
+import { operationNames, operations } from '../../catalog-api/operations.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
+import { idToJson, memberToJson, stringToJson, memoizeText } from './json-text.ts'
+import type { UnchainedRecord } from './unchained-record.ts'
+import type { AuditedPrincipal, IntentEntry, ObjectId, RefusalEntry } from './audit-record.ts'
+import type { Redaction } from './redaction.ts'
+import { currentTimestamp } from '../../lib/time/current-timestamp.ts'
+
+/** Makes the records of requests, of now. They hold what stands here of an entry, and nothing else that it may hold. */
+export interface RequestRecordFactory {
+  /** Throws `TypeError` for an entry that is no JSON. */
+  createIntent(entry: IntentEntry): UnchainedRecord
+  /** Likewise. */
+  createRefusal(entry: RefusalEntry): UnchainedRecord
+}
+
+/**
+ * The records of a log with that redaction. There is one for every change and every refusal, so that they are put
+ * together by hand, in one pass, and what many requests have in common is written once: their principals and rules,
+ * each as long as it is in use.
+ */
+export function createRequestRecordFactory(redaction: Redaction): RequestRecordFactory {
+  const principalText = memoizeText((principal: AuditedPrincipal) =>
+    JSON.stringify(redaction.redactPrincipal(principal)),
+  )
+  return {
+    createIntent(entry) {
+      const { request, operation, id, objects, effect, principal, rule } = entry
+      const { policyRevision, client, context, upstream, database, before, facts, details } = entry
+      const members =
+        `"request":${stringToJson(request)},"operation":"${operation}","id":${idToJson(id)}` +
+        memberToJson('objects', objects && redactObjects(objects, redaction)) +
+        `,"effect":"${effect}","principal":${principalText(principal)},"rule":${formatRule(rule)}` +
+        `,"policyRevision":${stringToJson(policyRevision)},"client":${stringToJson(redaction.redactAddress(client))}` +
+        memberToJson('context', redaction.redactContext(context)) +
+        `,"upstream":${stringToJson(upstream)}` +
+        memberToJson('database', database) +
+        memberToJson('before', before) +
+        memberToJson('facts', facts) +
+        memberToJson('details', redaction.redactDetails(details))
+      return { kind: 'intent', time: currentTimestamp(), members, tables: listTables(operation, id, objects) }
+    },
+    createRefusal(entry) {
+      const { request, status, reason, operation, id, principal, rule } = entry
+      const { policyRevision, client, context, details } = entry
+      const members =
+        `"request":${stringToJson(request)},"status":${status},"reason":${stringToJson(reason)}` +
+        memberToJson('operation', operation) +
+        (id === undefined ? '' : `,"id":${idToJson(id)}`) +
+        (principal === undefined ? '' : `,"principal":${principalText(principal)}`) +
+        (rule === undefined ? '' : `,"rule":${formatRule(rule)}`) +
+        memberToJson('policyRevision', policyRevision) +
+        `,"client":${stringToJson(redaction.redactAddress(client))}` +
+        memberToJson('context', redaction.redactContext(context)) +
+        memberToJson('details', redaction.redactDetails(details))
+      const tables = operation === undefined ? [] : listTables(operation, id ?? [], undefined)
+      return { kind: 'refusal', time: currentTimestamp(), members, tables }
+    },
+  }
+}
+
+const formatRule = memoizeText(({ policy, rule, file, line }: IntentEntry['rule']) =>
+  JSON.stringify({ policy, rule, file, line }),
+)
+
+function redactObjects(
+  objects: NonNullable<IntentEntry['objects']>,
+  redaction: Redaction,
+): NonNullable<IntentEntry['objects']> {
+  return objects.map((object) => {
+    const details = redaction.redactDetails(object.details)
+    return details === object.details || details === undefined ? object : { ...object, details }
+  })
+}
+
+/** The tables that an entry speaks of, each once. */
+function listTables(
+  operation: Permission,
+  id: ObjectId,
+  objects: IntentEntry['objects'],
+): readonly ObjectId[] {
+  if (objects === undefined || objects.length === 0) return tablelessPermissions.has(operation) ? [] : [id]
+  const tables = [{ operation, id }, ...objects].filter((named) => !tablelessPermissions.has(named.operation))
+  return [...new Map(tables.map(({ id }) => [idToJson(id), id])).values()]
+}
+
+/** The operations that are not on a table; what else there is to permit is, but for ReadAnyTable. */
+const tablelessPermissions: ReadonlySet<Permission> = new Set<Permission>([
+  ...operationNames.filter((name) => operations[name].object !== 'table'),
+  'ReadAnyTable',
+])

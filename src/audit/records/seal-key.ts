@@ -1,0 +1,83 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign,
+  verify,
+  type KeyObject,
+} from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { publicKeyId } from '../../lib/tls/public-key-id.ts'
+import { writeAtomically } from '../../lib/fs/write-atomically.ts'
+
+/** Signs the seals of a log. */
+export interface SealKey {
+  /** Names the key in each seal, by its public half. */
+  readonly id: string
+  /** Ed25519 (RFC 8032), as base64url: 86 characters. */
+  sign(text: string): string
+  /** Where the public half lies, when the key was made just now: to be copied to where the log cannot reach. */
+  readonly generatedPublicFile?: string
+}
+
+/** Checks the seals of one key. */
+export interface SealVerifier {
+  readonly id: string
+  verify(text: string, signature: string): boolean
+}
+
+const privateKeyFile = 'seal-key.pem'
+const publicKeyFile = 'seal-public-key.pem'
+
+/** Where the key of a log lies that was made in its folder. */
+export function getGeneratedSealKeyFile(folder: string): string {
+  return join(folder, privateKeyFile)
+}
+
+/**
+ * Reads the key from a PEM file (PKCS #8, Ed25519). Without a file it lies in the folder of the log, where it is
+ * made at the first start. Throws when it cannot be read, or is of another kind.
+ */
+export async function openSealKey(folder: string, file: string | undefined): Promise<SealKey> {
+  if (file !== undefined) return createSealKey(createPrivateKey(await readFile(file)))
+  try {
+    return createSealKey(createPrivateKey(await readFile(join(folder, privateKeyFile))))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const generatedPublicFile = join(folder, publicKeyFile)
+  await writeFile(generatedPublicFile, publicKey.export({ type: 'spki', format: 'pem' }), { mode: 0o644 })
+  await writeAtomically(
+    join(folder, privateKeyFile),
+    String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+  )
+  return { ...createSealKey(privateKey), generatedPublicFile }
+}
+
+/** Reads a public key from a PEM file (SPKI, Ed25519). Throws when it cannot be read, or is of another kind. */
+export async function readSealVerifier(file: string): Promise<SealVerifier> {
+  const text = await readFile(file, 'utf8')
+  if (text.includes('PRIVATE KEY')) throw new Error(`${file} has a private key; expected a public key`)
+  const key = createPublicKey(text)
+  return {
+    id: computeKeyId(key),
+    verify: (signed, signature) =>
+      verify(null, Buffer.from(signed), key, Buffer.from(signature, 'base64url')),
+  }
+}
+
+function createSealKey(key: KeyObject): SealKey {
+  return {
+    id: computeKeyId(createPublicKey(key)),
+    sign: (text) => sign(null, Buffer.from(text), key).toString('base64url'),
+  }
+}
+
+function computeKeyId(key: KeyObject): string {
+  if (key.asymmetricKeyType !== 'ed25519') {
+    throw new Error(`the seal key is of type ${key.asymmetricKeyType}; expected ed25519`)
+  }
+  return publicKeyId(key)
+}

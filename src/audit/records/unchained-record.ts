@@ -1,0 +1,60 @@
+import { memberToJson, membersToJson, stringToJson } from './json-text.ts'
+import type {
+  IntentReference,
+  ObjectId,
+  OpenIntent,
+  OutcomeEntry,
+  RecordBodies,
+  RecordKind,
+  ResolvedEntry,
+} from './audit-record.ts'
+import { currentTimestamp } from '../../lib/time/current-timestamp.ts'
+
+/** A record that has no place in a chain yet. */
+export interface UnchainedRecord {
+  readonly kind: RecordKind
+  readonly time: string
+  /** Its own members as JSON, without braces. */
+  readonly members: string
+  /** The tables that it speaks of. */
+  readonly tables: readonly ObjectId[]
+}
+
+/** A record of now. Throws `TypeError` for a body that is no JSON. */
+export function createRecord<Kind extends RecordKind>(
+  kind: Kind,
+  body: RecordBodies[Kind],
+  tables: readonly ObjectId[] = [],
+): UnchainedRecord {
+  return { kind, time: currentTimestamp(), members: membersToJson(body), tables }
+}
+
+/** The outcome, of now, of an intent in the same chain. Put together by hand, as there is one for every change. */
+export function createOutcomeRecord(intent: OpenIntent, entry: OutcomeEntry): UnchainedRecord {
+  const { request, seq, tables } = intent
+  const { result, status, version, versions, upload, outOfBand, durationMs, details } = entry
+  const members =
+    `"request":${stringToJson(request)},"intentSeq":${seq},"result":"${result}"` +
+    memberToJson('status', status) +
+    memberToJson('version', version) +
+    memberToJson('versions', versions) +
+    memberToJson('upload', upload) +
+    memberToJson('outOfBand', outOfBand) +
+    memberToJson('durationMs', durationMs) +
+    memberToJson('details', details)
+  return { kind: 'outcome', time: currentTimestamp(), members, tables }
+}
+
+/** What an unknown outcome turned out to be, now. */
+export function createResolvedRecord(intent: IntentReference, entry: ResolvedEntry): UnchainedRecord {
+  const { request, seq: intentSeq, chain: intentChain, tables } = intent
+  const { result, evidence, looks: polls, versions, outOfBand } = entry
+  const facts = {
+    result,
+    evidence,
+    looks: polls,
+    ...(versions && { versions }),
+    ...(outOfBand && { outOfBand }),
+  }
+  return createRecord('resolved', { request, intentSeq, intentChain, ...facts }, tables)
+}

@@ -1,0 +1,71 @@
+import type { IntentEntry } from '../records/audit-record.ts'
+import { anonymousPrincipal } from '../../identity/principal.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
+import type { ObjectKind } from '../../catalog-api/operations.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
+import type { Condition } from '../../policy/conditions/condition.ts'
+import type { ConditionResult } from '../../policy/analysis/find-difference.ts'
+import type { ConditionInput, OperationFacts } from '../../policy/conditions/authorization-request.ts'
+import { watchPendingFacts } from '../../policy/conditions/watch-pending-facts.ts'
+
+/** What an audit record tells of a question to the policies. */
+export interface RecordedRequest extends Pick<IntentEntry, 'principal' | 'client'> {
+  /** Those that the record does not tell are pending; those that are unknown to every decision are unknown. */
+  readonly facts: OperationFacts
+  readonly permission: Permission
+  readonly kind: ObjectKind
+  readonly id: Identifier
+  readonly time: string
+  readonly groups: { readonly groups: ReadonlySet<string>; readonly isComplete: boolean }
+}
+
+/**
+ * Tells what conditions come to for a recorded question; undefined if one depends on what was not recorded. The time of
+ * the question is the time of its record.
+ */
+export function createConditionReplayer(
+  recorded: RecordedRequest,
+): (condition: Condition) => ConditionResult | undefined {
+  let isMissing = false
+  const inquiry = createConditionInput(recorded, () => {
+    isMissing = true
+  })
+  return (condition) => {
+    isMissing = false
+    try {
+      return condition.evaluate(inquiry) ? 'true' : 'false'
+    } catch {
+      return isMissing ? undefined : 'failed'
+    }
+  }
+}
+
+function createConditionInput(
+  { principal, client, facts, permission, kind, id, time, groups }: RecordedRequest,
+  onMissing: () => void,
+): ConditionInput {
+  const { issuer } = principal
+  const unrecorded = (): never => {
+    onMissing()
+    throw new Error('not in the audit log')
+  }
+  return {
+    permission,
+    kind,
+    id,
+    get principal() {
+      if (principal.method === 'anonymous') return anonymousPrincipal
+      // The claims of a token are not recorded; an API key has none.
+      if (!groups.isComplete || principal.method !== 'api-key') return unrecorded()
+      return { ...principal, groups: groups.groups, ...(issuer !== undefined && { issuer }) }
+    },
+    request: {
+      clientAddress: client.replace(/^::ffff:(?=\d+\.)/i, ''),
+      now: new Date(time),
+      get context() {
+        return unrecorded()
+      },
+    },
+    operation: watchPendingFacts(facts, onMissing),
+  }
+}

@@ -1,0 +1,121 @@
+import { factsFormat, parseFactDetails } from '../records/fact-details.ts'
+import type { Details, IntentEntry, RefusalEntry } from '../records/audit-record.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
+import {
+  getOperation,
+  operations,
+  type ObjectKind,
+  type Operation,
+  type OperationName,
+} from '../../catalog-api/operations.ts'
+import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import type { RuleReference } from '../../policy/engine/decision.ts'
+import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
+import {
+  mayRequireOtherObjects,
+  additionalPermissionFacts,
+  operationFactsOf,
+  additionalPermissions,
+  type KnownFacts,
+} from '../../policy/conditions/operation-facts.ts'
+import type { OperationFacts } from '../../policy/conditions/authorization-request.ts'
+
+/** A call as the log tells it. */
+export interface RecordedCall extends Pick<
+  IntentEntry,
+  'operation' | 'id' | 'principal' | 'client' | 'objects' | 'facts' | 'details' | 'request'
+> {
+  readonly time: string
+  readonly rule?: RuleReference
+  readonly wasAllowed: boolean
+  /** What was refused, where the log tells. */
+  readonly refused?: Permission | undefined
+}
+
+/** What a recorded call needed the policies to allow. */
+export interface RecordedPermission {
+  readonly permission: Permission
+  readonly kind: ObjectKind
+  readonly id: Identifier
+  /** Whether it was needed, or may have been: the log does not tell. */
+  readonly isCertain: boolean
+  /** Whether it was needed on everything beneath, too. */
+  readonly beneath: boolean
+  /** What decides if no rule speaks of this one: the entries of a batch, or what a listing may show. */
+  readonly fallback: 'entries-decide' | 'what-is-visible' | undefined
+  /** Those that the log does not tell are pending. */
+  readonly facts: OperationFacts
+}
+
+/** Everything that the call needed, its own operation first, as far as the log tells. */
+export function permissionsOfCall(call: RecordedCall): readonly RecordedPermission[] {
+  const { id, objects = [], wasAllowed, refused } = call
+  const operation = getOperation(call.operation)
+  // Of reads, and of requests that were refused, the log holds no facts.
+  const isReported = wasAllowed && call.facts === factsFormat
+  const hasFacts = isReported && operation.effect !== 'read'
+  const factsIn = (one: Operation, details: Details | undefined): KnownFacts =>
+    hasFacts ? parseFactDetails(one, details ?? {}) : unrecordedFacts(one)
+  const facts = factsIn(operation, call.details)
+  const common = { id, kind: operation.object, isCertain: true, beneath: false, fallback: undefined }
+  const own: RecordedPermission = {
+    ...common,
+    permission: operation.name,
+    fallback: fallbackFor(operation),
+    facts: operationFactsOf(operation, id, facts),
+  }
+  const inner = objects.map((other): RecordedPermission => {
+    const { operation: permission } = other
+    if (operation.entries !== undefined && permission in operations) {
+      const entry = getOperation(permission as OperationName)
+      const stated = operationFactsOf(entry, other.id, factsIn(entry, other.details))
+      return { ...common, permission, kind: entry.object, id: other.id, facts: stated }
+    }
+    const beneath = operation.object === 'namespace' && subtreePermissions.has(permission)
+    const needed = additionalPermissionFacts(permission, operation, id, facts)
+    const kind = permission === 'ReadAnyTable' ? objectKindOfPermission(permission) : operation.object
+    return { ...common, permission, kind, id: other.id, beneath, facts: needed }
+  })
+  const others = isReported ? [] : unrecordedPermissions(operation, wasAllowed, refused)
+  const more = others
+    .filter((permission) => !inner.some((need) => need.permission === permission))
+    .map((permission): RecordedPermission => {
+      const needed = additionalPermissionFacts(permission, operation, id, facts)
+      return { ...common, permission, isCertain: permission === refused, facts: needed }
+    })
+  return [own, ...inner, ...more]
+}
+
+/** What is needed on everything beneath a namespace that is dropped or replaced. */
+const subtreePermissions: ReadonlySet<Permission> = new Set<Permission>(['DropTable', 'DropNamespace'])
+
+/** Permissions that the call may have needed, which the log does not tell. */
+function unrecordedPermissions(
+  operation: Operation,
+  wasAllowed: boolean,
+  refused: Permission | undefined,
+): readonly Permission[] {
+  const own = refused === undefined || refused === operation.name ? [] : [refused]
+  // What such a request asked for elsewhere is not told either.
+  if (!wasAllowed && mayRequireOtherObjects(operation)) return own
+  return [...new Set([...own, ...additionalPermissions(operation)])]
+}
+
+function fallbackFor({ entries, lists }: Operation): RecordedPermission['fallback'] {
+  if (entries !== undefined) return 'entries-decide'
+  return lists === undefined ? undefined : 'what-is-visible'
+}
+
+/** The facts of a request of which nothing was recorded. */
+function unrecordedFacts({ facts }: Operation): KnownFacts {
+  return { stated: {}, pendingFacts: new Set(facts.map(([fact]) => fact)) }
+}
+
+/** What was not allowed, by the words of the refusal; it may have been asked of another object. */
+export function refusedPermission({ operation, details }: RefusalEntry): Permission | undefined {
+  if (operation === undefined || mayRequireOtherObjects(getOperation(operation))) return undefined
+  const permissions = details?.['needs']
+  const named =
+    typeof permissions === 'string' ? /^you are not allowed (\w+)/.exec(permissions)?.[1] : undefined
+  return permissionNames.find((permission) => permission === named)
+}

@@ -1,0 +1,177 @@
+import type { StoredRecord } from '../storage/read-audit-log.ts'
+import type { IntentEntry } from '../records/audit-record.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { getOperation, type OperationName } from '../../catalog-api/operations.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
+import type { RuleReference } from '../../policy/engine/decision.ts'
+import {
+  evaluatePartially,
+  type UndecidedRule,
+  type ConditionResult,
+} from '../../policy/analysis/find-difference.ts'
+import { mayRequireOtherObjects } from '../../policy/conditions/operation-facts.ts'
+import {
+  permissionsOfCall,
+  refusedPermission,
+  type RecordedCall,
+  type RecordedPermission,
+} from './recorded-permissions.ts'
+import { createConditionReplayer } from './recorded-conditions.ts'
+import {
+  objectPosition,
+  rulesReaching,
+  type DocumentIndex,
+  type ReachingRule,
+} from '../../policy/analysis/reaching-rules.ts'
+import type { KnownCaller } from '../../policy/analysis/subject.ts'
+
+/** The groups of a caller as far as they are known from elsewhere: the log does not hold them. */
+interface KnownGroups {
+  readonly groups: ReadonlySet<string>
+  /** Whether there are no others. */
+  readonly isComplete: boolean
+}
+
+/** Tells the groups of the caller of a recorded call. */
+export type FindGroups = (call: Pick<IntentEntry, 'principal'> & Partial<IntentEntry>) => KnownGroups
+
+/** A call of the log as the candidate policies decide it. */
+export interface ReplayedCall {
+  readonly time: string
+  readonly request: string
+  readonly operation: OperationName
+  readonly id: Identifier
+  readonly principal: string
+  readonly wasAllowed: boolean
+  /** The rule that decided then. */
+  readonly recordedRule: RuleReference | undefined
+  /** Undefined where it depends on what the log does not hold. */
+  readonly isAllowed: boolean | undefined
+  /** The rule that would decide. */
+  readonly decidingRule: ReachingRule | undefined
+  /** What the answer depends on and the log does not hold. */
+  readonly missing: readonly string[]
+}
+
+/**
+ * Decides a call of the audit log anew; undefined for a record that tells of none. What the log does not hold is
+ * never guessed: where the answer depends on it, there is none. `current` are the policies that the record was
+ * written under, where they are at hand: what they deny, an allowed call has not asked for.
+ */
+export function replayRecord(
+  record: StoredRecord,
+  candidate: DocumentIndex,
+  groupsOf: FindGroups,
+  current?: DocumentIndex,
+): ReplayedCall | undefined {
+  if (record.kind === 'intent') {
+    return replayCall({ ...record, wasAllowed: true }, candidate, groupsOf(record), current)
+  }
+  if (record.kind !== 'refusal') return undefined
+  const { operation, id, principal, reason, time, request, client, rule } = record
+  const isByPolicy = reason === 'no_rule' || reason === 'denied'
+  if (!isByPolicy || operation === undefined || id === undefined || principal === undefined) return undefined
+  const refused = refusedPermission(record)
+  const call = {
+    operation,
+    id,
+    principal,
+    time,
+    request,
+    client,
+    wasAllowed: false,
+    refused,
+    ...(rule && { rule }),
+  }
+  return replayCall(call, candidate, groupsOf({ principal }))
+}
+
+function replayCall(
+  call: RecordedCall,
+  candidate: DocumentIndex,
+  groups: KnownGroups,
+  current?: DocumentIndex,
+): ReplayedCall {
+  const { time, request, operation, id, principal, wasAllowed, rule } = call
+  const about = { time, request, operation, id, principal: principal.name, wasAllowed, recordedRule: rule }
+  const isDenied = (permission: RecordedPermission): boolean =>
+    current !== undefined && decidePermission(call, permission, groups, current).isAllowed === false
+  const needs = permissionsOfCall(call).filter((permission) => permission.isCertain || !isDenied(permission))
+  const responses = needs.map((permission) => ({
+    need: permission,
+    ...decidePermission(call, permission, groups, candidate),
+  }))
+  const denial = responses.find(
+    ({ need: permission, isAllowed }) => isAllowed === false && permission.isCertain,
+  )
+  if (denial !== undefined)
+    return { ...about, isAllowed: false, decidingRule: denial.decidingRule, missing: [] }
+  const missing = new Set(responses.flatMap(({ missing }) => missing))
+  for (const { need: permission, isAllowed } of responses) {
+    if (isAllowed === false) missing.add(`whether it also required ${permission.permission}`)
+  }
+  if (!wasAllowed && mayRequireOtherObjects(getOperation(operation)))
+    missing.add('which other permissions it required')
+  if (missing.size > 0)
+    return { ...about, isAllowed: undefined, decidingRule: undefined, missing: [...missing] }
+  return { ...about, isAllowed: true, decidingRule: responses[0]?.decidingRule, missing: [] }
+}
+
+type ReplayedDecision = Pick<ReplayedCall, 'isAllowed' | 'decidingRule' | 'missing'>
+
+function decidePermission(
+  call: RecordedCall,
+  need: RecordedPermission,
+  groups: KnownGroups,
+  candidate: DocumentIndex,
+): ReplayedDecision {
+  const { permission, kind, id } = need
+  const rules = rulesReaching(candidate, objectPosition(kind, id), permission).filter(
+    ({ obstacle }) => obstacle === undefined,
+  )
+  const truthOf = createConditionReplayer({ ...call, facts: need.facts, permission, kind, id, groups })
+  const conditions = new Map<string, ConditionResult>()
+  for (const { condition } of rules.map(({ rule }) => rule)) {
+    const truth = condition && truthOf(condition)
+    if (condition && truth !== undefined) conditions.set(condition.text, truth)
+  }
+  const reduced = evaluatePartially(rules, { caller: knownCallerOf(call, groups), conditions })
+  if ('undecided' in reduced)
+    return { isAllowed: undefined, decidingRule: undefined, missing: describeUndecided(reduced.undecided) }
+  const { allowed, decidingRule } = reduced
+  if (!allowed && decidingRule === undefined && need.fallback === 'entries-decide')
+    return { isAllowed: true, decidingRule: undefined, missing: [] }
+  if (!allowed && decidingRule === undefined && need.fallback === 'what-is-visible')
+    return { isAllowed: undefined, decidingRule: undefined, missing: ['what the listing may show'] }
+  const isOpen = allowed && need.beneath && mayDifferBeneath(candidate, id, permission)
+  if (isOpen)
+    return { isAllowed: undefined, decidingRule: undefined, missing: ['what the policies beneath say'] }
+  return { isAllowed: allowed, decidingRule: decidingRule, missing: [] }
+}
+
+function describeUndecided(rules: readonly UndecidedRule[]): readonly string[] {
+  const isOfGroups = rules.some(({ match }) => typeof match !== 'boolean')
+  return [
+    ...(isOfGroups ? ['the groups of the caller'] : []),
+    ...rules.flatMap(({ condition }) => (condition === undefined ? [] : [`whether ${condition}`])),
+  ]
+}
+
+function knownCallerOf({ principal }: RecordedCall, { groups, isComplete }: KnownGroups): KnownCaller {
+  return {
+    isAnonymous: principal.method === 'anonymous',
+    user: principal.name,
+    key: principal.method === 'api-key' ? principal.credentialId : '',
+    groups,
+    excludedGroups: isComplete ? 'all' : new Set(),
+  }
+}
+
+/** Whether something in the namespace or beneath it may be decided otherwise than the namespace. */
+function mayDifferBeneath(candidate: DocumentIndex, id: Identifier, permission: Permission): boolean {
+  return [...candidate.values()].flat().some(({ namespace, inherit, rules }) => {
+    if (!id.every((part, index) => part === namespace[index])) return false
+    const denies = rules.some(({ effect, permissions }) => effect === 'deny' && permissions.has(permission))
+    return denies || (!inherit && namespace.length > id.length)
+  })
+}

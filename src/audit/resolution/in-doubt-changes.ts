@@ -1,0 +1,113 @@
+import { operations } from '../../catalog-api/operations.ts'
+import { formatRecordKey } from '../records/hash-chain.ts'
+import type { StoredRecord } from '../storage/read-audit-log.ts'
+import { readNewestRecords } from '../storage/read-newest-records.ts'
+import type {
+  Details,
+  IntentEntry,
+  IntentReference,
+  CreatedVersion,
+  ObjectId,
+} from '../records/audit-record.ts'
+import { getBranch, type StartedChange, type ChangeEffect, type TableHistory } from './table-history.ts'
+
+/**
+ * One thing to ask about a change with an unknown outcome: whether the version is there that it asked for, or
+ * whether there is a newer version than before.
+ */
+export type Lookup = { readonly id: ObjectId; readonly branch: string | undefined } & (
+  | {
+      readonly version: number
+      readonly manifestSize?: number | undefined
+      readonly eTag?: string | undefined
+    }
+  | { readonly before: number }
+)
+
+/** A change of which nobody knows yet whether it happened. */
+export interface InDoubtChange {
+  readonly intent: IntentReference
+  readonly change: StartedChange
+  readonly upstream: string
+  /** Empty where nothing that can be asked would tell. */
+  readonly lookups: readonly Lookup[]
+  /** When its outcome was lost, in milliseconds of the epoch. */
+  readonly since: number
+}
+
+/** The lookups of a batch that are made; it is all or nothing, so that a few of them tell. */
+const maxLookups = 16
+
+/**
+ * What to ask about a change. A version commit names its version, and a version of a branch is made once
+ * (put-if-not-exists), so to look at that version decides it. A change of rows makes a version after all that
+ * were there before. Everything else leaves nothing behind that could not also be another's.
+ */
+export function planLookups({ operation, id, objects = [], before, details }: IntentEntry): Lookup[] {
+  const { object, group } = operations[operation]
+  const named = object === 'none' ? objects : [{ operation, id, details }]
+  const versions = named.flatMap(({ operation, id, details = {} }) =>
+    operation === 'CreateTableVersion' ? planVersionLookup(id, details) : [],
+  )
+  if (versions.length > 0) return versions.slice(0, maxLookups)
+  return group === 'write' && before !== undefined ? [{ id, branch: getBranch(details), before }] : []
+}
+
+function planVersionLookup(id: ObjectId, details: Details): Lookup[] {
+  const { version, manifest_size: manifestSize, e_tag: eTag } = details
+  if (typeof version !== 'number') return []
+  return [
+    {
+      id,
+      branch: getBranch(details),
+      version,
+      manifestSize: typeof manifestSize === 'number' ? manifestSize : undefined,
+      eTag: typeof eTag === 'string' ? eTag : undefined,
+    },
+  ]
+}
+
+/**
+ * Reads the newest part of a log into the history of its tables, and answers the changes in it whose outcome is
+ * unknown and was not resolved. For a log that has been opened: every intent of chains before has an outcome.
+ */
+export async function readInDoubtChanges(folder: string, history: TableHistory): Promise<InDoubtChange[]> {
+  const started = new Map<string, { intent: IntentReference; entry: IntentEntry; change: StartedChange }>()
+  const requests = new Map<string, InDoubtChange>()
+  for await (const record of readNewestRecords(folder, maxReadBytes)) {
+    if (record.kind === 'intent' && record.effect !== 'read') {
+      const { chain, seq, request } = record
+      const intent = { chain, seq, request, tables: (record.tables ?? []).map(({ id }) => id) }
+      started.set(formatRecordKey(chain, seq), { intent, entry: record, change: history.begin(record) })
+    } else if (record.kind === 'outcome' || record.kind === 'resolved') {
+      const key = formatRecordKey(record.intentChain ?? record.chain, record.intentSeq)
+      const found = started.get(key)
+      if (found === undefined) continue
+      if (record.result === 'unknown') {
+        const { intent, change, entry } = found
+        const since = Date.parse(record.time)
+        requests.set(key, { intent, change, upstream: entry.upstream, lookups: planLookups(entry), since })
+      } else {
+        started.delete(key)
+        requests.delete(key)
+        history.end(found.change, toChangeEffect(record))
+      }
+    }
+  }
+  return [...requests.values()]
+}
+
+/** So much of a log is read at start. */
+const maxReadBytes = 64 * 1024 * 1024
+
+/** How a change ended, for the history of its tables. */
+export function toChangeEffect({
+  result,
+  versions = [],
+}: {
+  readonly result: Extract<StoredRecord, { kind: 'outcome' | 'resolved' }>['result']
+  readonly versions?: readonly CreatedVersion[] | undefined
+}): ChangeEffect {
+  if (result === 'committed') return versions.length > 0 ? versions : 'unclear'
+  return result === 'undecided' ? 'unclear' : 'nothing'
+}

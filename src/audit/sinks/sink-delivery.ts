@@ -1,0 +1,232 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { listChains } from '../storage/segment-names.ts'
+import { ignoreMissing } from '../../lib/fs/system-error.ts'
+import { openBacklog, type Backlog } from './backlog.ts'
+import { getCursorPath, readCursor, writeCursor, type Cursor } from './cursor.ts'
+import { createLogFollower, type DurableEnd, type LogFollower } from './log-follower.ts'
+import type { SinkSettings } from '../../config/audit-sink-settings.ts'
+import type { Delivery, Sink } from './sink.ts'
+
+/** Hears how deliveries go, to count them. Must not throw. */
+export interface SinkObserver {
+  delivered(sink: string, records: number): void
+  /** A batch was not taken, or the log could not be read; it is tried again. */
+  failed(sink: string, error: unknown): void
+  /** The cursor could not be written; after a crash more is delivered twice. */
+  cursorNotSaved(sink: string, error: unknown): void
+  /** The receiver refused these records for good, and says so. */
+  rejected(sink: string, records: number, message: string): void
+}
+
+/** How far a sink is behind. */
+export interface SinkStatus {
+  /** The durable records that were not taken yet. */
+  readonly lagRecords: number
+  /** The age of the oldest of them; 0 where there is none. */
+  readonly lagSeconds: number
+  /** Milliseconds since 1970; undefined until something was taken. */
+  readonly lastSuccess: number | undefined
+}
+
+/** What a delivery is started with. */
+export interface SinkDeliveryOptions {
+  readonly folder: string
+  readonly settings: SinkSettings
+  readonly sink: Sink
+  readonly observer: SinkObserver
+}
+
+/** How often the cursor is written at most, and how often a sink looks without being woken. */
+const cursorSaveIntervalMs = 1_000
+const pollMs = 1_000
+
+/**
+ * Takes the records of a log to one sink, in order and at least once. The log is the queue: between two attempts
+ * nothing is held in memory, and what a restart finds is what the cursor file says.
+ */
+export class SinkDelivery {
+  readonly name: string
+  readonly #options: SinkDeliveryOptions
+  readonly #path: string
+  /** What a sink that has no cursor yet begins with. */
+  #oldestSegment: string | undefined
+  readonly #closing = new AbortController()
+  #getDurableEnd: (() => DurableEnd) | undefined
+  #follower: LogFollower | undefined
+  #backlog: Backlog | undefined
+  #cursor: Cursor | undefined
+  #saved: { cursor: Cursor | undefined; at: number } = { cursor: undefined, at: 0 }
+  #batchRecords: number
+  #oldestUndeliveredMs: number | undefined
+  #lastSuccess: number | undefined
+  #wake: (() => void) | undefined
+  #running: Promise<void> | undefined
+  /** Ends the delivery that is under way. */
+  #attempt = new AbortController()
+  #isStopped = false
+  /** How far the log was durable when it was last read. */
+  #lastReadEnd: DurableEnd | undefined
+
+  private constructor(
+    options: SinkDeliveryOptions,
+    path: string,
+    cursor: Cursor | undefined,
+    oldestSegment: string | undefined,
+  ) {
+    this.#oldestSegment = oldestSegment
+    this.#options = options
+    this.name = options.settings.name
+    this.#path = path
+    this.#cursor = cursor
+    this.#saved.cursor = cursor
+    this.#batchRecords = options.settings.batch.maxRecords
+  }
+
+  /** Reads how far the sink has come. Rejects when the cursor file cannot be read. */
+  static async open(options: SinkDeliveryOptions): Promise<SinkDelivery> {
+    const path = getCursorPath(options.folder, options.settings.name)
+    const oldest = (await listChains(options.folder).catch(ignoreMissing))?.[0]?.segments[0]
+    return new SinkDelivery(options, path, await readCursor(path), oldest)
+  }
+
+  /** The segment that retention keeps for this sink; undefined for none, as when the sink is too far behind. */
+  get neededSegment(): string | undefined {
+    const { lagSeconds } = this.status()
+    if (lagSeconds > this.#options.settings.maxLagHours * 3600) return undefined
+    return this.#cursor?.file ?? this.#oldestSegment
+  }
+
+  status(): SinkStatus {
+    const lagRecords =
+      this.#getDurableEnd === undefined ? 0 : (this.#backlog?.size(this.#getDurableEnd()) ?? 0)
+    const lagSeconds =
+      lagRecords === 0 || this.#oldestUndeliveredMs === undefined
+        ? 0
+        : (Date.now() - this.#oldestUndeliveredMs) / 1000
+    return { lagRecords, lagSeconds: Math.max(0, lagSeconds), lastSuccess: this.#lastSuccess }
+  }
+
+  /** Begins to deliver; the log says how far it is durable. */
+  start(durable: () => DurableEnd): void {
+    this.#getDurableEnd = durable
+    // A folder that was empty has now the one segment that is written.
+    this.#oldestSegment ??= durable().file
+    this.#running ??= this.#run(durable)
+  }
+
+  /** New records are durable. */
+  wake(): void {
+    this.#wake?.()
+  }
+
+  /** Delivers what is left, while that goes well and for so many milliseconds at most; the rest stays in the log. */
+  async close(graceMs: number): Promise<void> {
+    this.#closing.abort()
+    this.#wake?.()
+    const timer = setTimeout(() => {
+      this.#isStopped = true
+      this.#attempt.abort()
+    }, graceMs)
+    await this.#running
+    clearTimeout(timer)
+    await this.#save()
+    await this.#options.sink.close()
+  }
+
+  async #run(durable: () => DurableEnd): Promise<void> {
+    const { retry, batch } = this.#options.settings
+    let pauseMs = retry.minBackoffMs
+    while (!this.#isStopped) {
+      // Whatever comes before the log is closed is there when this is asked, and so is read.
+      const isLast = this.#closing.signal.aborted
+      try {
+        if (await this.#deliverNext(durable)) pauseMs = retry.minBackoffMs
+        else if (isLast) return
+        else if (await this.#waitForRecords(durable)) await this.#pause(batch.maxWaitMs)
+      } catch (error) {
+        if (this.#isStopped) return
+        this.#options.observer.failed(this.name, error)
+        if (this.#closing.signal.aborted) return
+        // A batch that is too large for the receiver, or too slow to take, may pass in smaller ones.
+        this.#batchRecords = Math.max(1, Math.floor(this.#batchRecords / 2))
+        // Replicas that lost the same receiver do not all come back at the same moment.
+        await this.#pause(pauseMs * (0.5 + Math.random() / 2))
+        pauseMs = Math.min(pauseMs * 2, retry.maxBackoffMs)
+      }
+    }
+  }
+
+  /** Delivers one batch; answers false where there is nothing to deliver. */
+  async #deliverNext(durable: () => DurableEnd): Promise<boolean> {
+    const { folder, settings, observer } = this.#options
+    this.#follower ??= await createLogFollower(folder, settings.format, durable, this.#cursor)
+    this.#backlog ??= await openBacklog(folder, this.#cursor, durable())
+    this.#lastReadEnd = durable()
+    const bounds = { records: this.#batchRecords, bytes: settings.batch.maxBytes }
+    const { deliveries, cursor } = await this.#follower.read(this.#cursor, bounds)
+    const [first] = deliveries
+    if (first === undefined) {
+      this.#cursor = cursor
+      this.#backlog.reset(this.#lastReadEnd)
+      await this.#save()
+      return false
+    }
+    this.#oldestUndeliveredMs = Date.parse(first.record.time)
+    await this.#attemptDelivery(deliveries)
+    this.#oldestUndeliveredMs = undefined
+    this.#cursor = cursor
+    this.#backlog.addDelivered(deliveries.length)
+    this.#lastSuccess = Date.now()
+    this.#batchRecords = Math.min(this.#batchRecords * 2, settings.batch.maxRecords)
+    observer.delivered(this.name, deliveries.length)
+    if (performance.now() - this.#saved.at >= cursorSaveIntervalMs) await this.#save()
+    return true
+  }
+
+  async #attemptDelivery(deliveries: readonly Delivery[]): Promise<void> {
+    const { sink, settings } = this.#options
+    const attempt = new AbortController()
+    this.#attempt = attempt
+    const timer = setTimeout(() => attempt.abort(), settings.timeoutMs)
+    try {
+      await sink.deliver(deliveries, attempt.signal)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Waits for new records, or a while; answers whether there are any. */
+  async #waitForRecords(durable: () => DurableEnd): Promise<boolean> {
+    const isNew = (): boolean => {
+      const { file, length } = durable()
+      return file !== this.#lastReadEnd?.file || length > this.#lastReadEnd.length
+    }
+    if (isNew()) return true
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, pollMs)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      if (this.#closing.signal.aborted) this.#wake()
+    })
+    this.#wake = undefined
+    return isNew()
+  }
+
+  /** Ends early when the delivery is to be closed. */
+  async #pause(ms: number): Promise<void> {
+    await pause(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined)
+  }
+
+  async #save(): Promise<void> {
+    if (this.#cursor === undefined || this.#cursor === this.#saved.cursor) return
+    const cursor = this.#cursor
+    try {
+      await writeCursor(this.#path, cursor)
+      this.#saved = { cursor, at: performance.now() }
+    } catch (error) {
+      this.#options.observer.cursorNotSaved(this.name, error)
+    }
+  }
+}

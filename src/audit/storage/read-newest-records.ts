@@ -1,0 +1,38 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readLines } from '../../lib/fs/read-lines.ts'
+import type { StoredRecord } from './read-audit-log.ts'
+import { listChains } from './segment-names.ts'
+import { ignoreMissing } from '../../lib/fs/system-error.ts'
+
+/**
+ * The records of the newest segments of a log, oldest first: of the last one, and of those before it while all of
+ * them together have no more than `maximumBytes`. What is no record is passed over: it is for `verifyAuditLog`.
+ */
+export async function* readNewestRecords(
+  folder: string,
+  maxBytes: number,
+): AsyncGenerator<StoredRecord, void> {
+  const files = (await listChains(folder)).flatMap(({ segments }) => segments)
+  let bytes = 0
+  let first = files.length
+  while (first > 0) {
+    bytes += (await stat(join(folder, files[first - 1] ?? '')).catch(ignoreMissing))?.size ?? 0
+    if (bytes > maxBytes && first < files.length) break
+    first -= 1
+  }
+  for (const file of files.slice(first)) {
+    for await (const { bytes, end } of readLines(join(folder, file))) {
+      const record = end === 'newline' ? parseStoredRecord(bytes) : undefined
+      if (record !== undefined) yield record
+    }
+  }
+}
+
+function parseStoredRecord(bytes: Buffer): StoredRecord | undefined {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as StoredRecord
+  } catch {
+    return undefined
+  }
+}

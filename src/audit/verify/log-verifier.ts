@@ -1,0 +1,200 @@
+import { checkLine, findMisplacement, zeroHash, getSignedText } from '../records/hash-chain.ts'
+import { journalName } from '../storage/journal.ts'
+import type { FileLine } from '../../lib/fs/read-lines.ts'
+import { MerkleRoot } from '../records/merkle.ts'
+import type { AuditRecord, ChainEnd } from '../records/audit-record.ts'
+import type { StoredLog } from '../storage/stored-log.ts'
+import type { AuditProblem, VerifyOptions, VerifyReport } from './verify-report.ts'
+
+/** What is known of a log that is read in order. */
+export class LogVerifier {
+  chains = 0
+  records = 0
+  problem?: AuditProblem
+  tornTail?: { file: string; bytes: number }
+  #journal: VerifyReport['journal']
+  readonly #options: VerifyOptions
+  #chain = ''
+  /** The end of the chain before, and of this one so far. */
+  #previousEnd: ChainEnd | undefined
+  #end: ChainEnd | undefined
+  #seals = 0
+  /** Over the records behind the last seal. */
+  #tree = new MerkleRoot()
+  #unsealedSince: string | undefined
+  /** How many records may stand behind the last seal, as it says. */
+  #maxUnsealed = Infinity
+  /** What stood before the first record that is there; and whether the log says, signed, that it was removed. */
+  #pruned: ChainEnd | undefined
+  #isPruningRecorded = false
+  #isPruningSealed = false
+  /** As `chain seq`. */
+  readonly #unresolved = new Set<string>()
+
+  constructor(options: VerifyOptions) {
+    this.#options = options
+  }
+
+  get isChainEmpty(): boolean {
+    return this.#end === undefined
+  }
+
+  /** The number of the record that should come next. */
+  get nextSeq(): number {
+    return this.#end === undefined ? 0 : this.#end.seq + 1
+  }
+
+  beginChain(chain: string): void {
+    this.#chain = chain
+    this.#previousEnd = this.#end
+    this.#end = undefined
+  }
+
+  /** Says what is wrong with the line, or takes its record. */
+  addLine(line: FileLine): string | undefined {
+    if (line.end !== 'newline') return 'the line does not end in a newline'
+    const checked = checkLine(line.bytes)
+    if (typeof checked === 'string') return checked
+    const { record, hash } = checked
+    const wrong = this.#findMisplacement(record) ?? this.#findSealProblem(record, line)
+    if (wrong !== undefined) return wrong
+    this.#end = { chain: this.#chain, seq: record.seq, hash }
+    this.records += 1
+    this.#options.onRecord?.(hash)
+    this.#addRecord(record, hash)
+    return undefined
+  }
+
+  /** Says what is wrong with the end of a segment that another one follows. */
+  endSegment(): string | undefined {
+    if (this.#options.keys === undefined || this.#tree.leaves === 0) return undefined
+    return 'the segment does not end in a seal, but another segment follows'
+  }
+
+  /** Says what is wrong with the end of the log, held against the journal. */
+  addJournal({ journal, hasJournal }: StoredLog): void {
+    if (journal === undefined) this.#journal = hasJournal ? undefined : { state: 'absent' }
+    else if ('damage' in journal) {
+      const { file, damage: what } = journal
+      // Of a journal that cannot be read, nobody knows whether it was needed.
+      if (file === journalName) this.#journal = { state: 'unreadable', what }
+      else this.problem ??= { file, what }
+    } else {
+      const { file, missing, isOverwritten, isLossy } = journal
+      const what = isLossy
+        ? 'records at the end are lost: the journal is damaged'
+        : isOverwritten
+          ? `the end differs from the journal: ${missing} bytes changed`
+          : undefined
+      if (what !== undefined) this.problem ??= { file, what }
+      else if (missing > 0) this.#journal = { state: 'needed', file, bytes: missing }
+    }
+  }
+
+  /** Nothing more comes. */
+  finish(firstFile: string | undefined, lastFile: string | undefined): void {
+    if (this.problem || firstFile === undefined || lastFile === undefined) return
+    const { keys } = this.#options
+    const isPruningGood = this.#isPruningRecorded && (keys === undefined || this.#isPruningSealed)
+    if (this.#pruned && !isPruningGood) {
+      const { chain, seq } = this.#pruned
+      const what = `record ${seq} of chain ${chain} is missing before this segment, and no signed record says that it was removed`
+      this.problem = { file: firstFile, line: 1, what }
+    } else if (keys !== undefined && this.#seals === 0) {
+      this.problem = { file: lastFile, what: 'the log has no seal' }
+    }
+  }
+
+  report(): VerifyReport {
+    return {
+      ok: this.problem === undefined,
+      chains: this.chains,
+      records: this.records,
+      seals: this.#seals,
+      unresolved: this.#unresolved.size,
+      unsealed: {
+        records: this.#tree.leaves,
+        ...(this.#unsealedSince !== undefined && { since: this.#unsealedSince }),
+      },
+      ...(this.#end && { head: this.#end }),
+      ...(this.#pruned && { pruned: this.#pruned }),
+      ...(this.problem && { problem: this.problem }),
+      ...(this.tornTail && { tornTail: this.tornTail }),
+      ...(this.#journal && { journal: this.#journal }),
+    }
+  }
+
+  /** Says where else the record belongs. The first one that is there may stand behind what retention removed. */
+  #findMisplacement(record: AuditRecord): string | undefined {
+    if (this.#end) {
+      const { seq, hash } = this.#end
+      return findMisplacement(record, { chain: this.#chain, seq: seq + 1, prev: hash })
+    }
+    if (this.records === 0 && record.kind === 'segment') {
+      this.#pruned = { chain: record.chain, seq: record.seq - 1, hash: record.prev }
+      return findMisplacement(record, { chain: this.#chain, seq: record.seq, prev: record.prev })
+    }
+    const wrong = findMisplacement(record, { chain: this.#chain, seq: 0, prev: zeroHash })
+    if (wrong !== undefined || record.kind !== 'start') {
+      return wrong ?? 'the chain does not begin with a start record'
+    }
+    if (this.records === 0) this.#pruned = record.previous
+    return this.records === 0 ? undefined : findLinkProblem(record.previous, this.#previousEnd)
+  }
+
+  /** Says what is wrong with a seal, or that one is missing. */
+  #findSealProblem(record: AuditRecord, line: FileLine): string | undefined {
+    if (record.kind !== 'seal') {
+      const isSealMissing = this.#options.keys !== undefined && this.#tree.leaves >= this.#maxUnsealed
+      return isSealMissing ? `no seal within ${this.#maxUnsealed} records of the last one` : undefined
+    }
+    const { leaves, root, key, signature = '' } = record
+    // The first seal may speak of records that retention removed.
+    const isAllThere = this.#pruned === undefined || this.#seals > 0 || leaves <= this.#tree.leaves
+    if (isAllThere && (leaves !== this.#tree.leaves || root !== this.#tree.root())) {
+      return 'the seal does not match the records before it'
+    }
+    if (this.#options.keys === undefined) return undefined
+    const verifier = this.#options.keys.find(({ id }) => id === key)
+    if (verifier === undefined)
+      return `the seal is signed with the key ${key}; pass its public key with --public-key`
+    return verifier.verify(getSignedText(line.bytes), signature)
+      ? undefined
+      : 'the signature of the seal is invalid'
+  }
+
+  #addRecord(record: AuditRecord, hash: string): void {
+    if (record.kind === 'seal') {
+      this.#seals += 1
+      this.#maxUnsealed = record.within
+      this.#tree = new MerkleRoot()
+      this.#unsealedSince = undefined
+      this.#isPruningSealed = this.#isPruningRecorded
+      return
+    }
+    this.#tree.add(hash)
+    this.#unsealedSince ??= record.time
+    if (record.kind === 'pruned' && isSameEnd(record.through, this.#pruned)) this.#isPruningRecorded = true
+    if (record.kind === 'segment' && this.records === 1) {
+      for (const { seq } of record.unresolved) this.#unresolved.add(`${record.chain} ${seq}`)
+    }
+    if (record.kind === 'intent') this.#unresolved.add(`${record.chain} ${record.seq}`)
+    if (record.kind === 'outcome') {
+      this.#unresolved.delete(`${record.intentChain ?? record.chain} ${record.intentSeq}`)
+    }
+  }
+}
+
+/** Says what is wrong with the link of a chain's first record to the chain before. */
+function findLinkProblem(named: ChainEnd | undefined, before: ChainEnd | undefined): string | undefined {
+  if (isSameEnd(named, before)) return undefined
+  if (named?.chain !== before?.chain) {
+    const expected = named ? `chain ${named.chain}` : 'no chain'
+    return `expected ${expected} before this one, found ${before ? `chain ${before.chain}` : 'none'}`
+  }
+  return `chain ${named?.chain} ended with record ${named?.seq}, and now ends with ${before?.seq} or another text`
+}
+
+function isSameEnd(one: ChainEnd | undefined, other: ChainEnd | undefined): boolean {
+  return one?.chain === other?.chain && one?.seq === other?.seq && one?.hash === other?.hash
+}

@@ -1,0 +1,62 @@
+import type { ChainSegments } from '../storage/segment-names.ts'
+import { openStoredLog, type StoredLog } from '../storage/stored-log.ts'
+import { LogVerifier } from './log-verifier.ts'
+import type { VerifyOptions, VerifyReport } from './verify-report.ts'
+
+export type { VerifyReport } from './verify-report.ts'
+
+/**
+ * Checks every line of every chain in the folder: hashes, numbering, the links between records, between segments
+ * and between chains, and the seals. Memory does not grow with the log, only with the number of intents without an
+ * outcome. A folder without chains is good: 0 chains. Rejects when the folder cannot be read.
+ */
+export async function verifyAuditLog(folder: string, options: VerifyOptions = {}): Promise<VerifyReport> {
+  const verification = new LogVerifier(options)
+  const log = await openStoredLog(folder)
+  const { chains } = log
+  for (const [index, chain] of chains.entries()) {
+    await verifyChain(log, chain, index === chains.length - 1, verification, options)
+    if (verification.problem) break
+    verification.chains += 1
+  }
+  verification.addJournal(log)
+  verification.finish(chains.at(0)?.segments[0], chains.at(-1)?.segments.at(-1))
+  return verification.report()
+}
+
+async function verifyChain(
+  log: StoredLog,
+  { chain, segments }: ChainSegments,
+  isNewest: boolean,
+  verification: LogVerifier,
+  { onProgress }: VerifyOptions,
+): Promise<void> {
+  verification.beginChain(chain)
+  for (const [index, file] of segments.entries()) {
+    const isLast = index === segments.length - 1
+    let number = 0
+    for await (const line of log.lines(file)) {
+      if (line.end === 'file' && isNewest && isLast) {
+        verification.tornTail = { file, bytes: line.bytes.length }
+        continue
+      }
+      number = line.number
+      const seq = verification.nextSeq
+      const what = verification.addLine(line)
+      if (what === undefined) continue
+      verification.problem = { file, line: line.number, seq, what }
+      return
+    }
+    onProgress?.(file, verification.records)
+    const what = isLast ? undefined : verification.endSegment()
+    if (what === undefined) continue
+    verification.problem = { file, line: number, what }
+    return
+  }
+  if (verification.isChainEmpty) {
+    verification.problem = {
+      file: segments[0] ?? chain,
+      what: 'the chain has no records: they were removed',
+    }
+  }
+}

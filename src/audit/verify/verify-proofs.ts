@@ -1,0 +1,163 @@
+import { checkLine, zeroHash, getSignedText, type CheckedLine } from '../records/hash-chain.ts'
+import { readLines, type FileLine } from '../../lib/fs/read-lines.ts'
+import { computeRootFromPath } from '../records/merkle.ts'
+import type { ProofHead, SealedRecords } from './prove-table.ts'
+import type { ObjectId } from '../records/audit-record.ts'
+import type { SealVerifier } from '../records/seal-key.ts'
+
+/** What `verifyProofs` found in one proof. */
+export interface ProofReport {
+  /** Every record was signed by one of the keys, and none is missing between the first and the last of them. */
+  readonly ok: boolean
+  readonly table: ObjectId
+  /** The records that were found good, and the times of the first and the last of them. */
+  readonly records: number
+  readonly first?: string
+  readonly last?: string
+  /** Whether nothing of the table was known before the first of them. */
+  readonly isFromBeginning: boolean
+  /** The first problem, by the line of the proof. */
+  readonly problem?: { readonly line: number; readonly what: string }
+}
+
+/**
+ * Checks proofs that `proveTable` made, one after the other in a file, by public keys alone. Each shows that its records
+ * are the gateway's, and that none is missing between two of them. It cannot show that no later one exists, nor what
+ * another log holds. Ends with the first that is not good; rejects when the file cannot be read.
+ */
+export async function verifyProofs(
+  file: string,
+  keys: readonly SealVerifier[],
+): Promise<readonly ProofReport[]> {
+  const reports: ProofReport[] = []
+  let history = new ProofVerifier(keys)
+  let started = 0
+  for await (const line of readLines(file)) {
+    if (started > 0 && isProofHead(parseObject(line.bytes))) {
+      const report = history.finish(started)
+      reports.push(report)
+      if (!report.ok) return reports
+      history = new ProofVerifier(keys)
+      started = 0
+    }
+    if (started === 0) started = line.number
+    const what = history.addLine(line)
+    if (what !== undefined) return [...reports, history.report({ line: line.number, what })]
+  }
+  return [...reports, history.finish(Math.max(1, started))]
+}
+
+/** What the lines so far have shown. */
+class ProofVerifier {
+  records = 0
+  readonly #keys: readonly SealVerifier[]
+  #table: ObjectId | undefined
+  #first: CheckedLine | undefined
+  #last: CheckedLine | undefined
+
+  constructor(keys: readonly SealVerifier[]) {
+    this.#keys = keys
+  }
+
+  /** Says what is wrong with the line, or takes it. */
+  addLine({ bytes, end }: FileLine): string | undefined {
+    if (end !== 'newline') return 'the line does not end in a newline'
+    const value = parseObject(bytes)
+    if (this.#table === undefined) {
+      if (!isProofHead(value)) return 'not a proof of format version 1'
+      this.#table = value.table
+      return undefined
+    }
+    return isSealedRecords(value) ? this.#addSealedRecords(value) : 'the line is not a seal with records'
+  }
+
+  /** The report on a proof that begins at that line, and ended well. */
+  finish(line: number): ProofReport {
+    return this.report(this.records === 0 ? { line, what: 'the proof has no record' } : undefined)
+  }
+
+  report(problem: ProofReport['problem']): ProofReport {
+    const [first, last] = [this.#first, this.#last]
+    return {
+      ok: problem === undefined,
+      table: this.#table ?? [],
+      records: this.records,
+      ...(first && { first: first.record.time }),
+      ...(last && { last: last.record.time }),
+      isFromBeginning: first !== undefined && this.#findLink(first) === zeroHash,
+      ...(problem && { problem }),
+    }
+  }
+
+  #addSealedRecords({ seal, records }: SealedRecords): string | undefined {
+    const line = Buffer.from(seal)
+    const checked = checkLine(line)
+    if (typeof checked === 'string') return `the seal: ${checked}`
+    const { record } = checked
+    if (record.kind !== 'seal') return 'the record is not a seal'
+    const verifier = this.#keys.find(({ id }) => id === record.key)
+    if (!verifier)
+      return `the seal is signed with the key ${record.key}; pass its public key with --public-key`
+    if (!verifier.verify(getSignedText(line), record.signature ?? '')) {
+      return 'the signature of the seal is invalid'
+    }
+    for (const { line, index, path } of records) {
+      const proved = checkLine(Buffer.from(line))
+      if (typeof proved === 'string') return `a record: ${proved}`
+      if (computeRootFromPath(proved.hash, index, record.leaves, path) !== record.root) {
+        return `record ${proved.record.seq} is not covered by the seal`
+      }
+      const what = this.#addRecord(proved)
+      if (what !== undefined) return what
+    }
+    return undefined
+  }
+
+  #addRecord(proved: CheckedLine): string | undefined {
+    const { chain, seq } = proved.record
+    const link = this.#findLink(proved)
+    if (link === undefined) return `record ${seq} of chain ${chain} is not about the table`
+    if (this.#last && link !== this.#last.hash) {
+      return `a record of the table is missing before record ${seq} of chain ${chain}`
+    }
+    this.#first ??= proved
+    this.#last = proved
+    this.records += 1
+    return undefined
+  }
+
+  /** The hash of the record before of the same table. */
+  #findLink({ record }: CheckedLine): string | undefined {
+    const text = JSON.stringify(this.#table)
+    return record.tables?.find(({ id }) => JSON.stringify(id) === text)?.prev
+  }
+}
+
+function parseObject(bytes: Buffer): object {
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'))
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+function isProofHead(value: object): value is ProofHead {
+  return 'proof' in value && value.proof === 1 && 'table' in value && Array.isArray(value.table)
+}
+
+function isSealedRecords(value: object): value is SealedRecords {
+  const { seal, records } = value as Partial<SealedRecords>
+  return typeof seal === 'string' && Array.isArray(records) && records.every(isProvedRecord)
+}
+
+function isProvedRecord(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { line, index, path } = value as Partial<SealedRecords['records'][number]>
+  return (
+    typeof line === 'string' &&
+    Number.isSafeInteger(index) &&
+    Array.isArray(path) &&
+    path.every((hash) => typeof hash === 'string')
+  )
+}

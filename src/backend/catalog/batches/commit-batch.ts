@@ -1,0 +1,231 @@
+import { invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { assertIdentifier, type Identifier } from '../../../catalog-api/identifiers.ts'
+import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
+import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { TableEntry } from '../../store/objects.ts'
+import type { CatalogDatabase } from '../../store/database-schema.ts'
+import { recordDeletedVersions } from '../../store/pending-deletions.ts'
+import {
+  describePublishedVersion,
+  findReplayedVersions,
+  inspectStagedVersions,
+  retainVersion,
+  type BatchedVersion,
+} from '../versions/batch-versions.ts'
+import { normalizeBranch } from '../context/branches.ts'
+import type { CatalogContext } from '../context/catalog-context.ts'
+import { declareInTransaction } from '../tables/declare-table.ts'
+import { planDeletion } from '../versions/delete-versions.ts'
+import { deregisterInTransaction } from '../tables/deregister-table.ts'
+import { deleteUnusedRetainedManifests } from '../consistency/retained-manifests.ts'
+import { lockTables } from '../consistency/lock-tables.ts'
+import { requireSameTable, requireTable } from '../context/lookup.ts'
+import { reconcileVersions } from '../consistency/reconcile-versions.ts'
+
+type Operation = Partial<RequestOf<'BatchCommitTables'>['operations'][number]>
+type Result = ResponseOf<'BatchCommitTables'>['results'][number]
+
+/** An operation of a batch with the table that it is for; a declaration has none yet. */
+interface BatchChange {
+  readonly operation: Operation
+  readonly id: Identifier
+  readonly table: TableEntry | undefined
+}
+
+/** A change that was found to be possible: records itself in the transaction of the batch, and answers its result. */
+type PreparedChange = (database: CatalogDatabase) => Promise<Result>
+
+/** Creates versions of several tables, all or none; the answers are in the order of the entries. */
+export async function batchCreateTableVersions(
+  catalog: CatalogContext,
+  { entries }: RequestOf<'BatchCreateTableVersions'>,
+): Promise<ResponseOf<'BatchCreateTableVersions'>> {
+  const operations = entries.map((entry) => ({ create_table_version: entry }))
+  const { results } = await batchCommitTables(catalog, { operations })
+  return { versions: results.flatMap(({ create_table_version: created }) => created?.version ?? []) }
+}
+
+/**
+ * Makes changes to several tables, all or none; the results are in the order of the changes. A table is changed as
+ * it was before the batch: what the batch itself declares or deregisters it does not change besides. Throws what
+ * the changes throw by themselves, and then nothing is changed.
+ *
+ * Why all or none holds at any moment, whatever ends the process:
+ * 1. The locks of all the tables are held to the end. What was committed before is settled, and everything that can
+ *    be refused is refused: the ids, the order of the versions, the staging manifests, the versions to delete.
+ * 2. The staging manifests get second names in `commits/`, from which only the catalog deletes, and are flushed.
+ *    Ended here, the next start removes those names, and the batch never was.
+ * 3. One transaction of the store records every change: the commit point.
+ * 4. The manifests get their final names, and those of deleted versions are removed. Ended here, it is taken up by
+ *    whoever takes the lock of the data or reads the table next, in any process (settle-versions.ts).
+ * Step 4 needs two things, and has both. The bytes are there: in step 2 they were given names that the client who
+ * owns the staging names does not have. And the final names are free: nobody who goes by the rules writes to the
+ * table without the lock of its data, and who takes that settles first. A client that writes around the catalog,
+ * although `managed_versioning` tells it not to, may take a name in between; it is never overwritten, and an error
+ * in the log says so.
+ */
+export async function batchCommitTables(
+  catalog: CatalogContext,
+  { operations }: { readonly operations: readonly Operation[] },
+): Promise<ResponseOf<'BatchCommitTables'>> {
+  const changes = await locateTables(catalog, operations)
+  const tables = new Map(changes.flatMap(({ table }) => (table ? [[table.objectId, table]] : [])))
+  const distinct = [...tables.values()]
+  const results = await lockTables(catalog, distinct, async () => {
+    return (
+      (await findReplayedBatch(catalog, changes)) ??
+      (await withPublishedVersions(catalog, changes, await commit(catalog, changes, distinct)))
+    )
+  })
+  return { results }
+}
+
+/** Finds the tables. Throws NamespaceNotFound, TableNotFound (404), or InvalidInput (400) for changes that exclude each other. */
+async function locateTables(
+  catalog: CatalogContext,
+  operations: readonly Operation[],
+): Promise<readonly BatchChange[]> {
+  const changes: BatchChange[] = []
+  const taken = new Set<string>()
+  for (const operation of operations) {
+    const id = assertIdentifier(operationId(operation))
+    const table = operation.declare_table ? undefined : await requireTable(catalog.database, id)
+    changes.push({ operation, id, table })
+  }
+  for (const { operation, id, table } of changes) {
+    const { create_table_version: creation, delete_table_versions: deletion } = operation
+    if (table === undefined || creation !== undefined) continue
+    const others = changes.filter((change) => change.table?.objectId === table.objectId)
+    const key = `${table.objectId}/${normalizeBranch(deletion?.branch)}`
+    if (taken.has(key) || (deletion === undefined && others.length > 1)) {
+      throw invalidInput(
+        `the batch names ${formatIdentifierForMessage(id)} twice; deregister a table in an operation of its own, ` +
+          'and put all version ranges of a branch into one operation',
+      )
+    }
+    taken.add(key)
+  }
+  return changes
+}
+
+/** The first success of a batch that only creates versions, and is sent once more. */
+async function findReplayedBatch(
+  catalog: CatalogContext,
+  changes: readonly BatchChange[],
+): Promise<Result[] | undefined> {
+  const versions = changes.map(toBatchedVersion)
+  if (!versions.every((version) => version !== undefined)) return undefined
+  const replayed = await findReplayedVersions(catalog, versions)
+  return replayed?.map((version) => ({ create_table_version: { version } }))
+}
+
+async function commit(
+  catalog: CatalogContext,
+  changes: readonly BatchChange[],
+  tables: readonly TableEntry[],
+): Promise<Result[]> {
+  try {
+    const prepared = await prepareChanges(catalog, changes)
+    return await catalog.database.transaction().execute(async (database) => {
+      const results: Result[] = []
+      for (const record of prepared) results.push(await record(database))
+      return results
+    })
+  } finally {
+    await reconcileTables(catalog, tables)
+  }
+}
+
+/** Holds all changes to what is there before any manifest is put aside. */
+async function prepareChanges(
+  catalog: CatalogContext,
+  changes: readonly BatchChange[],
+): Promise<readonly PreparedChange[]> {
+  const versions = changes.map(toBatchedVersion)
+  const staged = await inspectStagedVersions(
+    catalog,
+    versions.filter((version) => version !== undefined),
+  )
+  const prepared = new Map<BatchChange, PreparedChange>()
+  for (const change of changes) {
+    const other = await prepareOtherChange(catalog, change)
+    if (other !== undefined) prepared.set(change, other)
+  }
+  for (const [index, change] of changes.entries()) {
+    const version = versions[index]
+    const manifest = version && staged.get(version)
+    if (version === undefined || manifest === undefined) continue
+    const record = await retainVersion(catalog, version, manifest)
+    prepared.set(change, async (database) => ({ create_table_version: { version: await record(database) } }))
+  }
+  return changes.flatMap((change) => prepared.get(change) ?? [])
+}
+
+async function prepareOtherChange(
+  catalog: CatalogContext,
+  { operation, id, table }: BatchChange,
+): Promise<PreparedChange | undefined> {
+  const { declare_table: declaration, delete_table_versions: deletion } = operation
+  if (declaration !== undefined) {
+    return async (database) => ({
+      declare_table: await declareInTransaction(catalog, database, id, declaration),
+    })
+  }
+  if (table === undefined) return undefined
+  const { objectId } = table
+  if (deletion !== undefined) {
+    const { branch, versions } = await planDeletion(catalog, id, table, deletion)
+    return async (database) => {
+      await requireSameTable(database, id, objectId)
+      await recordDeletedVersions(database, objectId, branch, versions)
+      return { delete_table_versions: { deleted_count: versions.length } }
+    }
+  }
+  if (operation.deregister_table === undefined) return undefined
+  return async (database) => ({
+    deregister_table: await deregisterInTransaction(catalog, database, id, objectId),
+  })
+}
+
+/** What is committed is committed: trouble here is for the next who uses the table, never for this answer. */
+async function reconcileTables(catalog: CatalogContext, tables: readonly TableEntry[]): Promise<void> {
+  for (const table of tables) {
+    try {
+      await reconcileVersions(catalog, table)
+      await deleteUnusedRetainedManifests(catalog, table.objectId)
+    } catch (error) {
+      catalog.log.error({ err: error, table: table.objectId }, 'batch commit not finalized yet')
+    }
+  }
+}
+
+/** What storage tells of the manifests now: of a copy in an object store, another tag and another time. */
+async function withPublishedVersions(
+  catalog: CatalogContext,
+  changes: readonly BatchChange[],
+  results: readonly Result[],
+): Promise<Result[]> {
+  return await Promise.all(
+    changes.map(async (change, index) => {
+      const version = toBatchedVersion(change)
+      const published = version && (await describePublishedVersion(catalog, version))
+      return published === undefined
+        ? { ...results[index] }
+        : { create_table_version: { version: published } }
+    }),
+  )
+}
+
+function toBatchedVersion({ operation, id, table }: BatchChange): BatchedVersion | undefined {
+  const { create_table_version: request } = operation
+  return request && table && { id, table, request }
+}
+
+function operationId(operation: Operation): Identifier {
+  const member =
+    operation.declare_table ??
+    operation.create_table_version ??
+    operation.delete_table_versions ??
+    operation.deregister_table
+  return member?.id ?? []
+}

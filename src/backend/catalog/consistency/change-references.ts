@@ -1,0 +1,39 @@
+import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import type { TableEntry } from '../../store/objects.ts'
+import type { CatalogContext } from '../context/catalog-context.ts'
+import { reconcileVersions } from './reconcile-versions.ts'
+import { requireTableWithData } from './table-data.ts'
+
+/**
+ * Runs a change of the tags, the branches or the old versions of a table, one at a time: a version is not deleted
+ * while it gets a tag. Throws TableNotFound (404), of a table without data, too.
+ */
+export async function changeReferences<Result>(
+  catalog: CatalogContext,
+  id: Identifier,
+  change: (table: TableEntry) => Promise<Result>,
+): Promise<Result> {
+  const table = await requireTableWithData(catalog, id)
+  return await changeAlone(catalog, table, change)
+}
+
+/** Runs a change as `changeReferences` does, and while nobody writes rows: for one that deletes some. */
+export async function changeReferencesAndRows<Result>(
+  catalog: CatalogContext,
+  id: Identifier,
+  change: (table: TableEntry) => Promise<Result>,
+): Promise<Result> {
+  const table = await requireTableWithData(catalog, id)
+  return await catalog.dataLock.runExclusive(table.objectId, () => changeAlone(catalog, table, change))
+}
+
+async function changeAlone<Result>(
+  catalog: CatalogContext,
+  table: TableEntry,
+  change: (table: TableEntry) => Promise<Result>,
+): Promise<Result> {
+  return await catalog.commitLock.runExclusive(table.objectId, async () => {
+    await reconcileVersions(catalog, table)
+    return await change(table)
+  })
+}

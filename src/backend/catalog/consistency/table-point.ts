@@ -1,0 +1,78 @@
+import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
+import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
+import type { TablePoint } from '../../engine/engine.ts'
+import type { TableTag } from '../../engine/tables/tags-and-branches.ts'
+import type { TableEntry } from '../../store/objects.ts'
+import { branchNotFoundError, normalizeBranch, mainBranch } from '../context/branches.ts'
+import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
+import { requireTableWithData } from './table-data.ts'
+
+/** How requests name a point in the history of a table. Null is the same as absent. */
+export interface PointRequest {
+  readonly branch?: string | null | undefined
+  readonly version?: number | null | undefined
+  /** Stands for a branch and a version, so that it goes with neither. */
+  readonly tag?: string | null | undefined
+}
+
+/**
+ * The table of that id, which has data, and the point that a request names; what only writes passes no version.
+ * Throws TableNotFound, TableBranchNotFound, TableTagNotFound or TableVersionNotFound (404), and InvalidInput
+ * (400) for a tag together with a branch or a version.
+ */
+export async function requirePoint(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: PointRequest,
+): Promise<{ readonly table: TableEntry; readonly point: TablePoint }> {
+  const table = await requireTableWithData(catalog, id)
+  return { table, point: await resolvePoint(catalog, id, table, request) }
+}
+
+/** The point of a table with data that a request names. Throws as `requirePoint` does. */
+export async function resolvePoint(
+  catalog: CatalogContext,
+  id: Identifier,
+  table: TableEntry,
+  request: PointRequest,
+): Promise<TablePoint> {
+  const location = tableLocation(catalog, table)
+  const { branch, version } = await resolveReference(catalog, location, request)
+  if (branch !== mainBranch && (await catalog.engine.branches.find(location, branch)) === undefined) {
+    throw branchNotFoundError(branch)
+  }
+  const point = { location, branch: branch === mainBranch ? undefined : branch, version }
+  if (version !== undefined) await requireVersion(catalog, id, { ...point, version })
+  return point
+}
+
+async function resolveReference(
+  catalog: CatalogContext,
+  location: string,
+  { branch, version, tag }: PointRequest,
+): Promise<{ branch: string; version: number | undefined }> {
+  if (tag == null || tag === '') return { branch: normalizeBranch(branch), version: version ?? undefined }
+  if (version != null || branch) throw invalidInput('tag cannot be combined with version or branch')
+  const found = await requireTag(catalog, location, tag)
+  return { branch: normalizeBranch(found.branch), version: found.version }
+}
+
+async function requireVersion(
+  catalog: CatalogContext,
+  id: Identifier,
+  { location, branch, version }: TablePoint,
+): Promise<void> {
+  if ((await catalog.manifestStore.describe(location, version, branch)) !== undefined) return
+  throw new CatalogError(
+    'TableVersionNotFound',
+    `the ${branch === undefined ? 'table' : `branch ${quoteForMessage(branch)} of`} ${formatIdentifierForMessage(id)} has no version ${version}`,
+  )
+}
+
+/** What a tag stands for. Throws TableTagNotFound (404). */
+export async function requireTag(catalog: CatalogContext, location: string, tag: string): Promise<TableTag> {
+  const found = await catalog.engine.tags.find(location, tag)
+  if (found !== undefined) return found
+  throw new CatalogError('TableTagNotFound', `the table has no tag ${quoteForMessage(tag)}`)
+}

@@ -1,0 +1,37 @@
+import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import { namespaceNotFound, formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
+import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { findObject } from '../../store/objects.ts'
+import { hasChildren, removeNamespace } from '../../store/remove-objects.ts'
+import type { CatalogContext } from '../context/catalog-context.ts'
+import { deleteRemovedData } from '../context/delete-data.ts'
+
+/**
+ * Drops a namespace: with Restrict only when nothing lies in it (else NamespaceNotEmpty, 409), with Cascade
+ * together with all that lies below. One that is not there is NamespaceNotFound (404), or nothing with Skip.
+ */
+export async function dropNamespace(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'DropNamespace'>,
+): Promise<ResponseOf<'DropNamespace'>> {
+  if (id.length === 0) throw invalidInput('the root namespace cannot be dropped')
+  const dropped = await catalog.database.transaction().execute(async (database) => {
+    const there = await findObject(database, id)
+    if (there?.kind !== 'namespace') return undefined
+    if (request.behavior === 'Restrict' && (await hasChildren(database, there.path))) {
+      throw new CatalogError(
+        'NamespaceNotEmpty',
+        `the namespace ${formatIdentifierForMessage(id)} is not empty; empty it, or use behavior Cascade`,
+      )
+    }
+    return { properties: { ...there.properties }, tables: await removeNamespace(database, there.path) }
+  })
+  if (dropped === undefined) {
+    if (request.mode === 'Skip') return {}
+    throw namespaceNotFound(id)
+  }
+  await deleteRemovedData(catalog, dropped.tables)
+  return { properties: dropped.properties }
+}

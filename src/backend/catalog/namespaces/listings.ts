@@ -1,0 +1,79 @@
+import { formatIdentifier, type Identifier } from '../../../catalog-api/identifiers.ts'
+import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { listNamespaceNames, listTableNames, listTablePaths, type Slice } from '../../store/listings.ts'
+import { fromPath } from '../../store/objects.ts'
+import type { CatalogContext } from '../context/catalog-context.ts'
+import { requireNamespace } from '../context/lookup.ts'
+
+/** The names of the namespaces directly in a namespace, in the byte order of UTF-8; the token is the last name. */
+export async function listNamespaces(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'ListNamespaces'>,
+): Promise<ResponseOf<'ListNamespaces'>> {
+  const { path } = await requireNamespace(catalog.database, id)
+  const names = await listNamespaceNames(catalog.database, path, toSlice(request))
+  const { entries, token } = toPage(names, request.limit)
+  return { namespaces: entries, ...pageTokenMember(token) }
+}
+
+/** The names of the tables directly in a namespace, in the byte order of UTF-8; the token is the last name. */
+export async function listTables(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'ListTables'>,
+): Promise<ResponseOf<'ListTables'>> {
+  const { path } = await requireNamespace(catalog.database, id)
+  const slice = toSlice(request)
+  const names = await listTableNames(catalog.database, path, request.include_declared, slice)
+  const { entries, token } = toPage(names, request.limit)
+  return { tables: entries, ...pageTokenMember(token) }
+}
+
+/**
+ * The full ids of all tables of the catalog, joined by the delimiter of the request. The order is that of the
+ * names from the root down. Throws InvalidInput (400) where a name holds the delimiter: another one is needed.
+ */
+export async function listAllTables(
+  catalog: CatalogContext,
+  delimiter: string,
+  request: RequestOf<'ListAllTables'>,
+): Promise<ResponseOf<'ListAllTables'>> {
+  const slice = toSlice({ ...request, page_token: decodeToken(request.page_token) })
+  const paths = await listTablePaths(catalog.database, request.include_declared, slice)
+  const { entries, token } = toPage(paths, request.limit)
+  return {
+    tables: entries.map((path) => formatIdentifier(fromPath(path), delimiter)),
+    ...pageTokenMember(token === undefined ? undefined : Buffer.from(token).toString('base64url')),
+  }
+}
+
+interface PageRequest {
+  readonly page_token?: string | undefined
+  readonly limit?: number | undefined
+}
+
+/** One entry more than the page holds tells whether there is another page. */
+function toSlice({ page_token: token, limit }: PageRequest): Slice {
+  return {
+    after: token === undefined || token === '' ? undefined : token,
+    limit: limit === undefined ? undefined : limit + 1,
+  }
+}
+
+function toPage(
+  found: string[],
+  limit: number | undefined,
+): { entries: string[]; token: string | undefined } {
+  if (limit === undefined || found.length <= limit) return { entries: found, token: undefined }
+  const entries = found.slice(0, limit)
+  return { entries, token: entries.at(-1) }
+}
+
+function pageTokenMember(token: string | undefined): { page_token?: string } {
+  return token === undefined ? {} : { page_token: token }
+}
+
+function decodeToken(token: string | undefined): string | undefined {
+  return token === undefined ? undefined : Buffer.from(token, 'base64url').toString()
+}

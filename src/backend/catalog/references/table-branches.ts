@@ -1,0 +1,83 @@
+import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
+import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { deleteBranchRecords } from '../../store/versions.ts'
+import { branchNotFoundError, normalizeBranch, mainBranch } from '../context/branches.ts'
+import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
+import { changeReferences, changeReferencesAndRows } from '../consistency/change-references.ts'
+import { requireTable } from '../context/lookup.ts'
+import { pageByName } from '../context/page.ts'
+import { resolvePoint } from '../consistency/table-point.ts'
+
+/** The branches of a table besides main, page by page in the order of their names; the token is the last name. */
+export async function listTableBranches(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'ListTableBranches'>,
+): Promise<ResponseOf<'ListTableBranches'>> {
+  const table = await requireTable(catalog.database, id)
+  const all = [...(await catalog.engine.branches.list(tableLocation(catalog, table)))]
+  const { entries, token } = pageByName(all, ([name]) => name, request)
+  const branches = entries.map(([name, branch]) => [
+    name,
+    {
+      ...(branch.parentBranch ? { parentBranch: branch.parentBranch } : {}),
+      parentVersion: branch.parentVersion,
+      createAt: branch.createAt,
+      manifestSize: branch.manifestSize,
+      metadata: branch.metadata ?? {},
+    },
+  ])
+  return { branches: Object.fromEntries(branches), ...token }
+}
+
+/**
+ * Lets a branch begin at a version, the newest one of main unless the request names another. A name is taken as
+ * long as versions have it: of a branch that a client is about to make, or was when it ended; deleting it frees
+ * the name. Throws TableBranchAlreadyExists (409), TableBranchNotFound or TableVersionNotFound (404).
+ */
+export async function createTableBranch(
+  catalog: CatalogContext,
+  id: Identifier,
+  { name, from_branch: branch, from_version: version }: RequestOf<'CreateTableBranch'>,
+): Promise<ResponseOf<'CreateTableBranch'>> {
+  return await changeReferences(catalog, id, async (table) => {
+    const location = tableLocation(catalog, table)
+    if (await branchExists(catalog, location, name)) {
+      throw new CatalogError(
+        'TableBranchAlreadyExists',
+        `the table already has the branch ${quoteForMessage(name)}`,
+      )
+    }
+    await catalog.engine.branches.create(await resolvePoint(catalog, id, table, { branch, version }), name)
+    return {}
+  })
+}
+
+/**
+ * Deletes a branch with its versions and its rows. Throws TableBranchNotFound (404), and InvalidInput (400) while
+ * other branches or tags come from it.
+ */
+export async function deleteTableBranch(
+  catalog: CatalogContext,
+  id: Identifier,
+  { name }: RequestOf<'DeleteTableBranch'>,
+): Promise<ResponseOf<'DeleteTableBranch'>> {
+  if (normalizeBranch(name) === mainBranch) throw invalidInput('the main branch cannot be deleted')
+  return await changeReferencesAndRows(catalog, id, async (table) => {
+    const location = tableLocation(catalog, table)
+    if (!(await branchExists(catalog, location, name))) throw branchNotFoundError(name)
+    const tags = await catalog.engine.tags.list(location)
+    const [tag] = [...tags].find(([, { branch }]) => branch === name) ?? []
+    if (tag !== undefined)
+      throw invalidInput(`the tag ${quoteForMessage(tag)} refers to the branch; delete it first`)
+    await catalog.engine.branches.delete(location, name)
+    await deleteBranchRecords(catalog.database, table.objectId, name)
+    return {}
+  })
+}
+
+async function branchExists(catalog: CatalogContext, location: string, name: string): Promise<boolean> {
+  if ((await catalog.engine.branches.find(location, name)) !== undefined) return true
+  return (await catalog.manifestStore.describe(location, undefined, name)) !== undefined
+}

@@ -1,0 +1,37 @@
+import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import type { RequestOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { TablePoint } from '../../engine/engine.ts'
+import type { CatalogContext } from '../context/catalog-context.ts'
+import { requirePoint } from '../consistency/table-point.ts'
+
+/** The plan of a query as text, without running it. */
+export async function explainTableQueryPlan(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'ExplainTableQueryPlan'>,
+): Promise<string> {
+  const point = await requireQueryPoint(catalog, id, request)
+  return await catalog.engine.plans.explain(point, request.query, request.verbose)
+}
+
+/** Runs a query; what is answered is its plan with what each step took, as text. */
+export async function analyzeTableQueryPlan(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'AnalyzeTableQueryPlan'>,
+): Promise<string> {
+  const point = await requireQueryPoint(catalog, id, request)
+  return await catalog.engine.plans.analyze(point, request.query)
+}
+
+async function requireQueryPoint(
+  catalog: CatalogContext,
+  id: Identifier,
+  { branch, query }: RequestOf<'ExplainTableQueryPlan'>,
+): Promise<TablePoint> {
+  const { point } = await requirePoint(catalog, id, {
+    branch: query.branch || branch,
+    version: query.version,
+  })
+  return point
+}

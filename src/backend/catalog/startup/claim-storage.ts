@@ -1,0 +1,46 @@
+import type { OpenedStorage } from '../../storage/open-storage.ts'
+import { readCatalogIdentity, recordStorageMarked } from '../../store/catalog-identity.ts'
+import type { CatalogDatabase } from '../../store/database-schema.ts'
+import type { Lock } from '../locks/lock.ts'
+
+/** Its content is an object whose `catalog` is the id of the catalog that the storage belongs to. */
+const markFileName = 'catalog.json'
+const maxMarkBytes = 1024
+
+/**
+ * Makes sure that the storage belongs to the catalog of this store, for two catalogs would delete each other's
+ * manifests. A storage that nobody has marked is taken, once: afterwards the store knows that its storage has a mark,
+ * and refuses another one without. Rejects with a plain error.
+ */
+export async function claimStorage(
+  database: CatalogDatabase,
+  { storage, root }: Pick<OpenedStorage, 'storage' | 'root'>,
+  lock: Lock,
+): Promise<void> {
+  await lock.runExclusive(markFileName, async () => {
+    const { catalogId, isMarked } = await readCatalogIdentity(database)
+    const file = `${root}/${markFileName}`
+    if (!isMarked) await storage.create(file, Buffer.from(`${JSON.stringify({ catalog: catalogId })}\n`))
+    const mark = await storage.read(file, maxMarkBytes)
+    const owner = mark && parseOwner(mark.bytes.toString())
+    if (owner !== catalogId) throw new Error(ownershipMessage(root, catalogId, owner))
+    if (!isMarked) await recordStorageMarked(database)
+  })
+}
+
+/** Undefined where it is none of ours. */
+function parseOwner(text: string): string | undefined {
+  try {
+    const { catalog } = JSON.parse(text) as { catalog?: unknown }
+    return typeof catalog === 'string' ? catalog : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function ownershipMessage(root: string, catalogId: string, owner: string | undefined): string {
+  const expected = `expected its ${markFileName} to name ${catalogId}, the catalog of this store`
+  return owner === undefined
+    ? `the storage at ${root} has no owner mark of this catalog: ${expected}`
+    : `the storage at ${root} belongs to the catalog ${owner}: ${expected}`
+}

@@ -1,0 +1,64 @@
+import type { Logger } from 'pino'
+import type { EmbeddedSettings } from '../../../config/backend-settings.ts'
+import type { Engine, ManifestStore } from '../../engine/engine.ts'
+import type { OpenedStorage } from '../../storage/open-storage.ts'
+import { findTableById } from '../../store/objects.ts'
+import { openStore } from '../../store/open-store.ts'
+import { hasPendingChanges } from '../../store/pending-deletions.ts'
+import type { CatalogContext } from '../context/catalog-context.ts'
+import { createReconcilingLock } from '../locks/reconciling-lock.ts'
+import { openLock } from '../locks/lock.ts'
+import { claimStorage } from './claim-storage.ts'
+import { startRepairLoop, repair } from './repair.ts'
+import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
+
+/**
+ * Opens the catalog of a storage, creates it where it is not there, and repairs what an end without notice
+ * left: no half-created table, no recorded version without its manifest, no data of a dropped table. Rejects with a
+ * plain error where the storage is that of another catalog.
+ */
+export async function openCatalogContext(
+  settings: Pick<EmbeddedSettings, 'data' | 'store'>,
+  opened: OpenedStorage,
+  engine: Engine,
+  manifestStore: ManifestStore,
+  log: Logger,
+): Promise<CatalogContext> {
+  const { storage, root, getClientOptions } = opened
+  const store = await openStore(settings.store, settings.data.folder, log)
+  let stopRepairing: (() => Promise<void>) | undefined
+  const catalog: CatalogContext = {
+    database: store.database,
+    engine,
+    manifestStore,
+    storage,
+    getClientOptions,
+    root,
+    nameLock: openLock('name', store.locks),
+    dataLock: createReconcilingLock(openLock('data', store.locks), (objectId) =>
+      reconcileTableById(catalog, objectId),
+    ),
+    commitLock: openLock('commit', store.locks),
+    log,
+    close: async () => {
+      await stopRepairing?.()
+      await store.close()
+    },
+  }
+  try {
+    await claimStorage(store.database, opened, openLock('storage', store.locks))
+    await repair(catalog)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  // Nobody else clears away what another replica leaves that ends now.
+  if (store.locks !== undefined) stopRepairing = startRepairLoop(catalog)
+  return catalog
+}
+
+async function reconcileTableById(catalog: CatalogContext, objectId: string): Promise<void> {
+  if (!(await hasPendingChanges(catalog.database, objectId))) return
+  const table = await findTableById(catalog.database, objectId)
+  if (table !== undefined) await reconcileIfPending(catalog, table)
+}

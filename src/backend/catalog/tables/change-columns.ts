@@ -1,0 +1,88 @@
+import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
+import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { TablePoint } from '../../engine/engine.ts'
+import type { CatalogContext } from '../context/catalog-context.ts'
+import { requirePoint } from '../consistency/table-point.ts'
+
+/**
+ * Adds columns with the values of SQL expressions. Columns that are computed when they are read or filled later
+ * are Unsupported (406).
+ */
+export async function addColumns(
+  catalog: CatalogContext,
+  id: Identifier,
+  { branch, new_columns: added }: RequestOf<'AlterTableAddColumns'>,
+): Promise<ResponseOf<'AlterTableAddColumns'>> {
+  for (const { name, computed, virtual_column: virtual } of added) {
+    rejectUnsupportedMembers(name, { computed, virtual_column: virtual })
+  }
+  const columns = added.map(({ name, expression }) => {
+    if (expression === undefined)
+      throw invalidInput(`the new column ${quoteForMessage(name)} has no expression`)
+    return { name, expression }
+  })
+  const version = await changeColumns(catalog, id, branch, (point) =>
+    catalog.engine.columns.add(point, columns),
+  )
+  return { version }
+}
+
+/** Renames columns, and changes their types and whether they may hold nulls. Virtual columns are Unsupported. */
+export async function alterColumns(
+  catalog: CatalogContext,
+  id: Identifier,
+  { branch, alterations }: RequestOf<'AlterTableAlterColumns'>,
+): Promise<ResponseOf<'AlterTableAlterColumns'>> {
+  for (const { path, virtual_column: virtual } of alterations) {
+    rejectUnsupportedMembers(path, { virtual_column: virtual })
+  }
+  const version = await changeColumns(catalog, id, branch, (point) =>
+    catalog.engine.columns.alter(point, alterations),
+  )
+  return { version }
+}
+
+/** Drops columns; their values stay in the versions before. */
+export async function dropColumns(
+  catalog: CatalogContext,
+  id: Identifier,
+  { branch, columns }: RequestOf<'AlterTableDropColumns'>,
+): Promise<ResponseOf<'AlterTableDropColumns'>> {
+  const version = await changeColumns(catalog, id, branch, (point) =>
+    catalog.engine.columns.drop(point, columns),
+  )
+  return { version }
+}
+
+/** Changes the metadata of fields, and answers what each of them has then. */
+export async function updateFieldMetadata(
+  catalog: CatalogContext,
+  id: Identifier,
+  { branch, updates }: RequestOf<'UpdateFieldMetadata'>,
+): Promise<ResponseOf<'UpdateFieldMetadata'>> {
+  return await changeColumns(catalog, id, branch, (point) =>
+    catalog.engine.columns.updateMetadata(point, updates),
+  )
+}
+
+/** Two changes of the schema at once conflict, so that each is made alone. */
+async function changeColumns<Result>(
+  catalog: CatalogContext,
+  id: Identifier,
+  branch: string | undefined,
+  change: (point: TablePoint) => Promise<Result>,
+): Promise<Result> {
+  const { table, point } = await requirePoint(catalog, id, { branch })
+  return await catalog.dataLock.runExclusive(table.objectId, () => change(point))
+}
+
+function rejectUnsupportedMembers(column: string, members: Readonly<Record<string, unknown>>): void {
+  for (const [member, value] of Object.entries(members)) {
+    if (value === undefined) continue
+    throw new CatalogError(
+      'Unsupported',
+      `${member} of the column ${quoteForMessage(column)} is not supported; this catalog adds columns by expression only`,
+    )
+  }
+}

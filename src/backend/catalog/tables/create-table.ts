@@ -1,0 +1,138 @@
+import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
+import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import {
+  findObject,
+  insertTable,
+  toPath,
+  setProperties,
+  setTableState,
+  type Properties,
+  type TableEntry,
+} from '../../store/objects.ts'
+import { removeTable } from '../../store/remove-objects.ts'
+import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
+import { deleteRemovedData } from '../context/delete-data.ts'
+import { requireNamespace, tableAlreadyExistsError } from '../context/lookup.ts'
+import { findData } from '../consistency/table-data.ts'
+
+type Request = RequestOf<'CreateTable'>
+type Response = ResponseOf<'CreateTable'>
+
+/**
+ * Creates a table from an Arrow IPC stream. Of a table that is there, ExistOk answers what it is and Overwrite
+ * adds a version that replaces all rows and, if the request has them, the properties. A table that is only declared
+ * gets its data in both modes, and keeps its properties in ExistOk; in Create, its name is taken (TableAlreadyExists,
+ * 409).
+ */
+export async function createTable(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: Request,
+  upload: Uint8Array,
+): Promise<Response> {
+  rejectLocation(request.location)
+  if (Object.keys(request.storage_options ?? {}).length > 0) {
+    throw new CatalogError('Unsupported', 'storage_options are not supported by this catalog')
+  }
+  return await catalog.nameLock.runExclusive(toPath(id), async () => {
+    const { table, isNew } = await reserveName(catalog, id, request)
+    if (isNew) return await createNew(catalog, id, table, upload)
+    return await catalog.dataLock.runExclusive(table.objectId, async () => {
+      const isThere = await findData(catalog, table)
+      if (isThere && request.mode === 'ExistOk') return await describe(catalog, table)
+      const properties = request.mode === 'Overwrite' ? request.properties : undefined
+      return await writeData(catalog, table, isThere ? 'overwrite' : 'create', upload, properties)
+    })
+  })
+}
+
+/** Throws InvalidInput (400): where data lies is never a matter of the client. */
+export function rejectLocation(location: string | undefined): void {
+  if (location === undefined) return
+  throw invalidInput('location is not supported; this catalog chooses the locations of its tables')
+}
+
+/** Finds the table, or reserves its name in the store before the engine writes anything. */
+async function reserveName(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: Request,
+): Promise<{ table: TableEntry; isNew: boolean }> {
+  return await catalog.database.transaction().execute(async (database) => {
+    await requireNamespace(database, id.slice(0, -1))
+    const there = await findObject(database, id)
+    if (there?.kind === 'table' && there.state === 'creating') {
+      // Its creator would hold the lock of the name, which is held here: it is no more.
+      await removeTable(database, there.objectId)
+    } else if (there !== undefined) {
+      if (there.kind !== 'table' || request.mode === 'Create') throw tableAlreadyExistsError(id)
+      return { table: there, isNew: false }
+    }
+    const table = await insertTable(database, id, 'creating', request.properties ?? {})
+    if (table === undefined) throw tableAlreadyExistsError(id)
+    return { table, isNew: true }
+  })
+}
+
+/** Whoever drops the table meanwhile waits for the lock of its data, and deletes what was written. */
+async function createNew(
+  catalog: CatalogContext,
+  id: Identifier,
+  table: TableEntry,
+  upload: Uint8Array,
+): Promise<Response> {
+  try {
+    return await catalog.dataLock.runExclusive(table.objectId, () => createData(catalog, id, table, upload))
+  } catch (error) {
+    const removed = await catalog.database
+      .transaction()
+      .execute((database) => removeTable(database, table.objectId))
+    await deleteRemovedData(catalog, removed)
+    throw error
+  }
+}
+
+async function createData(
+  catalog: CatalogContext,
+  id: Identifier,
+  table: TableEntry,
+  upload: Uint8Array,
+): Promise<Response> {
+  const location = tableLocation(catalog, table)
+  const { version } = await catalog.engine.create(location, upload, 'create')
+  if (await setTableState(catalog.database, table.objectId, 'ready')) {
+    return { location, version, properties: { ...table.properties } }
+  }
+  throw new CatalogError(
+    'ConcurrentModification',
+    `${formatIdentifierForMessage(id)} was dropped during its creation`,
+  )
+}
+
+async function writeData(
+  catalog: CatalogContext,
+  table: TableEntry,
+  mode: 'create' | 'overwrite',
+  upload: Uint8Array,
+  properties: Properties = table.properties,
+): Promise<Response> {
+  const location = tableLocation(catalog, table)
+  const { version } = await catalog.engine.create(location, upload, mode)
+  await catalog.database.transaction().execute(async (database) => {
+    await setTableState(database, table.objectId, 'ready')
+    await setProperties(database, table.objectId, properties)
+  })
+  return { location, version, properties: { ...properties } }
+}
+
+async function describe(catalog: CatalogContext, table: TableEntry): Promise<Response> {
+  const location = tableLocation(catalog, table)
+  const latest = await catalog.manifestStore.describe(location, undefined, undefined)
+  return {
+    location,
+    properties: { ...table.properties },
+    ...(latest === undefined ? {} : { version: latest.version }),
+  }
+}

@@ -1,0 +1,39 @@
+import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { insertTable } from '../../store/objects.ts'
+import type { CatalogDatabase } from '../../store/database-schema.ts'
+import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
+import { rejectLocation } from './create-table.ts'
+import { requireNamespace, tableAlreadyExistsError } from '../context/lookup.ts'
+
+/**
+ * Reserves a name without data and answers where the data is to be written. Throws TableAlreadyExists (409) when
+ * the name is taken, and as `clientOptions` does: then it is reserved, and DescribeTable will answer the rest.
+ */
+export async function declareTable(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'DeclareTable'>,
+): Promise<ResponseOf<'DeclareTable'>> {
+  const declared = await catalog.database
+    .transaction()
+    .execute((database) => declareInTransaction(catalog, database, id, request))
+  const wantsCredentials = request.vend_credentials !== false
+  const storageOptions = await catalog.getClientOptions(declared.location, wantsCredentials)
+  return { ...declared, ...(storageOptions && { storage_options: storageOptions }) }
+}
+
+/** Declares a table in a transaction, and tells nothing of the storage; see `declareTable`. */
+export async function declareInTransaction(
+  catalog: CatalogContext,
+  database: CatalogDatabase,
+  id: Identifier,
+  request: RequestOf<'DeclareTable'>,
+): Promise<ResponseOf<'DeclareTable'>> {
+  rejectLocation(request.location)
+  const properties = request.properties ?? {}
+  await requireNamespace(database, id.slice(0, -1))
+  const table = await insertTable(database, id, 'declared', properties)
+  if (table === undefined) throw tableAlreadyExistsError(id)
+  return { location: tableLocation(catalog, table), properties, managed_versioning: true }
+}

@@ -1,0 +1,35 @@
+import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import type { ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { releaseTable } from '../../store/remove-objects.ts'
+import type { CatalogDatabase } from '../../store/database-schema.ts'
+import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
+import { lockTables } from '../consistency/lock-tables.ts'
+import { requireTable, requireSameTable } from '../context/lookup.ts'
+
+/**
+ * Forgets a table and keeps its data, which is nobody's from then on: the catalog never deletes it, and RegisterTable
+ * takes it back. What was committed is finished before. Throws TableNotFound (404).
+ */
+export async function deregisterTable(
+  catalog: CatalogContext,
+  id: Identifier,
+): Promise<ResponseOf<'DeregisterTable'>> {
+  const table = await requireTable(catalog.database, id)
+  return await lockTables(catalog, [table], () =>
+    catalog.database
+      .transaction()
+      .execute((database) => deregisterInTransaction(catalog, database, id, table.objectId)),
+  )
+}
+
+/** Forgets a table in a transaction; see `deregisterTable`. The caller holds its locks. */
+export async function deregisterInTransaction(
+  catalog: CatalogContext,
+  database: CatalogDatabase,
+  id: Identifier,
+  objectId: string,
+): Promise<ResponseOf<'DeregisterTable'>> {
+  const table = await requireSameTable(database, id, objectId)
+  await releaseTable(database, objectId)
+  return { id, location: tableLocation(catalog, table), properties: { ...table.properties } }
+}

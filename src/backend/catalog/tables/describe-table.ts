@@ -1,0 +1,76 @@
+import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { SchemaDialect, TablePoint } from '../../engine/engine.ts'
+import type { CatalogContext } from '../context/catalog-context.ts'
+import { requireTable } from '../context/lookup.ts'
+import { hasData } from '../consistency/table-data.ts'
+import { resolvePoint } from '../consistency/table-point.ts'
+
+type Request = RequestOf<'DescribeTable'>
+type Response = ResponseOf<'DescribeTable'>
+
+/**
+ * Where a table is, and with `load_detailed_metadata` what is in it: version, schema and statistics, never of a
+ * table that is only declared. Clients who want credentials need not ask for them, only those who want none (interface
+ * section 7.2). Throws TableNotFound, as `pointOf` does where the request names a point (404), and as `clientOptions`.
+ */
+export async function describeTable(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: Request,
+  dialect: SchemaDialect,
+): Promise<Response> {
+  const table = await requireTable(catalog.database, id)
+  const asksForData = request.load_detailed_metadata || request.check_declared || namesVersion(request)
+  const withData = asksForData && (await hasData(catalog, table))
+  const point = await resolvePoint(catalog, id, table, request)
+  const { location } = point
+  const storageOptions = await catalog.getClientOptions(location, request.vend_credentials !== false)
+  return {
+    table: id.at(-1) ?? '',
+    namespace: id.slice(0, -1),
+    location,
+    ...(request.with_table_uri ? { table_uri: catalog.storage.toUri(location) } : {}),
+    ...(request.load_detailed_metadata && withData ? await describeData(catalog, point, dialect) : {}),
+    properties: { ...table.properties },
+    managed_versioning: true,
+    ...(storageOptions && { storage_options: storageOptions }),
+    ...(request.check_declared ? { is_only_declared: !withData } : {}),
+  }
+}
+
+/** Throws TableNotFound or, where the request names what the table has not, as `pointOf` does (404). */
+export async function requireTableExists(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'TableExists'>,
+): Promise<void> {
+  const table = await requireTable(catalog.database, id)
+  if (request.version !== undefined) await hasData(catalog, table)
+  await resolvePoint(catalog, id, table, request)
+}
+
+function namesVersion({ version, tag }: Request): boolean {
+  return version !== undefined || tag !== undefined
+}
+
+async function describeData(
+  catalog: CatalogContext,
+  point: TablePoint,
+  dialect: SchemaDialect,
+): Promise<Pick<Response, 'version' | 'schema' | 'metadata' | 'stats'>> {
+  const description = await catalog.engine.describe(point.location, { ...point, stats: true })
+  return {
+    version: description.version,
+    schema: description.schema(dialect),
+    metadata: { ...description.metadata },
+    ...(description.stats === undefined
+      ? {}
+      : {
+          stats: {
+            num_deleted_rows: description.stats.numDeletedRows,
+            num_fragments: description.stats.numFragments,
+          },
+        }),
+  }
+}

@@ -1,0 +1,28 @@
+import { assertIdentifier, type Identifier } from '../../../catalog-api/identifiers.ts'
+import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { findObject, moveTable } from '../../store/objects.ts'
+import type { CatalogContext } from '../context/catalog-context.ts'
+import { requireNamespace, requireTable, tableAlreadyExistsError } from '../context/lookup.ts'
+
+/**
+ * Gives a table another name and, if the request names one, another namespace. Its data stays where it is.
+ * Throws TableAlreadyExists (409) when the new name is taken, NamespaceNotFound (404) when the new namespace is
+ * not there.
+ */
+export async function renameTable(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'RenameTable'>,
+): Promise<ResponseOf<'RenameTable'>> {
+  const destination = assertIdentifier([
+    ...(request.new_namespace_id ?? id.slice(0, -1)),
+    request.new_table_name,
+  ])
+  await catalog.database.transaction().execute(async (database) => {
+    const table = await requireTable(database, id)
+    await requireNamespace(database, destination.slice(0, -1))
+    if ((await findObject(database, destination)) !== undefined) throw tableAlreadyExistsError(destination)
+    await moveTable(database, table.objectId, destination)
+  })
+  return {}
+}

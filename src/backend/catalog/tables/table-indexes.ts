@@ -1,0 +1,110 @@
+import { CatalogError } from '../../../catalog-api/catalog-error.ts'
+import { assertName, quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
+import type { IndexRequest } from '../../../catalog-api/schemas/indexes.ts'
+import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { TableIndex } from '../../engine/tables/indexes.ts'
+import type { CatalogContext } from '../context/catalog-context.ts'
+import { KeyedLock } from '../locks/keyed-lock.ts'
+import { pageByName } from '../context/page.ts'
+import { requirePoint } from '../consistency/table-point.ts'
+
+type IndexContent = ResponseOf<'ListTableIndices'>['indexes'][number]
+
+/** A build takes all processors and much memory, so this process does one at a time, whatever the table. */
+const builds = new KeyedLock()
+const maxPendingBuilds = 100
+let pendingBuilds = 0
+
+/**
+ * Builds an index, and answers when it is there. Throws Unsupported (406) for a type that the engine cannot build,
+ * TableIndexAlreadyExists (409), TableColumnNotFound (404), ServiceUnavailable (503) when too many builds wait.
+ */
+export async function createTableIndex(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: IndexRequest,
+): Promise<ResponseOf<'CreateTableIndex'>> {
+  assertName(request.name ?? `${request.column}_idx`, 'the name of the index')
+  const { table, point } = await requirePoint(catalog, id, { branch: request.branch })
+  if (pendingBuilds >= maxPendingBuilds) {
+    throw new CatalogError('ServiceUnavailable', 'too many pending index builds; retry later', {
+      headers: { 'retry-after': '10' },
+    })
+  }
+  pendingBuilds += 1
+  try {
+    // The lock of the data is taken last: who drops the table does not wait for the builds of others.
+    await builds.runExclusive('', () =>
+      catalog.dataLock.runShared(table.objectId, () => catalog.engine.indexes.create(point, request)),
+    )
+  } finally {
+    pendingBuilds -= 1
+  }
+  return {}
+}
+
+/** The indexes of a table at a point, page by page in the order of their names; the token is the last name. */
+export async function listTableIndices(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'ListTableIndices'>,
+): Promise<ResponseOf<'ListTableIndices'>> {
+  const { point } = await requirePoint(catalog, id, { branch: request.branch, version: request.version })
+  const all = await catalog.engine.indexes.list(point)
+  const { entries, token } = pageByName(all, ({ name }) => name, request)
+  return { indexes: entries.map(toContent), ...token }
+}
+
+/** How much of a table an index covers at a point. Throws TableIndexNotFound (404). */
+export async function describeTableIndexStats(
+  catalog: CatalogContext,
+  id: Identifier,
+  name: string,
+  request: RequestOf<'DescribeTableIndexStats'>,
+): Promise<ResponseOf<'DescribeTableIndexStats'>> {
+  const { point } = await requirePoint(catalog, id, { branch: request.branch, version: request.version })
+  const found = await catalog.engine.indexes.describe(point, name)
+  if (found === undefined) throw indexNotFoundError(name)
+  return {
+    index_type: found.indexType,
+    ...(found.distanceType === undefined ? {} : { distance_type: found.distanceType }),
+    num_indexed_rows: found.numIndexedRows,
+    num_unindexed_rows: found.numUnindexedRows,
+    ...(found.numIndices === undefined ? {} : { num_indices: found.numIndices }),
+  }
+}
+
+/** Drops an index; older versions of the table keep it. Throws TableIndexNotFound (404). */
+export async function dropTableIndex(
+  catalog: CatalogContext,
+  id: Identifier,
+  name: string,
+  request: RequestOf<'DropTableIndex'>,
+): Promise<ResponseOf<'DropTableIndex'>> {
+  const { table, point } = await requirePoint(catalog, id, { branch: request.branch })
+  await catalog.dataLock.runShared(table.objectId, () => catalog.engine.indexes.drop(point, name))
+  return {}
+}
+
+function indexNotFoundError(name: string): CatalogError {
+  return new CatalogError('TableIndexNotFound', `the table has no index ${quoteForMessage(name)}`)
+}
+
+/** An index is answered when it is built, so none is ever under way. */
+function toContent(index: TableIndex): IndexContent {
+  return {
+    index_name: index.name,
+    index_uuid: index.indexUuid ?? '',
+    columns: index.columns,
+    status: 'SUCCEEDED',
+    index_type: index.indexType,
+    type_url: index.typeUrl,
+    num_indexed_rows: index.numIndexedRows,
+    num_unindexed_rows: index.numUnindexedRows,
+    size_bytes: index.sizeBytes,
+    num_segments: index.numSegments,
+    created_at: index.createdAt?.toISOString(),
+    index_version: index.indexVersion,
+    index_details: index.indexDetails === undefined ? undefined : JSON.stringify(index.indexDetails),
+  }
+}

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto'
+import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
+import type { RequestOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { NamingScheme, StagedManifest } from '../../engine/engine.ts'
+import type { TableEntry } from '../../store/objects.ts'
+import type { CatalogDatabase } from '../../store/database-schema.ts'
+import { normalizeBranch } from '../context/branches.ts'
+import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
+import { findReplayedVersion, requireNextVersion, toStagingRequest } from './create-table-version.ts'
+import { retainedManifestPath } from '../consistency/retained-manifests.ts'
+import { requireSameTable } from '../context/lookup.ts'
+import { recordStagedVersion } from './record-staged-version.ts'
+import { toTableVersion, type TableVersion } from './table-versions.ts'
+
+/** A version that a batch is to create. */
+export interface BatchedVersion {
+  readonly id: Identifier
+  readonly table: TableEntry
+  readonly request: RequestOf<'CreateTableVersion'>
+}
+
+/** Answers the first success of a batch that is sent once more; undefined unless every version was committed. */
+export async function findReplayedVersions(
+  catalog: CatalogContext,
+  versions: readonly BatchedVersion[],
+): Promise<readonly TableVersion[] | undefined> {
+  const replayed: TableVersion[] = []
+  for (const { table, request } of versions) {
+    const found = await findReplayedVersion(catalog, table, request)
+    if (found === undefined) return undefined
+    replayed.push(found)
+  }
+  return replayed
+}
+
+/**
+ * Looks at the staging manifests of the versions; those of one branch must follow the newest one and each other, in
+ * any order. Throws ConcurrentModification (409) or InvalidInput (400). The caller holds the locks of the tables.
+ */
+export async function inspectStagedVersions(
+  catalog: CatalogContext,
+  versions: readonly BatchedVersion[],
+): Promise<ReadonlyMap<BatchedVersion, StagedManifest>> {
+  const staged = new Map<BatchedVersion, StagedManifest>()
+  for (const ofBranch of groupByBranch(versions)) {
+    let before = await requireConsecutive(catalog, ofBranch)
+    for (const version of ofBranch) {
+      const location = tableLocation(catalog, version.table)
+      const found = await catalog.manifestStore.inspectStaging(location, toStagingRequest(version.request))
+      before ??= found.namingScheme
+      if (found.namingScheme !== before) {
+        throw invalidInput(`expected a manifest name of scheme ${before}, like the previous ones`)
+      }
+      staged.set(version, found)
+    }
+  }
+  return staged
+}
+
+/** Puts the manifest of a version aside. Answers what records the version in a transaction, and its answer. */
+export async function retainVersion(
+  catalog: CatalogContext,
+  { id, table, request }: BatchedVersion,
+  staged: StagedManifest,
+) {
+  const retainedName = randomUUID()
+  const stored = await catalog.manifestStore.retain(
+    staged,
+    retainedManifestPath(catalog, table, retainedName),
+  )
+  return async (database: CatalogDatabase): Promise<TableVersion> => {
+    const { objectId } = await requireSameTable(database, id, table.objectId)
+    await recordStagedVersion(database, objectId, request, staged, retainedName)
+    return toTableVersion(stored, request.metadata)
+  }
+}
+
+/** A version that was committed, as it is in storage; undefined while that cannot be told. */
+export async function describePublishedVersion(
+  catalog: CatalogContext,
+  { table, request }: BatchedVersion,
+): Promise<TableVersion | undefined> {
+  const { version, branch, metadata } = request
+  try {
+    const stored = await catalog.manifestStore.describe(tableLocation(catalog, table), version, branch)
+    return stored && toTableVersion(stored, metadata)
+  } catch (error) {
+    catalog.log.warn({ err: error, table: table.objectId }, 'committed version cannot be described')
+    return undefined
+  }
+}
+
+/** The versions of each branch of each table, the oldest first. */
+function groupByBranch(versions: readonly BatchedVersion[]): Iterable<readonly BatchedVersion[]> {
+  const groups = new Map<string, BatchedVersion[]>()
+  for (const version of versions) {
+    const key = `${version.table.objectId}/${normalizeBranch(version.request.branch)}`
+    const group = groups.get(key) ?? []
+    group.push(version)
+    groups.set(key, group)
+  }
+  return [...groups.values()].map((group) =>
+    group.toSorted((one, other) => one.request.version - other.request.version),
+  )
+}
+
+/** Answers the naming scheme of the newest version that is there. */
+async function requireConsecutive(
+  catalog: CatalogContext,
+  versions: readonly BatchedVersion[],
+): Promise<NamingScheme | undefined> {
+  let before: number | undefined
+  let scheme: NamingScheme | undefined
+  for (const { id, table, request } of versions) {
+    const { version } = request
+    if (before === undefined) {
+      const newest = await requireNextVersion(catalog, id, table, normalizeBranch(request.branch), version)
+      scheme = newest?.namingScheme
+    } else if (version === before) {
+      throw invalidInput(`duplicate version ${version} of ${formatIdentifierForMessage(id)} in the batch`)
+    } else if (version !== before + 1) {
+      throw new CatalogError(
+        'ConcurrentModification',
+        `cannot create version ${version} of ${formatIdentifierForMessage(id)}; the next version is ${before + 1}`,
+      )
+    }
+    before = version
+  }
+  return scheme
+}

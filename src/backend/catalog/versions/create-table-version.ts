@@ -1,0 +1,135 @@
+import { CatalogError } from '../../../catalog-api/catalog-error.ts'
+import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import { formatIdentifierForMessage, tableNotFound } from '../../../catalog-api/not-found.ts'
+import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { StagedManifest, StagingRequest, StoredVersion } from '../../engine/engine.ts'
+import { findTableState, type TableEntry } from '../../store/objects.ts'
+import { findVersion, deleteVersionRecord } from '../../store/versions.ts'
+import { normalizeBranch, mainBranch } from '../context/branches.ts'
+import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
+import { requireTable } from '../context/lookup.ts'
+import { recordStagedVersion } from './record-staged-version.ts'
+import {
+  finishVersionRecord,
+  isPermanentRefusal,
+  reconcileVersions,
+} from '../consistency/reconcile-versions.ts'
+import { toTableVersion, type TableVersion } from './table-versions.ts'
+
+type Request = RequestOf<'CreateTableVersion'>
+
+/**
+ * Commits a version: gives the staging manifest of a client its final name, if the version is the next one and
+ * nobody was faster. A replay with the same staging path is answered with the first success. Throws
+ * ConcurrentModification (409), TableNotFound (404), InvalidInput (400) where the manifest is not what it should be.
+ */
+export async function createTableVersion(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: Request,
+): Promise<ResponseOf<'CreateTableVersion'>> {
+  const table = await requireTable(catalog.database, id)
+  const version = await catalog.commitLock.runExclusive(table.objectId, async () => {
+    await reconcileVersions(catalog, table)
+    return (await findReplayedVersion(catalog, table, request)) ?? (await commit(catalog, id, table, request))
+  })
+  return { version }
+}
+
+/** The first success of a request that is sent once more, known by its staging path. */
+export async function findReplayedVersion(
+  catalog: CatalogContext,
+  table: TableEntry,
+  request: Request,
+): Promise<TableVersion | undefined> {
+  const branch = normalizeBranch(request.branch)
+  const record = await findVersion(catalog.database, table.objectId, branch, request.version)
+  if (record?.manifestPath !== request.manifest_path) return undefined
+  const stored = await catalog.manifestStore.describe(tableLocation(catalog, table), request.version, branch)
+  return stored && toTableVersion(stored, record.metadata)
+}
+
+async function commit(
+  catalog: CatalogContext,
+  id: Identifier,
+  table: TableEntry,
+  request: Request,
+): Promise<TableVersion> {
+  const location = tableLocation(catalog, table)
+  const branch = normalizeBranch(request.branch)
+  await requireNextVersion(catalog, id, table, branch, request.version)
+  const staged = await catalog.manifestStore.inspectStaging(location, toStagingRequest(request))
+  await recordCommit(catalog, id, table, request, staged)
+  const stored = await publish(catalog, table, staged)
+  try {
+    await finishVersionRecord(catalog, table, branch, request.version)
+  } catch (error) {
+    // The version is there: a client that is told otherwise commits the same rows again. A reader settles the record.
+    catalog.log.error({ err: error, table: table.objectId }, 'commit not finalized yet')
+  }
+  return toTableVersion(stored, request.metadata)
+}
+
+/** Throws ConcurrentModification (409) unless `version` is the one to come. Answers the newest version. */
+export async function requireNextVersion(
+  catalog: CatalogContext,
+  id: Identifier,
+  table: TableEntry,
+  branch: string,
+  version: number,
+): Promise<StoredVersion | undefined> {
+  const latest = await catalog.manifestStore.describe(tableLocation(catalog, table), undefined, branch)
+  // The first version of a branch has the number after the one that it branched from.
+  const next = latest === undefined && branch !== mainBranch ? version : (latest?.version ?? 0) + 1
+  if (version === next) return latest
+  throw new CatalogError(
+    'ConcurrentModification',
+    `cannot create version ${version} of ${formatIdentifierForMessage(id)}; the next version is ${next}`,
+  )
+}
+
+async function recordCommit(
+  catalog: CatalogContext,
+  id: Identifier,
+  table: TableEntry,
+  request: Request,
+  staged: StagedManifest,
+): Promise<void> {
+  await catalog.database.transaction().execute(async (database) => {
+    if ((await findTableState(database, table.objectId)) === undefined) throw tableNotFound(id)
+    await recordStagedVersion(database, table.objectId, request, staged)
+  })
+}
+
+async function publish(
+  catalog: CatalogContext,
+  table: TableEntry,
+  staged: StagedManifest,
+): Promise<StoredVersion> {
+  try {
+    return await catalog.manifestStore.publish(staged)
+  } catch (error) {
+    // Nothing was published; or if it was, whoever reads the table next finds the record and settles it.
+    if (isPermanentRefusal(error)) {
+      await deleteVersionRecord(
+        catalog.database,
+        table.objectId,
+        normalizeBranch(staged.branch),
+        staged.version,
+      )
+    }
+    throw error
+  }
+}
+
+/** What a request says about its staging manifest. */
+export function toStagingRequest(request: Request): StagingRequest {
+  return {
+    version: request.version,
+    branch: request.branch,
+    manifestPath: request.manifest_path,
+    manifestSize: request.manifest_size,
+    eTag: request.e_tag,
+    namingScheme: request.naming_scheme,
+  }
+}

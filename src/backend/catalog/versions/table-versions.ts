@@ -1,0 +1,109 @@
+import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
+import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
+import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { StoredVersion } from '../../engine/engine.ts'
+import type { Properties, TableEntry } from '../../store/objects.ts'
+import { findVersionMetadata } from '../../store/versions.ts'
+import { branchNotFoundError, normalizeBranch, mainBranch } from '../context/branches.ts'
+import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
+import { requireTable } from '../context/lookup.ts'
+import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
+
+/** A version in the form of the interface. */
+export type TableVersion = ResponseOf<'CreateTableVersion'>['version']
+
+/**
+ * The versions of a table, from the oldest on unless `descending`; none of a table that is only declared. The
+ * page token is the last version of the page. Throws TableNotFound or TableBranchNotFound (404).
+ */
+export async function listTableVersions(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'ListTableVersions'>,
+): Promise<ResponseOf<'ListTableVersions'>> {
+  const branch = normalizeBranch(request.branch)
+  const table = await requireTable(catalog.database, id)
+  await reconcileIfPending(catalog, table)
+  const location = tableLocation(catalog, table)
+  const { descending, limit } = request
+  const after = parsePageToken(request.page_token)
+  if (descending && limit === 1 && after === undefined) {
+    // What clients ask before nearly every read and write.
+    const latest = await catalog.manifestStore.describe(location, undefined, branch)
+    if (latest === undefined) return emptyListing(branch)
+    const more = latest.version > 1 ? { page_token: String(latest.version) } : {}
+    return { versions: await addMetadata(catalog, table, branch, [latest]), ...more }
+  }
+  const stored = await catalog.manifestStore.list(location, branch)
+  if (stored.length === 0) return emptyListing(branch)
+  const ordered = descending ? stored : stored.toReversed()
+  const rest = ordered.filter(
+    ({ version }) => after === undefined || (descending ? version < after : version > after),
+  )
+  const page = rest.slice(0, limit)
+  const last = page.at(-1)
+  return {
+    versions: await addMetadata(catalog, table, branch, page),
+    ...(page.length < rest.length && last !== undefined ? { page_token: String(last.version) } : {}),
+  }
+}
+
+/** One version of a table, the newest when none is named. Throws TableNotFound or TableVersionNotFound (404). */
+export async function describeTableVersion(
+  catalog: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'DescribeTableVersion'>,
+): Promise<ResponseOf<'DescribeTableVersion'>> {
+  const branch = normalizeBranch(request.branch)
+  const table = await requireTable(catalog.database, id)
+  await reconcileIfPending(catalog, table)
+  const stored = await catalog.manifestStore.describe(tableLocation(catalog, table), request.version, branch)
+  const [version] = await addMetadata(catalog, table, branch, stored === undefined ? [] : [stored])
+  if (version !== undefined) return { version }
+  throw new CatalogError(
+    'TableVersionNotFound',
+    `the table ${formatIdentifierForMessage(id)} has no version${request.version === undefined ? '' : ` ${request.version}`}`,
+  )
+}
+
+/** A stored version as it is answered. */
+export function toTableVersion(stored: StoredVersion, metadata: Properties | undefined): TableVersion {
+  return {
+    version: stored.version,
+    manifest_path: stored.manifestPath,
+    manifest_size: stored.manifestSize,
+    e_tag: stored.eTag,
+    timestamp_millis: stored.timestampMillis,
+    timestamp: new Date(stored.timestampMillis).toISOString(),
+    ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
+  }
+}
+
+/** Versions next to each other, in either order, as they are answered with what clients committed them with. */
+async function addMetadata(
+  catalog: CatalogContext,
+  table: TableEntry,
+  branch: string,
+  page: readonly StoredVersion[],
+): Promise<TableVersion[]> {
+  const [first, last] = [page.at(0), page.at(-1)]
+  if (first === undefined || last === undefined) return []
+  const range = [Math.min(first.version, last.version), Math.max(first.version, last.version)] as const
+  const metadata = await findVersionMetadata(catalog.database, table.objectId, branch, range)
+  return page.map((version) => toTableVersion(version, metadata.get(version.version)))
+}
+
+function emptyListing(branch: string): ResponseOf<'ListTableVersions'> {
+  if (branch !== mainBranch) throw branchNotFoundError(branch)
+  return { versions: [] }
+}
+
+function parsePageToken(token: string | undefined): number | undefined {
+  if (token === undefined || token === '') return undefined
+  if (!/^\d{1,15}$/.test(token))
+    throw invalidInput(
+      `invalid page_token ${quoteForMessage(token)}; expected a token of a previous response`,
+    )
+  return Number(token)
+}

@@ -1,0 +1,149 @@
+import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
+import { transactionNotFound } from '../../../catalog-api/not-found.ts'
+import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { StoredTransaction } from '../../engine/engine.ts'
+import type { Properties, TableEntry } from '../../store/objects.ts'
+import { findAlterations, saveAlterations, type Alterations } from '../../store/transaction-alterations.ts'
+import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
+import { requireSameTable, requireTable } from '../context/lookup.ts'
+import { hasData } from '../consistency/table-data.ts'
+
+type Response = ResponseOf<'DescribeTransaction'>
+type Action = RequestOf<'AlterTransaction'>['actions'][number]
+
+/** What a commit says of itself cannot be altered. */
+const reservedKeys: ReadonlySet<string> = new Set([
+  'uuid',
+  'version',
+  'read_version',
+  'operation',
+  'tag',
+  'branch',
+])
+
+/**
+ * What a commit did, as its manifest tells, and what was altered of it since. The id is that of the table followed
+ * by the UUID of the transaction, or by the number of the version that it made. Throws TransactionNotFound (404).
+ */
+export async function describeTransaction(catalog: CatalogContext, id: Identifier): Promise<Response> {
+  const { table, transaction } = await requireTransaction(catalog, id)
+  return describe(transaction, await findAlterations(catalog.database, table.objectId, transaction.uuid))
+}
+
+/**
+ * Alters the status and the properties that a transaction shows, with all actions or with none: the commit itself
+ * stays what it is. Throws TransactionNotFound (404), ConcurrentModification (409) where a property is there that
+ * must not be, InvalidInput (400) for one that cannot be altered, or that is not there and must be.
+ */
+export async function alterTransaction(
+  catalog: CatalogContext,
+  id: Identifier,
+  { actions }: RequestOf<'AlterTransaction'>,
+): Promise<Response> {
+  const { table, transaction } = await requireTransaction(catalog, id)
+  return await catalog.database.transaction().execute(async (database) => {
+    await requireSameTable(database, id.slice(0, -1), table.objectId)
+    const before = await findAlterations(database, table.objectId, transaction.uuid)
+    const after = actions.reduce(applyAction, before)
+    await saveAlterations(database, table.objectId, transaction.uuid, after)
+    return describe(transaction, after)
+  })
+}
+
+async function requireTransaction(
+  catalog: CatalogContext,
+  id: Identifier,
+): Promise<{ table: TableEntry; transaction: StoredTransaction }> {
+  const tableId = id.slice(0, -1)
+  const name = id.at(-1)
+  if (name === undefined || tableId.length === 0) {
+    throw invalidInput('expected the id of a table followed by a transaction: its UUID, or a version')
+  }
+  const table = await findTable(catalog, tableId)
+  const transaction = table && (await findTransaction(catalog, table, name))
+  if (table !== undefined && transaction !== undefined) return { table, transaction }
+  throw transactionNotFound(id)
+}
+
+/** A table that is not there has no transactions: the interface knows no other 404 here. */
+async function findTable(catalog: CatalogContext, id: Identifier): Promise<TableEntry | undefined> {
+  try {
+    const table = await requireTable(catalog.database, id)
+    return (await hasData(catalog, table)) ? table : undefined
+  } catch (error) {
+    if (error instanceof CatalogError && error.status === 404) return undefined
+    throw error
+  }
+}
+
+async function findTransaction(
+  catalog: CatalogContext,
+  table: TableEntry,
+  name: string,
+): Promise<StoredTransaction | undefined> {
+  const location = tableLocation(catalog, table)
+  const branches = [...(await catalog.engine.branches.list(location)).keys()]
+  return await catalog.manifestStore.findTransaction(location, branches, name)
+}
+
+function describe(transaction: StoredTransaction, { status, properties }: Alterations): Response {
+  const { uuid, version, readVersion, kind, tag, branch } = transaction
+  return {
+    status: status ?? 'Succeeded',
+    properties: {
+      ...properties,
+      uuid,
+      version: `${version}`,
+      read_version: `${readVersion}`,
+      ...(kind === undefined ? {} : { operation: kind }),
+      ...(tag === undefined ? {} : { tag }),
+      ...(branch === undefined ? {} : { branch }),
+    },
+  }
+}
+
+function applyAction(before: Alterations, action: Action): Alterations {
+  const { setStatusAction, setPropertyAction, unsetPropertyAction } = action
+  if (setStatusAction !== undefined) return { ...before, status: setStatusAction.status }
+  if (setPropertyAction !== undefined) {
+    return { ...before, properties: setProperty(before.properties, setPropertyAction) }
+  }
+  if (unsetPropertyAction === undefined) return before
+  return { ...before, properties: unsetProperty(before.properties, unsetPropertyAction) }
+}
+
+function setProperty(
+  properties: Properties,
+  { key, value, mode }: NonNullable<Action['setPropertyAction']>,
+): Properties {
+  requireAlterable(key)
+  if (!Object.hasOwn(properties, key) || mode === 'Overwrite') return withProperty(properties, key, value)
+  if (mode === 'Skip') return properties
+  throw new CatalogError(
+    'ConcurrentModification',
+    `cannot set the property ${quoteForMessage(key)} with mode Fail: it exists`,
+  )
+}
+
+function unsetProperty(
+  properties: Properties,
+  { key, mode }: NonNullable<Action['unsetPropertyAction']>,
+): Properties {
+  requireAlterable(key)
+  if (Object.hasOwn(properties, key)) {
+    return Object.fromEntries(Object.entries(properties).filter(([name]) => name !== key))
+  }
+  if (mode === 'Skip') return properties
+  throw invalidInput(`cannot unset the property ${quoteForMessage(key)} with mode Fail: it does not exist`)
+}
+
+/** A key such as `__proto__` becomes a property like any other. */
+function withProperty(properties: Properties, key: string, value: string): Properties {
+  return Object.fromEntries([...Object.entries(properties), [key, value]])
+}
+
+function requireAlterable(key: string): void {
+  if (reservedKeys.has(key))
+    throw invalidInput(`the property ${quoteForMessage(key)} belongs to the commit and cannot be changed`)
+}

@@ -1,0 +1,96 @@
+import { invalidInput } from '../../../catalog-api/catalog-error.ts'
+import type { CatalogError, CatalogErrorOptions } from '../../../catalog-api/catalog-error.ts'
+import { continuation, prefixLength, readMessage, type ArrowMessage } from '../../../lib/arrow/message.ts'
+import { readSchema, type ArrowSchema } from '../../../lib/arrow/schema.ts'
+
+/** One message of an Arrow IPC stream or file: its metadata, and the bytes of its body, which are not decoded. */
+export type Frame = ArrowMessage & {
+  /** The whole message: continuation marker, length, metadata, padding, body. */
+  readonly bytes: Uint8Array
+  /** The FlatBuffers message alone. */
+  readonly metadata: Uint8Array
+  /** Bytes before the body, the continuation marker and the length included. */
+  readonly metadataLength: number
+}
+
+const magic = Buffer.from('ARROW1')
+
+/** The 400 for bytes that are no Arrow IPC stream; the message says where and what. */
+export function malformedArrow(detail: string, options?: CatalogErrorOptions): CatalogError {
+  return invalidInput(`expected an Arrow IPC stream: ${detail}`, options)
+}
+
+/** True for the beginning of an Arrow IPC file, which is no stream. */
+export function isArrowFile(bytes: Uint8Array): boolean {
+  return bytes.length >= magic.length && magic.equals(bytes.subarray(0, magic.length))
+}
+
+/**
+ * The messages of an Arrow IPC stream, or of the part of a file before its footer. Ends at the end-of-stream
+ * mark or where the bytes end between two messages. Throws InvalidInput for a message that is cut short, for
+ * offsets that point outside, for kinds that do not belong into tables and for bytes behind the end of a stream.
+ */
+export function* readFrames(bytes: Uint8Array): Generator<Frame> {
+  const file = isArrowFile(bytes)
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let position = file ? firstMessage(view) : 0
+  while (position < bytes.length) {
+    if (position + prefixLength > bytes.length) throw malformedArrow(`truncated at byte ${bytes.length}`)
+    if (view.getUint32(position, true) !== continuation) {
+      throw malformedArrow(`expected a message at byte ${position}`)
+    }
+    const length = view.getInt32(position + 4, true)
+    if (length === 0) {
+      if (!file && position + prefixLength < bytes.length) {
+        throw malformedArrow(`data after the end-of-stream marker at byte ${position}`)
+      }
+      return
+    }
+    const frame = readFrame(bytes, position, length)
+    yield frame
+    position += frame.bytes.length
+  }
+}
+
+/** Writers pad the magic of a file to 8 or to 64 bytes; the first message follows. */
+function firstMessage(view: DataView): number {
+  for (let position = 8; position <= 64 && position + 4 <= view.byteLength; position += 8) {
+    if (view.getUint32(position, true) === continuation) return position
+  }
+  throw malformedArrow('no message follows the magic of the file')
+}
+
+function readFrame(bytes: Uint8Array, position: number, length: number): Frame {
+  const start = position + prefixLength
+  if (length < 0 || start + length > bytes.length) {
+    throw malformedArrow(`truncated message metadata at byte ${position}`)
+  }
+  const metadata = bytes.subarray(start, start + length)
+  const message = readWithin(position, () => readMessage(metadata))
+  if (message === undefined) {
+    throw malformedArrow(`the message at byte ${position} is not a schema, dictionary or record batch`)
+  }
+  const end = start + length + message.bodyLength
+  if (message.bodyLength < 0 || end > bytes.length) {
+    throw malformedArrow(`truncated message body at byte ${position}`)
+  }
+  return { ...message, metadata, bytes: bytes.subarray(position, end), metadataLength: prefixLength + length }
+}
+
+/** Runs a reader of a message; a read outside of the message becomes a 400. */
+export function readWithin<Result>(position: number, read: () => Result): Result {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw malformedArrow(`the message at byte ${position} has an offset out of range`, { cause: error })
+  }
+}
+
+/** The schema of an Arrow IPC file that the engine made. */
+export function readFileSchema(file: Uint8Array): ArrowSchema {
+  for (const { kind, header, metadata } of readFrames(file)) {
+    if (kind === 'schema') return readSchema(header, metadata.length)
+  }
+  throw new Error('an Arrow IPC file without a schema')
+}

@@ -1,0 +1,177 @@
+import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { locateManifest, toNumber, toBytes, toText } from './manifest.ts'
+import { encodeBytesField, encodeNumberField } from '../../../lib/protobuf/write-fields.ts'
+import { readFields } from '../../../lib/protobuf/read-fields.ts'
+import type { ProtobufField } from '../../../lib/protobuf/read-fields.ts'
+
+/** Values to set by their keys; null removes a key. */
+export type MetadataChanges = Readonly<Record<string, string | null>>
+
+/** The manifest of the next version of a table, and the transaction that leads to it. */
+export interface NextManifest {
+  readonly version: number
+  readonly file: Uint8Array
+  /** What other writers read to see whether their change agrees with this one; absent where the table keeps none. */
+  readonly transaction: { readonly name: string; readonly bytes: Uint8Array } | undefined
+}
+
+/** Fields of `Manifest` in `table.proto`. */
+const field = {
+  version: 3,
+  schemaMetadata: 5,
+  indexSection: 6,
+  timestamp: 7,
+  tag: 8,
+  writerFlags: 10,
+  transactionFile: 12,
+  transactionSection: 21,
+} as const
+
+/** What the next version says anew; every other field is copied as it stands, known or not. */
+const replacedFields = new Set<number>([
+  field.version,
+  field.schemaMetadata,
+  field.timestamp,
+  field.tag,
+  field.transactionFile,
+  field.transactionSection,
+])
+
+/** Flags of tables that this writer understands: those of the engine's own version. */
+const knownWriterFlags = 63
+const noTransactionFiles = 32
+
+/**
+ * The manifest that follows `file`, a manifest file, with another metadata of the schema and all else the same;
+ * undefined where the metadata is that already. Throws InvalidInput for bytes that are no manifest, Unsupported for
+ * a table that needs a newer writer.
+ */
+export function editSchemaMetadata(
+  file: Uint8Array,
+  changes: MetadataChanges,
+  { uuid, millis }: { readonly uuid: string; readonly millis: number },
+): { metadata: Readonly<Record<string, string>>; version: number; next: NextManifest | undefined } {
+  const current = readCurrent(file)
+  if (current.writerFlags > knownWriterFlags) {
+    throw new CatalogError('Unsupported', 'the table uses features that this catalog cannot write')
+  }
+  const metadata = applyChanges(current.metadata, changes)
+  if (isSameMap(metadata, current.metadata)) return { metadata, version: current.version, next: undefined }
+  const version = current.version + 1
+  const transaction = encodeTransaction(current.version, uuid, changes)
+  const keepsFiles = (current.writerFlags & noTransactionFiles) === 0
+  const name = keepsFiles ? `${current.version}-${uuid}.txn` : undefined
+  const message = Buffer.concat([
+    ...current.retainedFields,
+    ...Object.entries(metadata).map((entry) => encodeBytesField(field.schemaMetadata, encodeEntry(entry))),
+    encodeNumberField(field.version, version),
+    encodeBytesField(field.timestamp, encodeTimestamp(millis)),
+    ...(name === undefined ? [] : [encodeBytesField(field.transactionFile, name)]),
+    encodeNumberField(field.transactionSection, current.prefix.length),
+  ])
+  const next = {
+    version,
+    file: joinFile(current, transaction, message),
+    transaction: name === undefined ? undefined : { name, bytes: transaction },
+  }
+  return { metadata, version, next }
+}
+
+interface CurrentManifest {
+  readonly version: number
+  readonly writerFlags: number
+  readonly metadata: Record<string, string>
+  readonly retainedFields: readonly Uint8Array[]
+  /** What stands before the transaction: the section of the indexes, at the position that stays true. */
+  readonly prefix: Uint8Array
+  readonly trailer: Uint8Array
+}
+
+function readCurrent(file: Uint8Array): CurrentManifest {
+  try {
+    const { position, message, trailer } = locateManifest(file)
+    const fields = [...readFields(message)]
+    const pairs = fields.filter(({ number }) => number === field.schemaMetadata).map(readEntry)
+    const indexes = readNumber(fields, field.indexSection)
+    const transaction = readNumber(fields, field.transactionSection)
+    const isLast = transaction !== undefined && transaction <= position && (indexes ?? -1) < transaction
+    return {
+      version: readNumber(fields, field.version) ?? 0,
+      writerFlags: readNumber(fields, field.writerFlags) ?? 0,
+      metadata: Object.fromEntries(pairs),
+      retainedFields: fields.filter(({ number }) => !replacedFields.has(number)).map(({ raw }) => raw),
+      prefix: file.subarray(0, isLast ? transaction : position),
+      trailer,
+    }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw invalidInput('the manifest of the table is damaged', { cause: error })
+  }
+}
+
+function readNumber(fields: readonly ProtobufField[], wanted: number): number | undefined {
+  const found = fields.findLast(({ number }) => number === wanted)
+  return found && toNumber(found.value)
+}
+
+function readEntry({ value }: ProtobufField): [key: string, value: string] {
+  const parts = ['', '']
+  for (const { number, value: part } of readFields(toBytes(value))) parts[number - 1] = toText(toBytes(part))
+  return [parts[0] ?? '', parts[1] ?? '']
+}
+
+function applyChanges(metadata: Record<string, string>, changes: MetadataChanges): Record<string, string> {
+  const result = new Map(Object.entries(metadata))
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === null) result.delete(key)
+    else result.set(key, value)
+  }
+  return Object.fromEntries(result)
+}
+
+function isSameMap(left: Record<string, string>, right: Record<string, string>): boolean {
+  const keys = Object.keys(left)
+  return keys.length === Object.keys(right).length && keys.every((key) => left[key] === right[key])
+}
+
+/** `Transaction` of `transaction.proto`: the operation is UpdateConfig, of which the schema metadata is field 8. */
+function encodeTransaction(readVersion: number, uuid: string, changes: MetadataChanges): Buffer {
+  const entries = Object.entries(changes).map(([key, value]) =>
+    encodeBytesField(1, value === null ? encodeBytesField(1, key) : encodeEntry([key, value])),
+  )
+  const updateConfig = encodeBytesField(8, Buffer.concat(entries))
+  return Buffer.concat([
+    encodeNumberField(1, readVersion),
+    encodeBytesField(2, uuid),
+    encodeBytesField(110, updateConfig),
+  ])
+}
+
+function encodeEntry([key, value]: readonly [string, string]): Buffer {
+  return Buffer.concat([encodeBytesField(1, key), encodeBytesField(2, value)])
+}
+
+/** Seconds and nanoseconds. */
+function encodeTimestamp(millis: number): Buffer {
+  return Buffer.concat([
+    encodeNumberField(1, Math.floor(millis / 1000)),
+    encodeNumberField(2, (millis % 1000) * 1e6),
+  ])
+}
+
+/** [prefix] [u32 length, transaction] [u32 length, manifest] [i64 its position, and the rest of the trailer]. */
+function joinFile(
+  { prefix, trailer }: CurrentManifest,
+  transaction: Uint8Array,
+  message: Uint8Array,
+): Buffer {
+  const end = Buffer.from(trailer)
+  end.writeBigInt64LE(BigInt(prefix.length + 4 + transaction.length), 0)
+  return Buffer.concat([prefix, encodeLength(transaction), transaction, encodeLength(message), message, end])
+}
+
+function encodeLength(bytes: Uint8Array): Buffer {
+  const length = Buffer.alloc(4)
+  length.writeUInt32LE(bytes.length)
+  return length
+}

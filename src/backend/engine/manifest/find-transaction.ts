@@ -1,0 +1,105 @@
+import path from 'node:path'
+import type { Storage } from '../../storage/storage.ts'
+import type { ManifestStore, StoredTransaction, StoredVersion } from '../engine.ts'
+import { parseManifest, parseTransaction, type ManifestTransaction } from './manifest.ts'
+import { formatManifestName } from './manifest-names.ts'
+import { omitMainBranch, versionsFolder } from './versions-folder.ts'
+
+const number = /^[1-9]\d{0,15}$/
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const transactionFile = /^\d+-([0-9a-f-]{36})\.txn$/
+
+type Versions = Pick<ManifestStore, 'list' | 'describe'>
+
+/** See ManifestStore. Commits that failed, or are under way, have no version and are not found. */
+export async function findTransaction(
+  storage: Storage,
+  versions: Versions,
+  location: string,
+  branches: readonly string[],
+  transaction: string,
+): Promise<StoredTransaction | undefined> {
+  if (number.test(transaction)) {
+    const stored = await versions.describe(location, Number(transaction), undefined)
+    return stored && (await readCommit(storage, location, undefined, stored))
+  }
+  const id = transaction.toLowerCase()
+  if (!uuid.test(id)) return undefined
+  for (const branch of [undefined, ...branches]) {
+    const found = await findOnBranch(storage, versions, location, branch, id)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** The commit follows the version that it had read, and most often at once; its file tells which that is. */
+async function findOnBranch(
+  storage: Storage,
+  versions: Versions,
+  location: string,
+  branch: string | undefined,
+  id: string,
+): Promise<StoredTransaction | undefined> {
+  const readVersion = await readVersionOf(storage, location, branch, id)
+  const stored = await versions.list(location, branch)
+  for (const version of stored.toReversed()) {
+    if (version.version <= (readVersion ?? 0)) continue
+    const found = await readCommit(storage, location, branch, version)
+    if (found?.uuid === id) return found
+  }
+  return undefined
+}
+
+async function readVersionOf(
+  storage: Storage,
+  location: string,
+  branch: string | undefined,
+  id: string,
+): Promise<number | undefined> {
+  for await (const { name } of storage.list(transactionsFolder(location, branch))) {
+    if (transactionFile.exec(name)?.[1] === id) return Number.parseInt(name, 10)
+  }
+  return undefined
+}
+
+/** Undefined where the version does not tell what made it, or is deleted at the same time. */
+async function readCommit(
+  storage: Storage,
+  location: string,
+  branch: string | undefined,
+  { version, namingScheme }: StoredVersion,
+): Promise<StoredTransaction | undefined> {
+  const name = formatManifestName(version, namingScheme)
+  const read = await storage.read(`${versionsFolder(location, branch)}/${name}`)
+  if (read === undefined) return undefined
+  const manifest = parseManifest(read.bytes)
+  const found = manifest.transactionId
+    ? manifest
+    : await readTransactionFile(storage, location, branch, manifest.transactionFile)
+  const { transactionId, readVersion = version - 1, transactionKind, transactionTag } = found ?? {}
+  if (transactionId === undefined) return undefined
+  return {
+    uuid: transactionId,
+    version,
+    branch: omitMainBranch(branch),
+    readVersion,
+    kind: transactionKind,
+    tag: transactionTag,
+  }
+}
+
+async function readTransactionFile(
+  storage: Storage,
+  location: string,
+  branch: string | undefined,
+  name: string | undefined,
+): Promise<ManifestTransaction | undefined> {
+  if (name === undefined || !transactionFile.test(name)) return undefined
+  const read = await storage.read(`${transactionsFolder(location, branch)}/${name}`)
+  return read && parseTransaction(read.bytes)
+}
+
+/** The folder that holds what made the versions of a branch. */
+export function transactionsFolder(location: string, branch: string | undefined): string {
+  return `${path.posix.dirname(versionsFolder(location, branch))}/_transactions`
+}

@@ -1,0 +1,93 @@
+import { invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { isNotFoundError } from '../../storage/local-storage.ts'
+import { isSameTag, type FileContent, type Storage } from '../../storage/storage.ts'
+import type { NamingScheme, StagedManifest, StagingRequest } from '../engine.ts'
+import { parseStagingName, formatManifestName } from './manifest-names.ts'
+import { parseManifest } from './manifest.ts'
+import { readStoredVersion } from './stored-version.ts'
+import { omitMainBranch, versionsFolder } from './versions-folder.ts'
+
+/** Larger manifests are refused before they are read. */
+const maxManifestBytes = 512 * 1024 * 1024
+const schemes: readonly NamingScheme[] = ['V2', 'V1']
+
+/**
+ * Finds the staging manifest of a request and holds it to what the request says; see ManifestStore. The path
+ * is never opened as it came: it must be one of those that the version can have, which are built here.
+ */
+export async function inspectStaging(
+  storage: Storage,
+  location: string,
+  request: StagingRequest,
+): Promise<StagedManifest> {
+  const branch = omitMainBranch(request.branch)
+  const { folder, namingScheme, finalPath, stagingPath } = resolveStagingFiles(storage, location, request)
+  await storage.assertNoLinks(location, folder).catch((error: unknown) => {
+    throw isNotFoundError(error) ? missingManifestError() : error
+  })
+  const { bytes, eTag } =
+    (await storage.read(stagingPath, maxManifestBytes)) ??
+    (await readPublished(storage, finalPath, request.eTag))
+  if (request.manifestSize !== undefined && request.manifestSize !== bytes.length) {
+    throw invalidInput(
+      `manifest_size is ${request.manifestSize}, the staging manifest has ${bytes.length} bytes`,
+    )
+  }
+  const manifest = parseManifest(bytes)
+  if (manifest.version !== request.version || manifest.branch !== branch) {
+    throw invalidInput(
+      `the staging manifest is for ${describe(manifest)}, the request for ${describe({ ...request, branch })}`,
+    )
+  }
+  const { readVersion, transactionKind, writer } = manifest
+  const found = { readVersion, transactionKind, writer, manifestSize: bytes.length, eTag }
+  return { location, version: request.version, branch, namingScheme, stagingPath, finalPath, ...found }
+}
+
+/** Where the staging manifest of a request lies, and where its version. Throws InvalidInput for any other path. */
+export function resolveStagingFiles(storage: Storage, location: string, request: StagingRequest) {
+  const folder = versionsFolder(location, request.branch)
+  const { stagingName, namingScheme } = nameStaging(storage, folder, request)
+  const finalPath = `${folder}/${formatManifestName(request.version, namingScheme)}`
+  return { folder, namingScheme, finalPath, stagingPath: `${folder}/${stagingName}` }
+}
+
+/** The name of the staging file, when its path is `<versions folder>/<final name>-<uuid>`. */
+function nameStaging(
+  storage: Storage,
+  folder: string,
+  request: StagingRequest,
+): { stagingName: string; namingScheme: NamingScheme } {
+  const key = storage.parseKey(request.manifestPath)
+  const prefix = `${storage.toKey(folder)}/`
+  const stagingName = key.startsWith(prefix) ? key.slice(prefix.length) : ''
+  const final = parseStagingName(stagingName)
+  const namingScheme = schemes.find(
+    (scheme) =>
+      formatManifestName(request.version, scheme) === final && scheme === (request.namingScheme ?? scheme),
+  )
+  if (namingScheme !== undefined) return { stagingName, namingScheme }
+  const expected = `_versions/${formatManifestName(request.version, request.namingScheme ?? 'V2')}-<uuid>`
+  throw invalidInput(`manifest_path: expected ${expected} beneath the location of the table or of its branch`)
+}
+
+/** The manifest under its final name, when it is the very file that the request tells the tag of. */
+async function readPublished(
+  storage: Storage,
+  finalPath: string,
+  eTag: string | undefined,
+): Promise<FileContent> {
+  const published = eTag === undefined ? undefined : await readStoredVersion(storage, finalPath)
+  const isSame = published !== undefined && eTag !== undefined && isSameTag(published.eTag, eTag)
+  const found = isSame ? await storage.read(finalPath, maxManifestBytes) : undefined
+  if (found === undefined) throw missingManifestError()
+  return found
+}
+
+function missingManifestError() {
+  return invalidInput('manifest_path: there is no such staging manifest')
+}
+
+function describe(of: { readonly version: number; readonly branch?: string | undefined }): string {
+  return of.branch === undefined ? `version ${of.version}` : `version ${of.version} of branch ${of.branch}`
+}

@@ -1,0 +1,168 @@
+import { invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { readFields } from '../../../lib/protobuf/read-fields.ts'
+
+/** What a manifest or the file of a transaction says about the commit of a version, where it tells. */
+export interface ManifestTransaction {
+  /** The version that the committer had read. */
+  readonly readVersion: number | undefined
+  /** What the commit does: `Append`, `Delete`, `Overwrite`. */
+  readonly transactionKind: string | undefined
+  /** A UUID. */
+  readonly transactionId: string | undefined
+  readonly transactionTag: string | undefined
+}
+
+/** What a manifest file says about the version that it stands for. The transaction may be part of the file. */
+export interface TableManifest extends ManifestTransaction {
+  readonly version: number
+  /** Absent: the main branch. */
+  readonly branch: string | undefined
+  readonly fragments: number
+  readonly deletedRows: number
+  /** The program that wrote it: `lance 8.0.0`. */
+  readonly writer: string | undefined
+  /** The name of the file of the transaction: `{version that was read}-{uuid}.txn`. */
+  readonly transactionFile: string | undefined
+}
+
+/** The file: [index section] [transaction] [u32 length, manifest] [i64 its position, u16 major, u16 minor, magic]. */
+const trailerLength = 16
+const magic = 'LANC'
+
+/** The kinds of a transaction, by the number of their field in `transaction.proto`. */
+const transactionKinds = new Map([
+  [100, 'Append'],
+  [101, 'Delete'],
+  [102, 'Overwrite'],
+  [103, 'CreateIndex'],
+  [104, 'Rewrite'],
+  [105, 'Merge'],
+  [106, 'Restore'],
+  [107, 'ReserveFragments'],
+  [108, 'Update'],
+  [109, 'Project'],
+  [110, 'UpdateConfig'],
+  [111, 'DataReplacement'],
+  [112, 'UpdateMemWalState'],
+  [113, 'Clone'],
+  [114, 'UpdateBases'],
+])
+
+/** Decodes a Lance manifest file. Throws InvalidInput for bytes that are none. */
+export function parseManifest(file: Uint8Array): TableManifest {
+  try {
+    return decodeManifest(file)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw invalidInput('not a Lance manifest, or a damaged one', { cause: error })
+  }
+}
+
+function decodeManifest(file: Uint8Array): TableManifest {
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
+  const found = collect(locateManifest(file).message)
+  const { transactionPosition } = found
+  const transaction =
+    transactionPosition === undefined ? undefined : lengthPrefixed(file, view, transactionPosition)
+  return {
+    version: found.version,
+    branch: found.branch === 'main' ? undefined : found.branch,
+    fragments: found.fragments,
+    deletedRows: found.deletedRows,
+    writer: found.writer,
+    transactionFile: found.transactionFile,
+    ...parseTransaction(transaction),
+  }
+}
+
+/**
+ * Where the message of a manifest file begins with its length, the message itself, and the trailer behind it.
+ * Throws a RangeError for bytes that are no manifest file.
+ */
+export function locateManifest(file: Uint8Array): {
+  readonly position: number
+  readonly message: Uint8Array
+  readonly trailer: Uint8Array
+} {
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
+  if (toText(file.subarray(-magic.length)) !== magic) throw new RangeError('no magic')
+  const position = Number(view.getBigInt64(file.length - trailerLength, true))
+  const end = position + 4 + view.getUint32(position, true)
+  if (end + trailerLength !== file.length) throw new RangeError('lengths disagree')
+  return { position, message: file.subarray(position + 4, end), trailer: file.subarray(end) }
+}
+
+/** The fields by their numbers in `table.proto`. */
+function collect(message: Uint8Array) {
+  let version = 0
+  let branch: string | undefined
+  let writer: string | undefined
+  let transactionPosition: number | undefined
+  let transactionFile: string | undefined
+  let fragments = 0
+  let deletedRows = 0
+  for (const { number, value } of readFields(message)) {
+    if (number === 3) version = toNumber(value)
+    else if (number === 20) branch = toText(toBytes(value)) || undefined
+    else if (number === 13) writer = readWriter(toBytes(value))
+    else if (number === 12) transactionFile = toText(toBytes(value)) || undefined
+    else if (number === 21) transactionPosition = toNumber(value)
+    else if (number === 2) {
+      fragments++
+      deletedRows += countDeletedRows(toBytes(value))
+    }
+  }
+  return { version, branch, writer, transactionPosition, transactionFile, fragments, deletedRows }
+}
+
+function countDeletedRows(fragment: Uint8Array): number {
+  for (const { number, value } of readFields(fragment)) {
+    if (number !== 3) continue
+    for (const field of readFields(toBytes(value))) if (field.number === 4) return toNumber(field.value)
+  }
+  return 0
+}
+
+function readWriter(message: Uint8Array): string {
+  return Array.from(readFields(message), ({ value }) => toText(toBytes(value))).join(' ')
+}
+
+/** Decodes a transaction, as it is in a manifest or alone in a file. Throws a RangeError where it is malformed. */
+export function parseTransaction(message: Uint8Array | undefined): ManifestTransaction {
+  // A number of zero is not written.
+  let readVersion = message && 0
+  let transactionKind: string | undefined
+  let transactionId: string | undefined
+  let transactionTag: string | undefined
+  for (const { number, value } of message ? readFields(message) : []) {
+    if (number === 1) readVersion = toNumber(value)
+    else if (number === 2) transactionId = toText(toBytes(value))
+    else if (number === 3) transactionTag = toText(toBytes(value)) || undefined
+    else transactionKind ??= transactionKinds.get(number)
+  }
+  return { readVersion, transactionKind, transactionId, transactionTag }
+}
+
+function lengthPrefixed(file: Uint8Array, view: DataView, position: number): Uint8Array {
+  const end = position + 4 + view.getUint32(position, true)
+  if (end > file.length) throw new RangeError('the transaction ends outside of the file')
+  return file.subarray(position + 4, end)
+}
+
+/** The number of a field. Throws a RangeError for one that is none, or is not a safe integer. */
+export function toNumber(value: bigint | Uint8Array): number {
+  const number = Number(value)
+  if (typeof value !== 'bigint' || !Number.isSafeInteger(number)) throw new RangeError('not a safe number')
+  return number
+}
+
+/** The bytes of a field. Throws a RangeError for a number. */
+export function toBytes(value: bigint | Uint8Array): Uint8Array {
+  if (typeof value === 'bigint') throw new RangeError('a number where bytes were expected')
+  return value
+}
+
+/** The bytes read as UTF-8. */
+export function toText(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+}

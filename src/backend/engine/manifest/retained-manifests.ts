@@ -1,0 +1,78 @@
+import path from 'node:path'
+import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { isSameTag, type Storage } from '../../storage/storage.ts'
+import type { RetainedManifest, StagedManifest, StoredVersion } from '../engine.ts'
+import { formatManifestName } from './manifest-names.ts'
+import { resolveStagingFiles } from './inspect-staging.ts'
+import { readStoredVersion } from './stored-version.ts'
+import { versionsFolder } from './versions-folder.ts'
+
+/** See ManifestStore.keep: in folders a second name of the same file, so that it costs nothing however large it is. */
+export async function retainManifest(
+  storage: Storage,
+  staged: StagedManifest,
+  retainedPath: string,
+): Promise<StoredVersion> {
+  const folder = path.posix.dirname(retainedPath)
+  await storage.makeFolder(folder)
+  const outcome = await storage.link(staged.stagingPath, retainedPath, staged.eTag)
+  if (outcome === 'missing') throw invalidInput('manifest_path: the staging manifest no longer exists')
+  if (outcome === 'taken') throw new Error('the name for a retained manifest is taken')
+  const kept = outcome === 'linked' ? await storage.stat(retainedPath) : undefined
+  if (kept === undefined) throw manifestChangedError()
+  // The file must be found after a loss of power, too.
+  for (const name of [retainedPath, folder, path.posix.dirname(folder)]) await storage.flush(name)
+  const { version, manifestSize, eTag, namingScheme } = staged
+  const manifestPath = storage.toKey(staged.finalPath)
+  return { version, manifestPath, manifestSize, eTag, timestampMillis: kept.modifiedMillis, namingScheme }
+}
+
+/**
+ * See ManifestStore.publishKept. The name follows from the version alone, and the other one is removed only if it
+ * still is where the request said: the data folder may have been moved in between.
+ */
+export async function publishRetainedManifest(
+  storage: Storage,
+  location: string,
+  retained: RetainedManifest,
+): Promise<void> {
+  const folder = versionsFolder(location, retained.branch)
+  const finalPath = `${folder}/${formatManifestName(retained.version, retained.namingScheme)}`
+  await storage.makeFolder(folder)
+  await storage.assertNoLinks(location, folder)
+  const outcome = await storage.link(retained.retainedPath, finalPath)
+  if (outcome !== 'linked' && !(await isPublished(storage, retained, finalPath)))
+    throw notPublishableError(retained)
+  await storage.flush(folder)
+  await removeStaging(storage, location, retained).catch(() => undefined)
+}
+
+/** True when the version is there: with the bytes that were kept, or as the very file where those are removed. */
+async function isPublished(
+  storage: Storage,
+  retained: RetainedManifest,
+  finalPath: string,
+): Promise<boolean> {
+  const [there, here] = await Promise.all(
+    [finalPath, retained.retainedPath].map((file) => storage.read(file)),
+  )
+  if (there === undefined) return false
+  if (here !== undefined) return there.bytes.equals(here.bytes)
+  const published = await readStoredVersion(storage, finalPath)
+  return published !== undefined && retained.eTag !== undefined && isSameTag(published.eTag, retained.eTag)
+}
+
+function notPublishableError({ version }: RetainedManifest): CatalogError {
+  return new CatalogError(
+    'ConcurrentModification',
+    `version ${version} was committed, but the storage was changed by another program`,
+  )
+}
+
+async function removeStaging(storage: Storage, location: string, retained: RetainedManifest): Promise<void> {
+  await storage.remove(resolveStagingFiles(storage, location, retained).stagingPath)
+}
+
+function manifestChangedError(): CatalogError {
+  return invalidInput('manifest_path: the staging manifest changed during the commit')
+}

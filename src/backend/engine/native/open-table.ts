@@ -1,0 +1,52 @@
+import path from 'node:path'
+import type { Session } from '@lancedb/lancedb'
+import type { LRUCache } from 'lru-cache'
+import type { Storage } from '../../storage/storage.ts'
+import type { TablePoint } from '../engine.ts'
+import type { NativeConnection, NativeModule, NativeTable } from './native-module.ts'
+import { omitMainBranch } from '../manifest/versions-folder.ts'
+
+/** What the engine keeps open. */
+export interface EngineContext {
+  readonly native: NativeModule
+  readonly storage: Storage
+  /** One for each folder that holds tables. */
+  readonly connections: LRUCache<string, Promise<NativeConnection>>
+  readonly session: Session
+  readonly decodedUploadBytes: number
+}
+
+/** A handle to a table at a point of its history; it can only be written to where the point has no version. */
+export async function openTable(
+  parts: EngineContext,
+  { location, branch, version }: TablePoint,
+): Promise<NativeTable> {
+  const { folder, name } = splitLocation(location)
+  const connection = await connect(parts, folder)
+  const table = await connection.openTable(name, [])
+  const branchName = omitMainBranch(branch)
+  if (branchName !== undefined) return await (await table.branches()).checkout(branchName, version ?? null)
+  if (version !== undefined) await table.checkout(version)
+  return table
+}
+
+/** A connection writes files into its folder on opening, so one is kept for each. */
+export async function connect(parts: EngineContext, folder: string): Promise<NativeConnection> {
+  const known = parts.connections.get(folder)
+  if (known !== undefined) return known
+  const opened = parts.native.Connection.new(folder, {
+    session: parts.session,
+    storageOptions: parts.storage.engineOptions,
+  })
+  parts.connections.set(folder, opened)
+  opened.catch(() => parts.connections.delete(folder))
+  return opened
+}
+
+/** The folder and the name of a table; the engine adds the ending itself. */
+export function splitLocation(location: string): { location: string; folder: string; name: string } {
+  const isWhole = path.isAbsolute(location) || location.startsWith('s3://')
+  if (!isWhole || !location.endsWith('.lance')) throw new Error(`not the location of a table: ${location}`)
+  const { dir, name } = path.posix.parse(location)
+  return { location, folder: dir, name }
+}

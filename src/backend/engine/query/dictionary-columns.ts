@@ -1,0 +1,42 @@
+import { Type } from 'apache-arrow/fb/type'
+import type { TableQuery } from '../../../catalog-api/schemas/query.ts'
+import type { ArrowField, ArrowSchema } from '../../../lib/arrow/schema.ts'
+import type { Selection } from './native-query.ts'
+import { parenthesizeExpression } from '../sql/validate-expression.ts'
+
+/** Columns that the engine adds to an answer by itself. */
+const addedColumns = new Set(['_rowid', '_distance', '_score', '_relevance_score', 'query_index'])
+const castNames = new Map<Type, string>([
+  [Type.Utf8, 'Utf8'],
+  [Type.LargeUtf8, 'LargeUtf8'],
+  [Type.Binary, 'Binary'],
+  [Type.LargeBinary, 'LargeBinary'],
+])
+
+/**
+ * The columns of a query with those of dictionary type cast to the type of their values; undefined when there is
+ * nothing to cast. The engine keeps a dictionary for each part of a table, and an Arrow file has room for one.
+ */
+export function castDictionaryColumns(response: ArrowSchema, query: TableQuery): Selection | undefined {
+  const columns = response.fields.filter((field) => !addedColumns.has(field.name))
+  const dictionaries = columns.filter(
+    (field) => field.indexType !== undefined && castNames.has(field.type.id),
+  )
+  // A name with a backtick cannot be quoted.
+  if (dictionaries.length === 0 || columns.some((field) => field.name.includes('`'))) return undefined
+  return columns.map((field): Selection[number] => [
+    field.name,
+    castDictionary(field, columnExpression(field.name, query)),
+  ])
+}
+
+function columnExpression(name: string, { columns }: TableQuery): string {
+  const requested =
+    columns && 'expressions' in columns ? columns.expressions.find(([alias]) => alias === name) : undefined
+  return requested ? parenthesizeExpression(requested[1]) : `\`${name}\``
+}
+
+function castDictionary(field: ArrowField, expression: string): string {
+  const type = field.indexType && castNames.get(field.type.id)
+  return type === undefined ? expression : `arrow_cast(${expression}, '${type}')`
+}

@@ -1,0 +1,93 @@
+import { CatalogError } from '../../../catalog-api/catalog-error.ts'
+import type { FullTextQuery, MatchQuery, TextQuery } from '../../../catalog-api/schemas/full-text-query.ts'
+import type { NativeTextQueries, NativeTextQuery } from '../native/native-module.ts'
+
+const defaultExpansions = 50
+const defaultNegativeBoost = 0.5
+
+/** The argument of the engine's `fullTextSearch`. Throws Unsupported for what the engine cannot do. */
+export function toFullTextSearch(
+  makers: NativeTextQueries,
+  query: FullTextQuery,
+): { query: string | NativeTextQuery; columns?: string[] | null } {
+  if ('words' in query) return { query: query.words, columns: query.columns ? [...query.columns] : null }
+  const { structured } = query
+  // A plain match without a column is what the engine itself does with bare words: it takes every indexed column.
+  if ('match' in structured && structured.match.column == null && isSimpleMatch(structured.match)) {
+    return { query: structured.match.terms, columns: null }
+  }
+  return { query: toNative(makers, structured) }
+}
+
+function toNative(makers: NativeTextQueries, query: TextQuery): NativeTextQuery {
+  if ('match' in query) return matchQuery(makers, query.match)
+  if ('phrase' in query)
+    return makers.phraseQuery(query.phrase.terms, requireColumn(query.phrase), query.phrase.slop ?? 0)
+  if ('multi_match' in query) return multiMatchQuery(makers, query.multi_match.match_queries)
+  if ('boost' in query) {
+    const { positive, negative, negative_boost: boost } = query.boost
+    return makers.boostQuery(
+      toNative(makers, positive),
+      toNative(makers, negative),
+      boost ?? defaultNegativeBoost,
+    )
+  }
+  const { must, should, must_not: mustNot } = query.boolean
+  const occurring = (occur: string, queries: readonly TextQuery[]) =>
+    queries.map((part): [string, NativeTextQuery] => [occur, toNative(makers, part)])
+  return makers.booleanQuery([
+    ...occurring('MUST', must),
+    ...occurring('SHOULD', should),
+    ...occurring('MUST_NOT', mustNot),
+  ])
+}
+
+function matchQuery(makers: NativeTextQueries, match: MatchQuery): NativeTextQuery {
+  return makers.matchQuery(
+    match.terms,
+    requireColumn(match),
+    match.boost ?? 1,
+    // Null asks the engine to choose by the length of the words; absent is an exact match.
+    match.fuzziness === undefined ? 0 : match.fuzziness,
+    match.max_expansions ?? defaultExpansions,
+    matchOperator(match),
+    match.prefix_length ?? 0,
+  )
+}
+
+/** The engine searches several columns for one text; only the boost may differ by column. */
+function multiMatchQuery(makers: NativeTextQueries, matches: readonly MatchQuery[]): NativeTextQuery {
+  const [first] = matches
+  const differs = (match: MatchQuery) =>
+    match.terms !== first?.terms ||
+    matchOperator(match) !== matchOperator(first) ||
+    !isSimpleMatch({ ...match, boost: 1, operator: 'or' })
+  if (first === undefined || matches.some(differs)) {
+    throw new CatalogError(
+      'Unsupported',
+      'multi_match is supported for the same terms and operator in every column',
+    )
+  }
+  const boosts = matches.map((match) => match.boost ?? 1)
+  return makers.multiMatchQuery(first.terms, matches.map(requireColumn), boosts, matchOperator(first))
+}
+
+function matchOperator(match: MatchQuery): string {
+  return (match.operator ?? 'or').toUpperCase()
+}
+
+function isSimpleMatch(match: MatchQuery): boolean {
+  return (
+    (match.boost ?? 1) === 1 &&
+    (match.fuzziness ?? 0) === 0 &&
+    (match.max_expansions ?? defaultExpansions) === defaultExpansions &&
+    (match.prefix_length ?? 0) === 0 &&
+    matchOperator(match) === 'OR'
+  )
+}
+
+function requireColumn({ column }: { readonly column?: string | null | undefined }): string {
+  if (column == null)
+    throw new CatalogError('Unsupported', 'a full-text query of this kind must name its column')
+  return column
+}

@@ -1,0 +1,110 @@
+import { CatalogError } from '../../../catalog-api/catalog-error.ts'
+import type { TableQuery } from '../../../catalog-api/schemas/query.ts'
+import { toFullTextSearch } from './full-text-search.ts'
+import type {
+  NativeQuery,
+  NativeTable,
+  NativeTextQueries,
+  NativeVectorQuery,
+} from '../native/native-module.ts'
+import { parenthesizeExpression } from '../sql/validate-expression.ts'
+
+/** The columns of an answer as the engine's `select` takes them. */
+export type Selection = [alias: string, expression: string][]
+
+/** The engine's numbers have 32 bits and wrap round: greater ones are cut here. */
+export const maxUint32 = 0xffffffff
+
+/** Refuses what the engine would ignore. */
+export function rejectUnsupported(query: TableQuery): void {
+  const searchesText = query.full_text_query != null
+  const searchesBoth = searchesText && query.vector.length > 0
+  const unsupported: readonly [string, boolean][] = [
+    ['use_lsm', query.use_lsm === true],
+    ['approx_mode', query.approx_mode != null],
+    [
+      'a filter after a search by text',
+      searchesText && !searchesBoth && query.prefilter === false && !!query.filter,
+    ],
+    ['a search by text and by more than one vector', searchesText && query.vector.length > 1],
+    ['an offset in a search by text and vector', searchesBoth && !!query.offset],
+    ['an order in a search by text and vector', searchesBoth && !!query.order_by?.length],
+  ]
+  for (const [what, requested] of unsupported) {
+    if (requested) throw new CatalogError('Unsupported', `${what} is not supported by this catalog`)
+  }
+}
+
+/** True for a query that wants no rows: only the schema is answered. The engine takes 0 as an error or as all. */
+export function isSchemaOnly(query: TableQuery): boolean {
+  return query.k === 0
+}
+
+/**
+ * A query of the engine for a query of the interface; `selection` takes the place of its columns. Without `k` a
+ * search answers 10 rows and a scan all of them.
+ */
+export function toNativeQuery(
+  table: NativeTable,
+  makers: NativeTextQueries,
+  query: TableQuery,
+  selection?: Selection,
+): NativeQuery | NativeVectorQuery {
+  const scan = table.query()
+  const [vector, ...others] = query.vector
+  const native = vector ? vectorQuery(scan.nearestTo(Float32Array.from(vector)), others, query) : scan
+  if (query.full_text_query) native.fullTextSearch(toFullTextSearch(makers, query.full_text_query))
+  if (query.filter) native.onlyIf(parenthesizeExpression(query.filter))
+  if (query.with_row_id) native.withRowId()
+  if (query.fast_search) native.fastSearch()
+  if (query.offset) native.offset(Math.min(query.offset, maxUint32))
+  if (query.order_by?.length) native.orderBy(query.order_by.map(toOrdering))
+  const isSearch = vector !== undefined || query.full_text_query != null
+  if (query.k != null && (isSearch || query.k < maxUint32)) {
+    native.limit(Math.min(Math.max(query.k, 1), maxUint32))
+  }
+  selectColumns(native, query, selection)
+  return native
+}
+
+function vectorQuery(
+  native: NativeVectorQuery,
+  others: readonly number[][],
+  query: TableQuery,
+): NativeVectorQuery {
+  for (const other of others) native.addQueryVector(Float32Array.from(other))
+  if (query.vector_column != null) native.column(query.vector_column)
+  if (query.distance_type != null) native.distanceType(query.distance_type)
+  setProbes(native, query)
+  if (query.ef != null) native.ef(Math.min(query.ef, maxUint32))
+  if (query.refine_factor != null) native.refineFactor(Math.min(query.refine_factor, maxUint32))
+  if (query.lower_bound != null || query.upper_bound != null) {
+    native.distanceRange(query.lower_bound ?? null, query.upper_bound ?? null)
+  }
+  if (query.bypass_vector_index) native.bypassVectorIndex()
+  // The filter comes first unless the caller wants it last: k rows are k rows that pass it.
+  if (query.prefilter === false) native.postfilter()
+  return native
+}
+
+/** `nprobes` sets both ends; the lower one goes first, as the engine refuses an upper one below it. */
+function setProbes(native: NativeVectorQuery, query: TableQuery): void {
+  const lower = query.minimum_nprobes ?? query.nprobes
+  if (lower != null) native.nprobes(Math.min(lower, maxUint32))
+  if (query.maximum_nprobes != null) native.maximumNprobes(Math.min(query.maximum_nprobes, maxUint32))
+}
+
+function selectColumns(
+  native: NativeQuery | NativeVectorQuery,
+  query: TableQuery,
+  selection?: Selection,
+): void {
+  if (selection) native.select(selection)
+  else if (query.columns && 'names' in query.columns) native.selectColumns([...query.columns.names])
+  else if (query.columns)
+    native.select(query.columns.expressions.map(([name, sql]) => [name, parenthesizeExpression(sql)]))
+}
+
+function toOrdering(order: NonNullable<TableQuery['order_by']>[number]) {
+  return { columnName: order.column_name, ascending: order.ascending, nullsFirst: order.nulls_first }
+}

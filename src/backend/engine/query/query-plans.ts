@@ -1,0 +1,43 @@
+import type { TableQuery } from '../../../catalog-api/schemas/query.ts'
+import type { Storage } from '../../storage/storage.ts'
+import type { TablePoint } from '../engine.ts'
+import { withExpressionErrors } from '../native/native-errors.ts'
+import { openTable } from '../native/open-table.ts'
+import type { EngineContext } from '../native/open-table.ts'
+import { rejectUnsupported, toNativeQuery } from './native-query.ts'
+
+/** How the engine runs queries, as text for people. It names no path of this machine. */
+export interface QueryPlans {
+  /** The plan, without running the query. */
+  explain(point: TablePoint, query: TableQuery, verbose: boolean): Promise<string>
+  /** Runs the query, and tells what each step of the plan took. */
+  analyze(point: TablePoint, query: TableQuery): Promise<string>
+}
+
+/** The part of the engine that explains queries; the point decides where they look, whatever they say. */
+export function openPlans(parts: EngineContext): QueryPlans {
+  const { storage } = parts
+  const prepare = async (point: TablePoint, query: TableQuery) => {
+    rejectUnsupported(query)
+    return toNativeQuery(await openTable(parts, point), parts.native.JsFullTextQuery, query)
+  }
+  return {
+    explain: async (point, query, verbose) =>
+      withExpressionErrors(async () =>
+        withoutPaths(storage, await (await prepare(point, query)).explainPlan(verbose), point.location),
+      ),
+    analyze: async (point, query) =>
+      withExpressionErrors(async () =>
+        withoutPaths(storage, await (await prepare(point, query)).analyzePlan(), point.location),
+      ),
+  }
+}
+
+/** Plans spell the location as an object-store key; where it is spelled in a way unknown here, all of it goes. */
+function withoutPaths(storage: Storage, plan: string, location: string): string {
+  const key = storage.toKey(location)
+  const spellings = [location, encodeURI(location), key, encodeURI(key)]
+  let text = plan
+  for (const spelling of spellings) text = text.replaceAll(spelling, '<table>')
+  return text.replaceAll(/\buri=(?!<table>)[^,\]\n]*/g, 'uri=<path>')
+}

@@ -1,0 +1,53 @@
+import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import type { DataType } from '../../../catalog-api/schemas/columns.ts'
+import type { JsonArrowDataType } from '../engine.ts'
+
+/** Where the interface and the Lance format name a type differently. A unit that is not told is microseconds. */
+const lanceNames = new Map([
+  ['boolean', 'bool'],
+  ['utf8', 'string'],
+  ['large_utf8', 'large_string'],
+  ['float16', 'halffloat'],
+  ['float32', 'float'],
+  ['float64', 'double'],
+  ['date32', 'date32:day'],
+  ['date64', 'date64:ms'],
+  ['timestamp', 'timestamp:us:-'],
+  ['duration', 'duration:us'],
+])
+
+/** Names that leave out what the type needs. */
+const incomplete = new Set(['time32', 'time64', 'interval', 'union', 'dictionary'])
+
+/**
+ * A type in the vocabulary of the Lance format, for one of the interface or for one that is in it already. Throws
+ * InvalidInput where the name alone does not say which type it is, Unsupported where Lance has none.
+ */
+export function toLanceType(dataType: DataType): JsonArrowDataType {
+  const { type, fields, length } = dataType
+  const lower = type.toLowerCase()
+  if (incomplete.has(lower)) {
+    throw invalidInput(
+      `data_type ${type} is incomplete; expected the name of the Lance format with its units`,
+    )
+  }
+  const decimal = /^decimal(\d+)$/.exec(lower)?.[1]
+  if (decimal !== undefined) return { type: decimalType(decimal, length) }
+  return {
+    // Names of the Lance format hold time zones, whose case matters.
+    type: lanceNames.get(lower) ?? type,
+    ...(length !== undefined && { length }),
+    ...(fields && { fields: fields.map((field) => ({ ...field, type: toLanceType(field.type) })) }),
+  }
+}
+
+/** The interface tells `precision * 1000 + scale` as the length. */
+function decimalType(bits: string, length: number | undefined): string {
+  if (bits !== '128' && bits !== '256') {
+    throw new CatalogError('Unsupported', `data_type decimal${bits}: the Lance format has no such type`)
+  }
+  if (length === undefined) {
+    throw invalidInput(`data_type decimal${bits}: expected a length of precision * 1000 + scale`)
+  }
+  return `decimal:${bits}:${Math.floor(length / 1000)}:${length % 1000}`
+}

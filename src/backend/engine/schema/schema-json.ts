@@ -1,0 +1,111 @@
+import { TimeUnit } from 'apache-arrow/fb/time-unit'
+import { DateUnit } from 'apache-arrow/fb/date-unit'
+import { Type } from 'apache-arrow/fb/type'
+import { CatalogError } from '../../../catalog-api/catalog-error.ts'
+import type { ArrowField, ArrowSchema, ArrowType } from '../../../lib/arrow/schema.ts'
+import type { JsonArrowDataType, JsonArrowField, JsonArrowSchema, SchemaDialect } from '../engine.ts'
+
+/** Names of types in both vocabularies, which lack the others. */
+const commonNames = new Map<Type, string>([
+  [Type.Null, 'null'],
+  [Type.Binary, 'binary'],
+  [Type.Utf8, 'utf8'],
+  [Type.Bool, 'bool'],
+  [Type.Timestamp, 'timestamp'],
+  [Type.Interval, 'interval'],
+  [Type.List, 'list'],
+  [Type.Struct_, 'struct'],
+  [Type.Union, 'union'],
+  [Type.FixedSizeBinary, 'fixed_size_binary'],
+  [Type.FixedSizeList, 'fixed_size_list'],
+  [Type.Map, 'map'],
+  [Type.Duration, 'duration'],
+  [Type.LargeBinary, 'large_binary'],
+  [Type.LargeUtf8, 'large_utf8'],
+  [Type.LargeList, 'large_list'],
+])
+const floatBits = [16, 32, 64] as const
+const lanceFloats = ['halffloat', 'float', 'double'] as const
+
+type NameType = (type: ArrowType) => string | undefined
+
+/**
+ * An Arrow schema in its JSON form, in one of the two vocabularies; metadata is left out where there is none.
+ * Throws Unsupported for a type that the vocabulary has no name for.
+ */
+export function schemaToJson(schema: ArrowSchema, dialect: SchemaDialect): JsonArrowSchema {
+  return { fields: schema.fields.map((field) => fieldToJson(field, dialect)), ...metadataOf(schema) }
+}
+
+function fieldToJson(field: ArrowField, dialect: SchemaDialect): JsonArrowField {
+  return {
+    name: field.name,
+    type: typeToJson(field, dialect),
+    nullable: field.nullable,
+    ...metadataOf(field),
+  }
+}
+
+function metadataOf({ metadata }: { readonly metadata: Readonly<Record<string, string>> }) {
+  return Object.keys(metadata).length === 0 ? {} : { metadata }
+}
+
+function typeToJson(field: ArrowField, dialect: SchemaDialect): JsonArrowDataType {
+  const nameType: NameType = dialect === 'lance' ? lanceName : namespaceName
+  const type = nameType(field.type)
+  if (type === undefined) {
+    throw new CatalogError(
+      'Unsupported',
+      `column ${field.name}: Arrow type ${Type[field.type.id] ?? field.type.id} has no JSON form`,
+    )
+  }
+  if (field.indexType !== undefined && dialect === 'lance') {
+    return { type: `dict:${type}:${nameType(field.indexType)}:false` }
+  }
+  const fields = field.children.map((child) => fieldToJson(child, dialect))
+  const length = lengthOf(field.type, dialect)
+  return { type, ...(fields.length > 0 && { fields }), ...(length !== undefined && { length }) }
+}
+
+function lengthOf(type: ArrowType, dialect: SchemaDialect): number | undefined {
+  if (type.id === Type.FixedSizeBinary || type.id === Type.FixedSizeList) return type.length
+  if (type.id === Type.Decimal && dialect === 'namespace') return type.precision * 1000 + type.scale
+  return undefined
+}
+
+/** The names of the interface: units and time zones are lost, a dictionary is the type of its values. */
+function namespaceName(type: ArrowType): string | undefined {
+  if (type.id === Type.Date) return type.unit === DateUnit.DAY ? 'date32' : 'date64'
+  if (type.id === Type.FloatingPoint) return `float${floatBits[type.precision]}`
+  if (type.id === Type.Decimal) return `decimal${type.bits}`
+  if (type.id === Type.Time) return `time${type.bits}`
+  return commonName(type)
+}
+
+/** The logical type names of the Lance format; its remote client reads no others. */
+function lanceName(type: ArrowType): string | undefined {
+  if (type.id === Type.Utf8) return 'string'
+  if (type.id === Type.LargeUtf8) return 'large_string'
+  if (type.id === Type.FloatingPoint) return lanceFloats[type.precision]
+  if (type.id === Type.Decimal) return `decimal:${type.bits}:${type.precision}:${type.scale}`
+  if (type.id === Type.Date) return type.unit === DateUnit.DAY ? 'date32:day' : 'date64:ms'
+  if (type.id === Type.Time) return `time${type.bits}:${unitName(type.unit)}`
+  if (type.id === Type.Timestamp) return `timestamp:${unitName(type.unit)}:${type.timezone ?? '-'}`
+  if (type.id === Type.Duration) return `duration:${unitName(type.unit)}`
+  return type.id === Type.Interval || type.id === Type.Union ? undefined : commonName(type)
+}
+
+function commonName(type: ArrowType): string | undefined {
+  if (type.id === Type.Int) return `${type.signed ? '' : 'u'}int${type.bits}`
+  if (type.id === Type.Map && type.keysSorted) return undefined
+  return commonNames.get(type.id)
+}
+
+function unitName(unit: TimeUnit): string {
+  return {
+    [TimeUnit.SECOND]: 's',
+    [TimeUnit.MILLISECOND]: 'ms',
+    [TimeUnit.MICROSECOND]: 'us',
+    [TimeUnit.NANOSECOND]: 'ns',
+  }[unit]
+}

@@ -1,0 +1,167 @@
+import { invalidInput, type CatalogError } from '../../../catalog-api/catalog-error.ts'
+
+/** What a SQL text costs the stack and the parser of the engine at most. */
+interface SqlSize {
+  /**
+   * No expression of the text is nested deeper: the most words, values, operators and brackets that a bracket and
+   * those around it hold, without the values of lists.
+   */
+  readonly chain: number
+  /** The most operators that compute values, in a bracket and those around it, without AND or OR between them. */
+  readonly operators: number
+  /** How deep calls (a word, then a bracket) are nested. */
+  readonly calls: number
+}
+
+/** The text, or what one bracket of it holds. */
+interface BracketGroup {
+  readonly closing: string | undefined
+  readonly isCall: boolean
+  /** Parts of the items that have ended, and may hold more than themselves. */
+  parts: number
+  /** Parts of the item that is being read. */
+  item: number
+  /** Operators that compute values since the last AND, OR or comma, and the most of them. */
+  run: number
+  longestRun: number
+  /** The largest sizes of the brackets within. */
+  chain: number
+  operators: number
+  calls: number
+}
+
+interface Token {
+  readonly kind: keyof typeof kinds
+  readonly text: string
+}
+
+/** An item of a list with so few parts is a value, perhaps with a sign or a type, or a call. */
+const maxPartsOfValue = 2
+/** Comparisons do not compute values for others to work on. */
+const comparisons = new Set(['=', '<', '>', '!'])
+const closings: ReadonlyMap<string, string> = new Map([
+  ['(', ')'],
+  ['[', ']'],
+  ['{', '}'],
+])
+/** Words that may stand before a bracket and call nothing. */
+const operatorWords = new Set(['and', 'or', 'not', 'in', 'like', 'between', 'when', 'then', 'else'])
+
+/**
+ * The tokens, as the dialect of the engine reads them (sqlparser 0.61: backticks for names, quotes doubled within
+ * quotes, no escapes by backslash). What is read otherwise in a corner is no token here.
+ */
+const kinds = {
+  blank: String.raw`\s+|--[^\n]*`,
+  value: String.raw`[xX]'[\da-fA-F]*'`,
+  quoted: String.raw`(?:'[^']*')+|(?:"[^"]*")+|(?:\x60[^\x60]*\x60)+`,
+  // The engine takes any character behind a leading @ or # as part of the word, even a bracket.
+  word: String.raw`(?:[\p{Alphabetic}\p{N}_]|(?<=\d)\.(?=\d)|[@#](?=[\p{Alphabetic}\p{N}_]))+`,
+  bracket: String.raw`[()[\]{}]`,
+  // Dollars may begin a string with delimiters of its own.
+  operator: '[^\'"`@#$]',
+} as const
+const kindNames = Object.keys(kinds) as (keyof typeof kinds)[]
+const tokens = new RegExp(`(${Object.values(kinds).join(')|(')})`, 'uy')
+
+/**
+ * Measures SQL without a parser. Throws InvalidInput (400) where brackets do not match, and for text that this
+ * function and the engine might divide into tokens differently.
+ */
+export function measureSql(sql: string): SqlSize {
+  const outer: BracketGroup[] = []
+  let group = openGroup(undefined, false)
+  let before: Token = { kind: 'blank', text: '' }
+  let lastPart: Token = before
+  for (const token of readTokens(sql)) {
+    const { kind, text } = token
+    assertUnambiguous(before, token)
+    before = token
+    if (kind === 'blank') continue
+    const closing = closings.get(text)
+    if (closing !== undefined) {
+      group.item += 1
+      outer.push(group)
+      group = openGroup(closing, isCallee(lastPart))
+    } else if (kind === 'bracket') {
+      const enclosing = outer.pop()
+      if (enclosing === undefined || text !== group.closing) throw unmatchedBracketError(text)
+      const inner = groupSize(group)
+      enclosing.chain = Math.max(enclosing.chain, inner.chain)
+      enclosing.operators = Math.max(enclosing.operators, inner.operators)
+      enclosing.calls = Math.max(enclosing.calls, inner.calls)
+      group = enclosing
+    } else if (text === ',') {
+      endItem(group)
+    } else {
+      group.item += 1
+      if (kind === 'word' && /^(and|or)$/i.test(text)) endRun(group)
+      else if (kind === 'operator' && !comparisons.has(text)) group.run += 1
+    }
+    lastPart = token
+  }
+  if (group.closing !== undefined) throw invalidInput(`the SQL lacks ${JSON.stringify(group.closing)}`)
+  return groupSize(group)
+}
+
+function openGroup(closing: string | undefined, isCall: boolean): BracketGroup {
+  return { closing, isCall, parts: 0, item: 0, run: 0, longestRun: 0, chain: 0, operators: 0, calls: 0 }
+}
+
+function endItem(group: BracketGroup): void {
+  if (group.item > maxPartsOfValue) group.parts += group.item
+  group.item = 0
+  endRun(group)
+}
+
+function endRun(group: BracketGroup): void {
+  group.longestRun = Math.max(group.longestRun, group.run)
+  group.run = 0
+}
+
+function groupSize(group: BracketGroup): SqlSize {
+  endItem(group)
+  const isBracket = group.closing !== undefined
+  return {
+    chain: group.parts + group.chain + (isBracket ? 1 : 0),
+    operators: group.longestRun + group.operators,
+    calls: group.calls + (group.isCall ? 1 : 0),
+  }
+}
+
+function isCallee({ kind, text }: Token): boolean {
+  return kind === 'quoted' || (kind === 'word' && !operatorWords.has(text.toLowerCase()))
+}
+
+function assertUnambiguous(before: Token, { kind, text }: Token): void {
+  if (kind === 'quoted' && before.kind === 'word') {
+    // Some words make a string behind them one with other rules: r'''it's'''.
+    throw invalidInput('the SQL has a quote directly after a word; put a space between them')
+  }
+  if (before.text === '/' && text === '*') {
+    // Behind some operators the engine reads them as two more operators.
+    throw invalidInput('the SQL has a /* comment; use -- comments')
+  }
+}
+
+function* readTokens(sql: string): Generator<Token> {
+  for (let index = 0; index < sql.length; index = tokens.lastIndex) {
+    tokens.lastIndex = index
+    const match = tokens.exec(sql)
+    if (match === null) throw unreadableSqlError(sql.charAt(index))
+    yield { kind: kindNames[match.indexOf(match[0], 1) - 1] ?? 'operator', text: match[0] }
+  }
+}
+
+function unreadableSqlError(character: string): CatalogError {
+  const isQuote = /['"`]/.test(character)
+  return invalidInput(
+    isQuote
+      ? `unterminated ${character} in the SQL`
+      : `unquoted ${character} in the SQL; put such names in backticks`,
+  )
+}
+
+function unmatchedBracketError(bracket: string): CatalogError {
+  return invalidInput(`unmatched ${JSON.stringify(bracket)} in the SQL`)
+}

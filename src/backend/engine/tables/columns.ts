@@ -1,0 +1,86 @@
+import type { RequestOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { readFileSchema } from '../arrow/arrow-frames.ts'
+import type { TablePoint } from '../engine.ts'
+import { withCatalogErrors, withExpressionErrors } from '../native/native-errors.ts'
+import { findField } from '../schema/field-path.ts'
+import { toLanceType } from '../schema/lance-type.ts'
+import type { NativeAlteration } from '../native/native-changes.ts'
+import { openTable } from '../native/open-table.ts'
+import type { EngineContext } from '../native/open-table.ts'
+import { retryConflicts } from '../native/retry-conflicts.ts'
+import type { NativeTable } from '../native/native-module.ts'
+import { parenthesizeExpression } from '../sql/validate-expression.ts'
+
+type Alteration = RequestOf<'AlterTableAlterColumns'>['alterations'][number]
+type FieldUpdate = RequestOf<'UpdateFieldMetadata'>['updates'][number]
+
+/** Changes of the schema of a table. Each makes a version. */
+export interface TableColumns {
+  /** Adds columns, each with the values of a SQL expression over the columns that are there. */
+  add(
+    point: TablePoint,
+    columns: readonly { readonly name: string; readonly expression: string }[],
+  ): Promise<number>
+  /** Renames columns, and changes their types and whether they may hold nulls. */
+  alter(point: TablePoint, alterations: readonly Alteration[]): Promise<number>
+  drop(point: TablePoint, columns: readonly string[]): Promise<number>
+  /** Changes the metadata of fields; answers the metadata that they have then, by their paths. */
+  updateMetadata(
+    point: TablePoint,
+    updates: readonly FieldUpdate[],
+  ): Promise<{ version: number; fields: Record<string, Record<string, string>> }>
+}
+
+/** The part of the engine that changes columns. */
+export function openColumns(parts: EngineContext): TableColumns {
+  const write = async <Result>(point: TablePoint, change: (table: NativeTable) => Promise<Result>) =>
+    retryConflicts(async () => change(await openTable(parts, point)))
+  return {
+    add: async (point, columns) =>
+      withExpressionErrors(async () =>
+        write(point, async (table) => {
+          const added = columns.map(({ name, expression }) => ({
+            name,
+            valueSql: parenthesizeExpression(expression),
+          }))
+          return (await table.addColumns(added)).version
+        }),
+      ),
+    alter: async (point, alterations) =>
+      withCatalogErrors(async () =>
+        write(point, async (table) => (await table.alterColumns(alterations.map(toNative))).version),
+      ),
+    drop: async (point, columns) =>
+      withCatalogErrors(async () =>
+        write(point, async (table) => (await table.dropColumns([...columns])).version),
+      ),
+    updateMetadata: async (point, updates) =>
+      withCatalogErrors(async () =>
+        write(point, async (table) => updateMetadata(parts, point, table, updates)),
+      ),
+  }
+}
+
+function toNative({ path, rename, nullable, data_type: dataType }: Alteration): NativeAlteration {
+  return {
+    path,
+    ...(rename !== undefined && { rename }),
+    ...(nullable !== undefined && { nullable }),
+    ...(dataType !== undefined && { dataType: JSON.stringify(toLanceType(dataType)) }),
+  }
+}
+
+/** What is answered is read from the version that was made, for another may follow at once. */
+async function updateMetadata(
+  parts: EngineContext,
+  point: TablePoint,
+  table: NativeTable,
+  updates: readonly FieldUpdate[],
+) {
+  const { version } = await table.updateFieldMetadata(
+    updates.map(({ path, metadata, replace }) => ({ path, metadata, replace: replace ?? false })),
+  )
+  const schema = readFileSchema(await (await openTable(parts, { ...point, version })).schema())
+  const fields = updates.map(({ path }) => [path, { ...findField(schema, path)?.metadata }] as const)
+  return { version, fields: Object.fromEntries(fields) }
+}

@@ -1,0 +1,79 @@
+import { Type } from 'apache-arrow/fb/type'
+import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import type { IndexRequest } from '../../../catalog-api/schemas/indexes.ts'
+import type { ArrowSchema } from '../../../lib/arrow/schema.ts'
+import { readFileSchema } from '../arrow/arrow-frames.ts'
+import type { TablePoint } from '../engine.ts'
+import { withCatalogErrors, translateEngineError } from '../native/native-errors.ts'
+import { indexTypeName, toNativeIndex } from './native-index.ts'
+import type { NativeIndexConfiguration, NativeIndexStatistics } from '../native/native-references.ts'
+import { openTable, type EngineContext } from '../native/open-table.ts'
+
+/** An index that a table has; the type is spelled as in the interface. */
+export type TableIndex = NativeIndexConfiguration
+
+/** How much of a table an index covers. */
+type IndexStatistics = NativeIndexStatistics
+
+/** The indexes of a table at a point of its history. */
+export interface TableIndexes {
+  /**
+   * Builds an index; minutes for a large table. Throws Unsupported for what the engine cannot build,
+   * TableIndexAlreadyExists, TableColumnNotFound, InvalidInput where the type does not fit the column.
+   */
+  create(point: TablePoint, request: IndexRequest): Promise<void>
+  /** In no order. */
+  list(point: TablePoint): Promise<readonly TableIndex[]>
+  /** Undefined when there is no such index. */
+  describe(point: TablePoint, name: string): Promise<IndexStatistics | undefined>
+  /** Throws TableIndexNotFound. */
+  drop(point: TablePoint, name: string): Promise<void>
+}
+
+/** The indexes of the tables of an engine. */
+export function openIndexes(parts: EngineContext): TableIndexes {
+  return {
+    create: async (point, request) => await createIndex(parts, point, request),
+    list: async (point) =>
+      await withCatalogErrors(async () => {
+        const indexes = await (await openTable(parts, point)).listIndices()
+        return indexes.map((index) => ({ ...index, indexType: indexTypeName(index.indexType) }))
+      }),
+    describe: async (point, name) =>
+      await withCatalogErrors(async () => {
+        const found = await (await openTable(parts, point)).indexStats(name)
+        return found === null ? undefined : { ...found, indexType: indexTypeName(found.indexType) }
+      }),
+    drop: async (point, name) =>
+      await withCatalogErrors(async () => (await openTable(parts, point)).dropIndex(name)),
+  }
+}
+
+async function createIndex(parts: EngineContext, point: TablePoint, request: IndexRequest): Promise<void> {
+  const index = toNativeIndex(parts.native.Index, request)
+  try {
+    const table = await openTable(parts, point)
+    if (request.distance_type === 'hamming')
+      rejectFloatColumns(readFileSchema(await table.schema()), request.column)
+    await table.createIndex(index, request.column, false, null, request.name ?? null, true)
+  } catch (error) {
+    const failure = translateEngineError(error)
+    if (failure.kind === 'TableColumnNotFound') throw columnNotFoundError(request, error)
+    // The engine panics over parameters that do not go together.
+    if (!(error instanceof Error && error.message.includes('Panic'))) throw failure
+    throw invalidInput('the engine cannot build this index over these rows', { cause: error })
+  }
+}
+
+/** The engine panics over them. */
+function rejectFloatColumns({ fields }: ArrowSchema, column: string): void {
+  const vector = fields.find(({ name }) => name === column)
+  if (vector?.children[0]?.type.id !== Type.FloatingPoint) return
+  throw invalidInput('hamming distance requires a column of uint8 vectors')
+}
+
+function columnNotFoundError({ column }: IndexRequest, cause: unknown): CatalogError {
+  return new CatalogError('TableColumnNotFound', `the table has no column ${JSON.stringify(column)}`, {
+    cause,
+  })
+}

@@ -1,0 +1,101 @@
+import type { MergeInsert } from '../../../catalog-api/schemas/row-changes.ts'
+import { streamToFile } from '../arrow/arrow-file.ts'
+import type { TablePoint } from '../engine.ts'
+import { withCatalogErrors, withExpressionErrors, withUploadErrors } from '../native/native-errors.ts'
+import type { NativeMerge } from '../native/native-changes.ts'
+import type { NativeTable } from '../native/native-module.ts'
+import { openTable } from '../native/open-table.ts'
+import type { EngineContext } from '../native/open-table.ts'
+import { retryConflicts } from '../native/retry-conflicts.ts'
+import { parenthesizeCondition, parenthesizeExpression } from '../sql/validate-expression.ts'
+
+/** What a merge did. */
+interface MergeCounts {
+  readonly version: number
+  readonly inserted: number
+  readonly updated: number
+  readonly deleted: number
+}
+
+/** Changes of rows that are there. Each makes a version, even one that changes no row. */
+export interface TableRows {
+  /** Merges the rows of a whole Arrow IPC stream by the columns that tell which of them match. */
+  merge(point: TablePoint, upload: Uint8Array, merge: MergeInsert): Promise<MergeCounts>
+  /** Sets columns to SQL expressions, in the rows that a predicate selects or in all of them. */
+  update(
+    point: TablePoint,
+    predicate: string | undefined,
+    updates: readonly (readonly [column: string, expression: string])[],
+  ): Promise<{ version: number; rows: number }>
+  /** Deletes the rows that a predicate selects. */
+  delete(point: TablePoint, predicate: string): Promise<{ version: number; rows: number }>
+}
+
+/** The engine's number has 32 bits and wraps round: 49 days are as good as no limit. */
+const maxTimeoutMs = 0xffffffff
+
+/** The part of the engine that changes rows. */
+export function openRows(parts: EngineContext): TableRows {
+  return {
+    merge: async (point, upload, merge) =>
+      withUploadErrors(async () => mergeRows(parts, point, upload, merge)),
+    update: async (point, predicate, updates) =>
+      withCatalogErrors(async () =>
+        retryConflicts(async () => {
+          const table = await openTable(parts, point)
+          const columns = updates.map(([column, expression]): [string, string] => [
+            column,
+            parenthesizeExpression(expression),
+          ])
+          const { rowsUpdated, version } = await table.update(parenthesizeCondition(predicate), columns)
+          return { version, rows: rowsUpdated }
+        }),
+      ),
+    delete: async (point, predicate) =>
+      withExpressionErrors(async () =>
+        retryConflicts(async () => {
+          const table = await openTable(parts, point)
+          const { numDeletedRows, version } = await table.delete(parenthesizeExpression(predicate))
+          return { version, rows: numDeletedRows }
+        }),
+      ),
+  }
+}
+
+async function mergeRows(
+  parts: EngineContext,
+  point: TablePoint,
+  upload: Uint8Array,
+  merge: MergeInsert,
+): Promise<MergeCounts> {
+  const { file } = streamToFile(upload, parts.decodedUploadBytes)
+  const result = await retryConflicts(async () =>
+    toNativeMerge(await openTable(parts, point), merge).execute(file),
+  )
+  return {
+    version: result.version,
+    inserted: result.numInsertedRows,
+    updated: result.numUpdatedRows,
+    deleted: result.numDeletedRows,
+  }
+}
+
+function toNativeMerge(table: NativeTable, merge: MergeInsert): NativeMerge {
+  let native = table.mergeInsert([...merge.on]).useIndex(merge.use_index)
+  if (merge.when_matched_update_all) {
+    native = native.whenMatchedUpdateAll(requireCondition(merge.when_matched_update_all_filt))
+  }
+  if (merge.when_not_matched_insert_all) native = native.whenNotMatchedInsertAll()
+  if (merge.when_not_matched_by_source_delete) {
+    native = native.whenNotMatchedBySourceDelete(
+      requireCondition(merge.when_not_matched_by_source_delete_filt),
+    )
+  }
+  if (merge.timeout !== undefined) native.setTimeout(Math.min(merge.timeout, maxTimeoutMs))
+  return native
+}
+
+/** An empty condition is an error, as nothing says whether it would select all rows or none. */
+function requireCondition(sql: string | undefined): string | null {
+  return sql === undefined ? null : parenthesizeExpression(sql)
+}

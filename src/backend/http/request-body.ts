@@ -1,0 +1,69 @@
+import type { IncomingMessage } from 'node:http'
+import { invalidInput, type CatalogError } from '../../catalog-api/catalog-error.ts'
+import type { Upload } from '../contract/catalog.ts'
+
+/**
+ * The body of a request, to be read once; the connection to the client outlives a reader that stops early.
+ * Throws InvalidInput with status 415 for a compressed one.
+ */
+export function openUpload(request: IncomingMessage): Upload {
+  const {
+    'content-length': announced,
+    'transfer-encoding': transfer,
+    'content-encoding': encoding,
+  } = request.headers
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw invalidInput('content-encoding is not supported; send the body uncompressed', { status: 415 })
+  }
+  const isThere = announced !== undefined || transfer !== undefined
+  return { chunks: readChunks(request), length: isThere ? parseLength(announced) : 0 }
+}
+
+/**
+ * Reads a whole body, no more than `limit` bytes of it; `take` is told of the memory it needs before it is used.
+ * Throws InvalidInput with status 413 for a larger body, before any byte is read when the length is announced.
+ */
+export async function readBody(
+  { chunks, length: announced }: Upload,
+  limit: number,
+  take: (bytes: number) => void = () => {},
+): Promise<Buffer> {
+  if (announced === 0) return Buffer.alloc(0)
+  if (announced !== undefined && announced > limit) throw bodyTooLargeError(limit)
+  const buffer = announced === undefined ? undefined : allocate(announced, take)
+  const pieces: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of chunks) {
+    if (length + chunk.length > limit) throw bodyTooLargeError(limit)
+    if (buffer === undefined) {
+      take(chunk.length)
+      pieces.push(chunk)
+    } else {
+      buffer.set(chunk, length)
+    }
+    length += chunk.length
+  }
+  return buffer ?? Buffer.concat(pieces, length)
+}
+
+async function* readChunks(request: IncomingMessage): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+  } catch (error) {
+    throw invalidInput('the body ended before it was complete', { cause: error })
+  }
+}
+
+function parseLength(announced: string | undefined): number | undefined {
+  return announced === undefined ? undefined : Number(announced)
+}
+
+/** The length of a body is known, so that it is copied into its place only once. */
+function allocate(length: number, take: (bytes: number) => void): Buffer {
+  take(length)
+  return Buffer.allocUnsafe(length)
+}
+
+function bodyTooLargeError(limit: number): CatalogError {
+  return invalidInput(`the body is larger than the limit of ${limit} bytes`, { status: 413 })
+}

@@ -1,0 +1,147 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { invalidInput } from '../../catalog-api/catalog-error.ts'
+import { headerDialects } from '../../catalog-api/headers.ts'
+import { isSameIdentifier, quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
+import type { OperationName } from '../../catalog-api/operations.ts'
+import { operationSchemas, type DescribedOperation } from '../../catalog-api/schemas/operation-schemas.ts'
+import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import type { RequestMembers, OperationRequest } from '../contract/catalog.ts'
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * Reads the JSON body of a request and holds it against the route. Empty and `null` are no members, but not of
+ * UpdateTableSchemaMetadata: its body is the data itself, and none is a request that was cut short. Throws
+ * InvalidInput (400) for what is no JSON object, and for one that names another object than the route.
+ */
+export function parseMembers(target: RouteMatch, bytes: Uint8Array): RequestMembers {
+  const value = parse(bytes)
+  if (target.operation.body === 'map') return parseMapBody(target, value)
+  if (value === null) return {}
+  const members = assertObject(value)
+  assertMatchesRoute(target, members, target.operation.routeMembers)
+  const { query } = members
+  if (isObject(query)) assertIdentifierMatches(query['id'], target.id, 'query.id')
+  return members
+}
+
+function parse(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) return null
+  try {
+    const text = decoder.decode(bytes)
+    return text.trim() === '' ? null : JSON.parse(text)
+  } catch {
+    throw invalidInput('the body is not valid JSON in UTF-8')
+  }
+}
+
+function assertObject(value: unknown): RequestMembers {
+  if (!isObject(value)) throw invalidInput('the body is JSON, but not an object')
+  return value
+}
+
+/** An object of JSON: no list, and not null. */
+export function isObject(value: unknown): value is RequestMembers {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * The members for a body that is a map of the caller's own: the map is the member `metadata`. Some send the map
+ * wrapped as the other requests are, which a member `metadata` that is an object tells, for the values of a map are
+ * strings.
+ */
+function parseMapBody(target: RouteMatch, value: unknown): RequestMembers {
+  if (value === null) throw invalidInput('the body is empty; expected a JSON object')
+  const body = assertObject(value)
+  if (!isObject(body['metadata'])) return { metadata: body }
+  assertMatchesRoute(target, body, ['id'])
+  return body
+}
+
+/** A member that is absent or null says nothing; `[]` is the root. */
+function assertMatchesRoute(
+  { id, indexName }: RouteMatch,
+  members: RequestMembers,
+  repeats: readonly string[],
+): void {
+  for (const name of repeats) {
+    const value = members[name]
+    if (name === 'id') assertIdentifierMatches(value, id, name)
+    else if (value !== undefined && value !== null && value !== indexName) {
+      throw invalidInput(`the ${quoteForMessage(name)} in the body differs from the one in the route`)
+    }
+  }
+}
+
+function assertIdentifierMatches(value: unknown, id: Identifier, name: string): void {
+  if (value === undefined || value === null) return
+  if (!Array.isArray(value) || !value.every((part) => typeof part === 'string')) {
+    throw invalidInput(`the member ${quoteForMessage(name)} of the body is not a list of strings`)
+  }
+  if (!isSameIdentifier(value, id))
+    throw invalidInput(`the ${quoteForMessage(name)} in the body differs from the id in the route`)
+}
+
+/**
+ * Puts the parameters of the query, and what CreateTable sends in headers, among the members. Throws InvalidInput
+ * (400) where a fact is sent twice and differs.
+ */
+export function mergeMembers(
+  { operation, parameters }: RouteMatch,
+  members: RequestMembers,
+  headers: IncomingHttpHeaders,
+): RequestMembers {
+  if (parameters.size === 0 && operation.name !== 'CreateTable') return members
+  const merged: Record<string, unknown> = { ...members }
+  const add = (name: string, value: unknown): void => {
+    if ((merged[name] ?? value) !== value) {
+      throw invalidInput(`conflicting values of ${quoteForMessage(name)}`)
+    }
+    merged[name] = value
+  }
+  for (const [name, text] of parameters) add(name, parseParameter(operation.query.get(name), text))
+  if (operation.name === 'CreateTable') {
+    const { properties, location } = headerDialects.catalog
+    if (headers[properties] !== undefined) add('properties', headers[properties])
+    if (headers[location] !== undefined) add('location', headers[location])
+  }
+  return merged
+}
+
+/**
+ * Holds members to the schema of an operation; without a schema, they stay what they are. Throws InvalidInput (400)
+ * that names the first wrong member.
+ */
+export function parseRequest<Name extends OperationName>(
+  name: Name,
+  members: RequestMembers,
+): OperationRequest<Name> {
+  // The compiler does not follow the name from the table of schemas to the type of its output.
+  if (!hasSchema(name)) return members as OperationRequest<Name>
+  const read = validateMembers(name, members)
+  if (read.success) return read.data as OperationRequest<Name>
+  const issue = read.error.issues[0]
+  const path = issue?.path.map(String).join('.') ?? ''
+  throw invalidInput(
+    `invalid member ${quoteForMessage(path)} of the request: ${issue?.message ?? 'unexpected value'}`,
+  )
+}
+
+function hasSchema(name: OperationName): name is DescribedOperation {
+  return Object.hasOwn(operationSchemas, name)
+}
+
+function validateMembers(name: DescribedOperation, members: RequestMembers) {
+  try {
+    return operationSchemas[name].request.safeParse(members)
+  } catch (error) {
+    // The stack overflows where a recursive member is nested thousands of levels deep.
+    if (error instanceof RangeError) throw invalidInput('the body is nested too deeply', { cause: error })
+    throw error
+  }
+}
+
+function parseParameter(type: string | undefined, text: string | readonly string[]): unknown {
+  if (type === 'integer') return Number(text)
+  return type === 'boolean' ? text === 'true' : text
+}

@@ -1,0 +1,158 @@
+import { Readable } from 'node:stream'
+import { invalidInput } from '../../catalog-api/catalog-error.ts'
+import { apiKeyHeader, arrowStreamType, headerDialects, requestIdHeader } from '../../catalog-api/headers.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import { fieldNameGrammar } from '../../lib/http/field-name.ts'
+import type { Operation, OperationName } from '../../catalog-api/operations.ts'
+import { buildTarget } from '../../catalog-api/request-target.ts'
+import type { CatalogCall, CatalogCaller, RequestMembers, Upload } from '../contract/catalog.ts'
+
+/** How a remote catalog is spoken to. */
+export interface RemoteTarget {
+  /** What goes in front of every route. */
+  readonly basePath: string
+  /** What joins the parts of an id there. */
+  readonly delimiter: string
+  /** The header that every request is made with, instead of the identity of its caller. */
+  readonly credential: readonly [name: string, value: string] | undefined
+}
+
+/** A request to a remote catalog. */
+export interface RemoteRequest {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly headers: Record<string, string>
+  readonly body: string | Readable | null
+}
+
+/** RFC 9110 section 5.5; bytes above ASCII stay what they were in the header that they came in. */
+const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/**
+ * Writes a call as the interface has it: what the operation takes in the query there, everything else in the body;
+ * identity, context and request id as headers. The id is joined by the delimiter of the remote catalog. Throws
+ * InvalidInput (400) for an id or a context entry that cannot be written so.
+ */
+export function buildRequest(
+  operation: Operation,
+  call: CatalogCall<OperationName>,
+  { basePath, delimiter, credential }: RemoteTarget,
+): RemoteRequest {
+  const { id, indexName, upload, caller } = call
+  const sent = operation.name === 'CreateTable' ? parseProperties(call.sentMembers) : call.sentMembers
+  const target = {
+    operation,
+    id,
+    delimiter: call.delimiter,
+    indexName: indexName === '' ? undefined : indexName,
+    parameters: buildParameters(operation, sent),
+  }
+  const headers = buildHeaders(caller, credential)
+  if (operation.name === 'CreateTable') addCreateTableHeaders(headers, sent)
+  const request = { method: operation.method, path: basePath + buildTarget(target, delimiter), headers }
+  if (operation.body === 'none') return { ...request, body: null }
+  headers['content-type'] = upload === undefined ? 'application/json' : arrowStreamType
+  if (upload === undefined)
+    return { ...request, body: JSON.stringify(buildBody(operation, sent), toWireValue) }
+  if (upload.length !== undefined) headers['content-length'] = String(upload.length)
+  return { ...request, body: openUpload(upload, caller.signal) }
+}
+
+/** While the remote catalog takes nothing, nobody reads: only the signal tells that the rest will never come. */
+function openUpload({ chunks }: Upload, signal: AbortSignal): Readable {
+  const stream = Readable.from(chunks, { objectMode: false })
+  const cut = (): void => {
+    if (!stream.readableEnded)
+      stream.destroy(invalidInput('the client closed the connection during the upload'))
+  }
+  signal.addEventListener('abort', cut, { once: true })
+  return stream
+}
+
+/** The delimiter is never one of them: a member of that name, in a body, must not change what the id means. */
+function buildParameters(
+  operation: Operation,
+  sent: RequestMembers,
+): Map<string, string | readonly string[]> {
+  const parameters = new Map<string, string | readonly string[]>()
+  for (const name of operation.query.keys()) {
+    const value = name === 'delimiter' ? undefined : sent[name]
+    if (value === undefined || value === null || value === '') continue
+    parameters.set(name, Array.isArray(value) ? value.map(parameterText) : parameterText(value))
+  }
+  return parameters
+}
+
+/** Text as it is, and `7` and `true`. */
+function parameterText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** Null is the same as absent; not every server knows that. */
+function buildBody({ body, query }: Operation, sent: RequestMembers): unknown {
+  if (body === 'map') return sent['metadata']
+  return Object.fromEntries(
+    Object.entries(sent).filter(([name, value]) => value !== null && !query.has(name)),
+  )
+}
+
+/**
+ * Clients that want every row ask for 2^63 - 1, which JavaScript reads, and would write, as a larger number. An
+ * identity within a query or a batch is for nobody.
+ */
+function toWireValue(name: string, value: unknown): unknown {
+  if (name === 'k' && typeof value === 'number') return Math.min(value, Number.MAX_SAFE_INTEGER)
+  return name === 'identity' && typeof value === 'object' ? undefined : value
+}
+
+function buildHeaders(
+  { requestId, identity, context }: CatalogCaller,
+  credential: RemoteTarget['credential'],
+): Record<string, string> {
+  const headers: Record<string, string> = { [requestIdHeader]: requestId }
+  if (credential !== undefined) {
+    headers[credential[0]] = credential[1]
+  } else {
+    if (identity.apiKey !== undefined)
+      headers[apiKeyHeader] = assertHeaderValue(identity.apiKey, 'the API key')
+    if (identity.authToken !== undefined) {
+      headers['authorization'] = assertHeaderValue(`Bearer ${identity.authToken}`, 'the bearer token')
+    }
+  }
+  for (const [key, value] of context) {
+    if (!fieldNameGrammar.test(key))
+      throw invalidInput(`the context key ${quoteForMessage(key)} cannot be part of a header`)
+    headers[headerDialects.catalog.context + key] = assertHeaderValue(
+      value,
+      `the context entry ${quoteForMessage(key)}`,
+    )
+  }
+  return headers
+}
+
+function assertHeaderValue(value: string, what: string): string {
+  if (fieldValue.test(value)) return value
+  throw invalidInput(`${what} contains a character that is not allowed in a header`)
+}
+
+/** The interface takes the properties in a header, later catalogs take them in the query: both get the same text. */
+function addCreateTableHeaders(headers: Record<string, string>, sent: RequestMembers): void {
+  for (const name of ['location', 'properties'] as const) {
+    const text = sent[name]
+    if (typeof text === 'string')
+      headers[headerDialects.catalog[name]] = assertHeaderValue(text, `the ${name} of the table`)
+  }
+}
+
+function parseProperties(sent: RequestMembers): RequestMembers {
+  const { properties } = sent
+  return typeof properties === 'string' ? { ...sent, properties: escapeNonAscii(properties) } : sent
+}
+
+/** JSON text in characters that a header can hold; control characters stand only between its members. */
+function escapeNonAscii(json: string): string {
+  return json.replaceAll(/[^\x20-\x7e]/g, (character) => {
+    const code = character.charCodeAt(0)
+    return code < 0x20 ? ' ' : `\\u${code.toString(16).padStart(4, '0')}`
+  })
+}

@@ -1,0 +1,31 @@
+import type { z } from 'zod'
+import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { operationSchemas } from '../../catalog-api/schemas/operation-schemas.ts'
+import type { RequestMembers } from '../contract/catalog.ts'
+import { toLanceType } from '../engine/schema/lance-type.ts'
+
+const schemaOfTable = operationSchemas.DescribeTable.response.shape.schema
+
+/**
+ * The answer of DescribeTable with the types of its schema in the vocabulary of the Lance format. A unit that the
+ * interface does not tell is microseconds. Throws Unsupported (406) for a schema that cannot be told so.
+ */
+export function convertToLanceSchema(response: RequestMembers): RequestMembers {
+  const read = schemaOfTable.safeParse(response['schema'] ?? undefined)
+  if (!read.success) throw inexpressibleSchemaError(read.error)
+  return read.data === undefined ? response : { ...response, schema: convertTypes(read.data) }
+}
+
+function convertTypes(schema: NonNullable<z.output<typeof schemaOfTable>>) {
+  try {
+    return { ...schema, fields: schema.fields.map((field) => ({ ...field, type: toLanceType(field.type) })) }
+  } catch (error) {
+    throw inexpressibleSchemaError(error)
+  }
+}
+
+function inexpressibleSchemaError(cause: unknown): CatalogError {
+  return new CatalogError('Unsupported', 'the schema of the table cannot be represented for this client', {
+    cause,
+  })
+}

@@ -1,0 +1,137 @@
+import type { Dispatcher } from 'undici'
+import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { parseErrorResponse } from '../../catalog-api/responses/read-error-response.ts'
+import { arrowFileType } from '../../catalog-api/headers.ts'
+import type { Operation, OperationName } from '../../catalog-api/operations.ts'
+import { isObject } from '../http/request-members.ts'
+
+/** The largest JSON answer that is read into memory. */
+const maxJsonBytes = 64 * 1024 * 1024
+/** Longer errors are no message for anybody. */
+const maxErrorBytes = 64 * 1024
+
+/** Operations whose JSON is a number or a string, not an object. */
+const bareResponses: Readonly<Partial<Record<OperationName, 'number' | 'string'>>> = {
+  CountTableRows: 'number',
+  ExplainTableQueryPlan: 'string',
+  AnalyzeTableQueryPlan: 'string',
+}
+
+/**
+ * Reads the answer of a remote catalog: JSON whole, an Arrow file piece by piece. Any 2xx is a success. Throws the
+ * error that the catalog answered, with its code and message, and ServiceUnavailable (502) for what the interface
+ * does not know. `speaksForItself`: requests are made with a credential of our own, so that it is no fault of
+ * the caller when that is refused. `sent`: the headers of the request, names and values in turn.
+ */
+export async function readResponse(
+  operation: Operation,
+  response: Dispatcher.ResponseData,
+  speaksForItself: boolean,
+  sent: readonly string[],
+): Promise<unknown> {
+  const { statusCode, headers, body } = response
+  if (statusCode >= 400) throw await readErrorResponse(response, speaksForItself, sent)
+  if (statusCode >= 300) throw await discard(response, `a redirect (${statusCode}), which is not followed`)
+  const encoding = firstHeaderValue(headers['content-encoding']) ?? 'identity'
+  if (encoding !== 'identity') throw await discard(response, 'an unexpected compressed body')
+  if (operation.response === 'empty') {
+    await body.dump()
+    return undefined
+  }
+  const type = (firstHeaderValue(headers['content-type']) ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  if (operation.response === 'arrow') {
+    if (type === arrowFileType || type === '' || type === 'application/octet-stream') return body
+    throw await discard(response, 'a body that is not an Arrow file')
+  }
+  const bytes = await readBounded(body, maxJsonBytes)
+  if (bytes === undefined) throw unexpectedResponseError(`more than ${maxJsonBytes} bytes`)
+  return readJson(operation.name, bytes.toString('utf8'), type)
+}
+
+/** A failure of the transport to the remote catalog as an error of the interface: 502, 503 or 504. */
+export function toTransportError(error: unknown): CatalogError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const name = error instanceof Error ? error.name : ''
+  if (code.endsWith('_TIMEOUT') || name === 'TimeoutError') {
+    return unavailableError(504, 'timeout of the remote catalog', error)
+  }
+  if (code === 'UND_ERR_CLOSED' || code === 'UND_ERR_DESTROYED') {
+    return unavailableError(503, 'the server is shutting down', error)
+  }
+  return unavailableError(502, 'the remote catalog is unreachable or closed the connection', error)
+}
+
+async function readErrorResponse(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  speaksForItself: boolean,
+  sent: readonly string[],
+): Promise<CatalogError> {
+  const bytes = await readBounded(body, maxErrorBytes)
+  const { kind, hasCatalogCode, message, cause } = parseErrorResponse(statusCode, bytes, sent)
+  if (statusCode === 407 || (statusCode === 401 && speaksForItself)) {
+    return unavailableError(502, 'the remote catalog rejected the credential of this server', cause)
+  }
+  // What the interface does not name is the page of a proxy; of an internal failure it may be a stack trace.
+  const shown = hasCatalogCode && kind !== 'Internal' ? message : undefined
+  const retained = ['retry-after', 'www-authenticate'].flatMap((name) => {
+    const value = firstHeaderValue(headers[name])
+    return value === undefined ? [] : [[name, value]]
+  })
+  return new CatalogError(kind, shown ?? `the remote catalog returned status ${statusCode}`, {
+    status: statusCode,
+    headers: Object.fromEntries(retained) as Record<string, string>,
+    cause,
+  })
+}
+
+/**
+ * Some servers wrap the number of rows in an object, send a plan as plain text, or answer nothing where the
+ * interface has an object (interface section 8.1).
+ */
+function readJson(name: OperationName, text: string, type: string): unknown {
+  const expected = bareResponses[name] ?? 'object'
+  if (expected === 'string' && type === 'text/plain') return text
+  if (expected === 'object' && text.trim() === '') return {}
+  const value = parse(text)
+  if (expected === 'object' ? isObject(value) : typeof value === expected) return value
+  const count = expected === 'number' && isObject(value) ? value['count'] : undefined
+  if (typeof count === 'number') return count
+  throw unexpectedResponseError(`a body that is not valid JSON of ${name}`)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined above `limit` bytes; the rest is not read. */
+async function readBounded(body: AsyncIterable<Uint8Array>, limit: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    if (length > limit) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, length)
+}
+
+async function discard({ body }: Dispatcher.ResponseData, what: string): Promise<CatalogError> {
+  await body.dump()
+  return unexpectedResponseError(what)
+}
+
+function unexpectedResponseError(what: string): CatalogError {
+  return unavailableError(502, `the remote catalog returned ${what}`)
+}
+
+function unavailableError(status: number, message: string, cause?: unknown): CatalogError {
+  return new CatalogError('ServiceUnavailable', message, { status, cause })
+}
+
+function firstHeaderValue(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' ? header : header?.[0]
+}

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto'
+import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
+import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { assumeRole } from './assume-role.ts'
+import type { S3Settings } from '../../config/storage-settings.ts'
+import { cacheCredentials, type IssueCredentials } from './cached-credentials.ts'
+import type { GetClientOptions } from './open-storage.ts'
+import { describeStorageError, httpStatusOf } from './s3-errors.ts'
+import { buildSessionPolicy } from './session-policy.ts'
+
+/**
+ * What clients are told as the settings have it; the credentials of the catalog itself never are. `place` says where
+ * the store is. Rejects with a plain error where credentials are to be temporary and the role cannot be assumed, or the
+ * store does not confine them.
+ */
+export async function openClientOptions(
+  client: S3Client,
+  settings: S3Settings,
+  region: string,
+  endpointOptions: Readonly<Record<string, string>>,
+): Promise<GetClientOptions> {
+  const { mode, roleArn, durationSeconds } = settings.vending
+  if (mode === 'none') return async () => undefined
+  if (roleArn === undefined) return async () => endpointOptions
+  const issue = createCredentialIssuer(client, settings, region, roleArn)
+  await verifyConfinement(client, settings.location, region, issue)
+  const findCredentials = cacheCredentials(issue, durationSeconds)
+  return async (location, wantsCredentials) => {
+    if (!wantsCredentials) return endpointOptions
+    const credentials = await findCredentials(location).catch((error: unknown) => {
+      throw toIssueError(error)
+    })
+    return {
+      ...endpointOptions,
+      aws_access_key_id: credentials.accessKeyId,
+      aws_secret_access_key: credentials.secretAccessKey,
+      aws_session_token: credentials.sessionToken,
+      expires_at_millis: String(credentials.expiresAtMillis),
+    }
+  }
+}
+
+/** Answers what issues credentials for one location. */
+function createCredentialIssuer(
+  client: S3Client,
+  { endpoint: dataEndpoint, vending }: S3Settings,
+  region: string,
+  role: string,
+): IssueCredentials {
+  const { access, durationSeconds, stsEndpoint } = vending
+  const endpoint = stsEndpoint ?? dataEndpoint ?? `https://sts.${region}.amazonaws.com`
+  const partition = role.split(':')[1] ?? ''
+  return async (location) => {
+    const policy = buildSessionPolicy(location, access, partition)
+    if (policy === undefined) {
+      throw new CatalogError(
+        'Unsupported',
+        'the location of the table is too long for temporary credentials; send vend_credentials=false',
+      )
+    }
+    return await assumeRole(client, {
+      endpoint,
+      region,
+      role,
+      sessionName: sessionName(location),
+      policy,
+      seconds: durationSeconds,
+    })
+  }
+}
+
+/** By it the log of the store tells which table the credentials were for. */
+function sessionName(location: string): string {
+  const name = location.split('/').at(-1) ?? ''
+  return `catalog-${name.replace(/\.lance$/, '')}`.slice(0, 64)
+}
+
+/** A store that did not take the policy into account would give everybody the rights of the role. */
+async function verifyConfinement(
+  client: S3Client,
+  root: string,
+  region: string,
+  issue: IssueCredentials,
+): Promise<void> {
+  const location = `${root}/checks/${randomUUID()}`
+  const [, , bucket, ...names] = location.split('/')
+  const { endpoint, forcePathStyle } = client.config
+  const confined = new S3Client({
+    region,
+    ...(endpoint !== undefined && { endpoint }),
+    forcePathStyle,
+    credentials: await issue(location),
+    requestHandler: client.config.requestHandler,
+  })
+  const list = (prefix: string) =>
+    confined.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, MaxKeys: 1 }))
+  await list(`${names.join('/')}/`).catch((error: unknown) => {
+    throw new Error(`temporary credentials cannot list objects: ${describeStorageError(error)}`, {
+      cause: error,
+    })
+  })
+  const isDenied = await list(`${names.slice(0, -2).join('/')}/`).then(
+    () => false,
+    (error: unknown) => httpStatusOf(error) === 403,
+  )
+  if (!isDenied) throw new Error('temporary credentials are not confined to the policy of their session')
+}
+
+function toIssueError(error: unknown): CatalogError {
+  if (error instanceof CatalogError) return error
+  return new CatalogError('ServiceUnavailable', 'storage credentials are unavailable; retry later', {
+    cause: error,
+  })
+}

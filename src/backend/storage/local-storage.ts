@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto'
+import { constants, type BigIntStats } from 'node:fs'
+import { link, lstat, open, opendir, readdir, realpath, rm, type FileHandle } from 'node:fs/promises'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { CatalogError, invalidInput } from '../../catalog-api/catalog-error.ts'
+import type { FileInfo, LinkOutcome, ListedFile, FileContent, Storage } from './storage.ts'
+import { makeFolder } from '../../lib/fs/make-folder.ts'
+
+/** Storage in folders of this machine. What the catalog does there follows no symbolic link at the end of a name. */
+export const localFileStorage: Storage = {
+  engineOptions: {},
+  isAsciiOnly: false,
+  toKey: keyOf,
+  parseKey: (spelled) => spelled.replace(/^(file:\/\/)?\/*/, ''),
+  toUri: (file) => pathToFileURL(file).href,
+  list,
+  listFolders: async (folder) =>
+    (await entriesOf(folder)).filter((entry) => entry.isDirectory()).map(({ name }) => name),
+  stat: facts,
+  read,
+  create,
+  link: linkFile,
+  makeFolder: async (folder) => {
+    await makeFolder(folder)
+  },
+  flush,
+  remove: (file) => rm(file, { force: true }),
+  removeAll,
+  assertNoLinks,
+  assertConfined,
+}
+
+function keyOf(file: string): string {
+  return file.split(path.sep).join('/').replace(/^\/+/, '')
+}
+
+async function* list(folder: string): AsyncGenerator<ListedFile> {
+  const names = (await entriesOf(folder)).filter((entry) => !entry.isDirectory()).map(({ name }) => name)
+  for (const name of names.toSorted()) yield { name, stat: () => facts(`${folder}/${name}`) }
+}
+
+async function entriesOf(folder: string) {
+  return (await undefinedIfMissing(readdir(folder, { withFileTypes: true }))) ?? []
+}
+
+async function facts(file: string): Promise<FileInfo | undefined> {
+  const found = await undefinedIfMissing(lstat(file, { bigint: true }))
+  if (!found?.isFile()) return undefined
+  return { size: Number(found.size), eTag: eTagOf(found), modifiedMillis: Number(found.mtimeMs) }
+}
+
+/** As the object-store client of the engine makes it: `inode-mtime-size` in hexadecimal digits. */
+function eTagOf(found: BigIntStats): string {
+  return [found.ino, found.mtimeNs / 1000n, found.size].map((number) => number.toString(16)).join('-')
+}
+
+/** Opens without following a link, and looks at what was opened. */
+async function read(file: string, limit = Number.POSITIVE_INFINITY): Promise<FileContent | undefined> {
+  let handle: FileHandle
+  try {
+    handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  } catch (error) {
+    if (isNotFoundError(error) || hasErrorCode(error, 'ENAMETOOLONG')) return undefined
+    if (hasErrorCode(error, 'ELOOP')) throw invalidInput('a file of the table is a symbolic link')
+    throw error
+  }
+  try {
+    const found = await handle.stat({ bigint: true })
+    if (!found.isFile()) throw invalidInput('a file of the table is not a regular file')
+    if (found.size > limit) throw invalidInput(`a file of the table has more than ${limit} bytes`)
+    return { bytes: await handle.readFile(), eTag: eTagOf(found) }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The name appears with the whole file behind it: it is a second one of a file that was written under another. */
+async function create(file: string, bytes: Uint8Array): Promise<boolean> {
+  const written = `${file}-${randomUUID()}`
+  await makeFolder(path.dirname(file))
+  try {
+    const handle = await open(written, 'wx')
+    try {
+      await handle.writeFile(bytes)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    if ((await linkFile(written, file)) !== 'linked') return false
+    await flush(path.dirname(file))
+    return true
+  } finally {
+    await rm(written, { force: true })
+  }
+}
+
+/** `link` is atomic, shows only whole files and never replaces one. */
+async function linkFile(from: string, to: string, eTag?: string): Promise<LinkOutcome> {
+  try {
+    await link(from, to)
+    if (eTag === undefined || (await facts(to))?.eTag === eTag) return 'linked'
+    await rm(to)
+    return 'changed'
+  } catch (error) {
+    if (hasErrorCode(error, 'EEXIST')) return 'taken'
+    if (hasErrorCode(error, 'ENOENT')) return 'missing'
+    if (!hasErrorCode(error, 'EXDEV')) throw error
+    throw new CatalogError(
+      'Unsupported',
+      'the table is on another file system than the catalog; create its versions one at a time',
+    )
+  }
+}
+
+async function flush(file: string): Promise<void> {
+  const handle = await open(file)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function removeAll(folder: string, keep: ReadonlySet<string> = new Set()): Promise<void> {
+  if (keep.size === 0) return await rm(folder, { recursive: true, force: true })
+  for (const { name } of await entriesOf(folder)) {
+    if (!keep.has(name)) await rm(`${folder}/${name}`, { recursive: true, force: true })
+  }
+}
+
+/** The location itself may be a link: it is the operator's choice. */
+async function assertNoLinks(location: string, folder: string): Promise<void> {
+  const expected = path.join(await realpath(location), path.relative(location, folder))
+  if ((await realpath(folder)) !== expected) {
+    throw invalidInput('a symbolic link beneath the location of the table is not followed')
+  }
+}
+
+async function assertConfined(root: string, location: string): Promise<void> {
+  try {
+    await assertNoLinks(root, location)
+    for await (const entry of await opendir(location, { recursive: true })) {
+      if (!entry.isFile() && !entry.isDirectory()) {
+        throw invalidInput('the dataset contains something that is neither a file nor a folder')
+      }
+    }
+  } catch (error) {
+    if (isNotFoundError(error)) throw invalidInput('there is no such folder', { cause: error })
+    throw error
+  }
+}
+
+/** True where a name leads to nothing. */
+export function isNotFoundError(error: unknown): boolean {
+  return hasErrorCode(error, 'ENOENT') || hasErrorCode(error, 'ENOTDIR')
+}
+
+function hasErrorCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}
+
+async function undefinedIfMissing<Result>(found: Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await found
+  } catch (error) {
+    if (isNotFoundError(error)) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,36 @@
+import { Migrator } from 'kysely'
+import { createMigrations, type NameType } from './migrations.ts'
+import type { CatalogDatabase } from './database-schema.ts'
+
+/**
+ * Brings the schema of a store up to date and makes sure that its root is there; several processes may do so at
+ * once. `schema` is the PostgreSQL schema, which is created where it is not there. Rejects with a plain error.
+ */
+export async function migrateStore(
+  database: CatalogDatabase,
+  nameType: NameType,
+  schema?: string,
+): Promise<void> {
+  const migrator = new Migrator({
+    db: database,
+    provider: createMigrations(nameType),
+    ...(schema !== undefined && { migrationTableSchema: schema }),
+  })
+  const { error } = await migrator.migrateToLatest()
+  if (error !== undefined) {
+    throw new Error('migration of the catalog database failed', { cause: error })
+  }
+  await database
+    .insertInto('objects')
+    .values({
+      object_id: 'root',
+      path: '',
+      parent_path: null,
+      name: '',
+      kind: 'namespace',
+      properties: '{}',
+      created_at: Date.now(),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}

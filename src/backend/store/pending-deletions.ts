@@ -1,0 +1,82 @@
+import { sql } from 'kysely'
+import type { CatalogDatabase } from './database-schema.ts'
+
+/** A version that is deleted, though its manifest may still be there. */
+export interface DeletedVersion {
+  readonly branch: string
+  readonly version: number
+}
+
+/** Records that versions are deleted; their manifests are removed afterwards. */
+export async function recordDeletedVersions(
+  database: CatalogDatabase,
+  objectId: string,
+  branch: string,
+  versions: readonly number[],
+): Promise<void> {
+  for (const version of versions) {
+    await database
+      .insertInto('doomed_versions')
+      .values({ object_id: objectId, branch, version })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  }
+}
+
+/** The deleted versions of a table whose manifests are still to be removed. */
+export async function listDeletedVersions(
+  database: CatalogDatabase,
+  objectId: string,
+): Promise<readonly DeletedVersion[]> {
+  return await database
+    .selectFrom('doomed_versions')
+    .select(['branch', 'version'])
+    .where('object_id', '=', objectId)
+    .execute()
+}
+
+/** Forgets a deleted version after its manifest was removed. */
+export async function removeDeletedVersionRecord(
+  database: CatalogDatabase,
+  objectId: string,
+  { branch, version }: DeletedVersion,
+): Promise<void> {
+  await database
+    .deleteFrom('doomed_versions')
+    .where('object_id', '=', objectId)
+    .where('branch', '=', branch)
+    .where('version', '=', version)
+    .execute()
+}
+
+/** Whether storage still lags behind what is on record of a table. Asked before every use of its data. */
+export async function hasPendingChanges(database: CatalogDatabase, objectId: string): Promise<boolean> {
+  const found = await selectPending(database)
+    .select('object_id')
+    .where('object_id', '=', objectId)
+    .limit(1)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+/** The paths of the tables whose storage lags behind. */
+export async function listTablesWithPendingChanges(database: CatalogDatabase): Promise<readonly string[]> {
+  const rows = await selectPending(database)
+    .innerJoin('objects', 'objects.object_id', 'unfinished.object_id')
+    .select('objects.path')
+    .distinct()
+    .execute()
+  return rows.map((row) => row.path)
+}
+
+function selectPending(database: CatalogDatabase) {
+  return database.selectFrom(
+    database
+      .selectFrom('table_versions')
+      .select('object_id')
+      // The index holds these alone, and is only used for the literal.
+      .where('state', '=', sql.lit('recorded' as const))
+      .unionAll(database.selectFrom('doomed_versions').select('object_id'))
+      .as('unfinished'),
+  )
+}

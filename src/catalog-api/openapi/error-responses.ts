@@ -1,0 +1,95 @@
+import { errorCodes, type ErrorName } from '../catalog-error.ts'
+import { policyRevisionHeader, requestIdHeader } from '../headers.ts'
+import { schemaReference, type JsonSchema } from './json-schemas.ts'
+import type { Operation } from '../operations.ts'
+
+/** What every operation may answer, whatever it is for (interface section 1). */
+const commonErrors = [
+  'InvalidInput',
+  'Unauthenticated',
+  'PermissionDenied',
+  'Unsupported',
+  'Throttling',
+  'Internal',
+  'ServiceUnavailable',
+] as const satisfies readonly ErrorName[]
+
+/** The body of every error, as `ErrorResponse` has it. */
+export const errorResponseSchema: JsonSchema = {
+  type: 'object',
+  required: ['error', 'code', 'instance'],
+  properties: {
+    error: { type: 'string', description: 'What was sent and what was expected, in a sentence.' },
+    code: {
+      type: 'integer',
+      enum: Object.values(errorCodes).map(({ code }) => code),
+      description: Object.entries(errorCodes)
+        .map(([name, { code }]) => `${code} ${name}`)
+        .join(', '),
+    },
+    detail: { type: 'string' },
+    instance: { type: 'string', description: 'The id of the request; the same as in x-request-id.' },
+  },
+}
+
+/** What a member of a request can name that is not there; of a version, only where the operation reads one. */
+const errorsByMember: readonly (readonly [member: string, error: ErrorName])[] = [
+  ['branch', 'TableBranchNotFound'],
+  ['from_branch', 'TableBranchNotFound'],
+  ['from_version', 'TableVersionNotFound'],
+  ['predicate', 'TableColumnNotFound'],
+  ['filter', 'TableColumnNotFound'],
+]
+const errorsByReadMember: typeof errorsByMember = [
+  ['version', 'TableVersionNotFound'],
+  ['tag', 'TableTagNotFound'],
+]
+
+/**
+ * The errors that an operation may answer: its own, those of every operation, and those that the members of its
+ * request bring with them, however deep they stand.
+ */
+export function errorsForOperation(operation: Operation, members: ReadonlySet<string>): readonly ErrorName[] {
+  const rules = operation.effect === 'read' ? [...errorsByMember, ...errorsByReadMember] : errorsByMember
+  const names = new Set<ErrorName>([
+    ...commonErrors,
+    ...operation.errors,
+    ...rules.filter(([member]) => members.has(member)).map(([, error]) => error),
+    ...(operation.body === 'arrow' ? (['TableSchemaValidationError'] as const) : []),
+  ])
+  return [...names].toSorted((one, other) => errorCodes[one].code - errorCodes[other].code)
+}
+
+/** The error answers of an operation by status; the answers themselves are added to `components`. */
+export function describeErrors(
+  errors: readonly ErrorName[],
+  components: Map<string, object>,
+): Record<string, JsonSchema> {
+  const statuses = [...new Set(errors.map((name) => errorCodes[name].status))]
+  const answers = statuses.map((status) => {
+    const names = errors.filter((name) => errorCodes[name].status === status)
+    const key = names.join('.')
+    components.set(key, describeErrorResponse(names))
+    return [String(status), { $ref: `#/components/responses/${key}` }] as const
+  })
+  components.set('Error', describeErrorResponse([]))
+  return Object.fromEntries([...answers, ['default', { $ref: '#/components/responses/Error' }]])
+}
+
+function describeErrorResponse(names: readonly ErrorName[]): object {
+  const codes = names.map((name) => errorCodes[name].code)
+  const named = names.map((name) => `${name} (${errorCodes[name].code})`).join(', ')
+  const schema = schemaReference('ErrorResponse')
+  const narrowed = { allOf: [schema, { properties: { code: { enum: codes } } }] }
+  return {
+    description: named === '' ? 'Any other error, of the catalog or of a proxy in front of it.' : named,
+    headers: {
+      [requestIdHeader]: { description: 'The id of the request.', schema: { type: 'string' } },
+      [policyRevisionHeader]: {
+        description: 'The revision of the policies that decided the request, if policies were evaluated.',
+        schema: { type: 'string' },
+      },
+    },
+    content: { 'application/json': { schema: codes.length === 0 ? schema : narrowed } },
+  }
+}

@@ -1,0 +1,145 @@
+import type { z } from 'zod'
+import { apiKeyHeader, arrowFileType, arrowStreamType, factHeaders } from '../headers.ts'
+import { defaultDelimiter } from '../identifiers.ts'
+import { describeErrors, errorResponseSchema, errorsForOperation } from './error-responses.ts'
+import { describeParameters, sharedParameters } from './parameters.ts'
+import { describeSchema, memberNames, schemaReference, type JsonSchema } from './json-schemas.ts'
+import { getOperation, operationNames, type Operation } from '../operations.ts'
+import { operationSchemas } from '../schemas/operation-schemas.ts'
+
+/** Where the document is answered, to everybody: the interface is no secret. */
+export const openApiPath = '/openapi.json'
+
+interface Components {
+  readonly schemas: Map<string, JsonSchema>
+  readonly responses: Map<string, object>
+}
+
+const schemasByName: Partial<Record<string, { readonly request: z.ZodType; readonly response?: z.ZodType }>> =
+  operationSchemas
+
+const anyObject: JsonSchema = { type: 'object' }
+const mapOfPairs: JsonSchema = {
+  type: 'object',
+  description: 'Pairs to set; null removes a key.',
+  additionalProperties: { type: ['string', 'null'] },
+}
+
+let text: string | undefined
+
+/** The OpenAPI 3.1 document of the interface as JSON, made once. */
+export function getOpenApiDocument(): string {
+  text ??= JSON.stringify(describeInterface())
+  return text
+}
+
+/** Derives the document from the table of operations and their schemas. */
+function describeInterface(): object {
+  const components: Components = {
+    schemas: new Map([['ErrorResponse', errorResponseSchema]]),
+    responses: new Map(),
+  }
+  const paths = Object.fromEntries(
+    operationNames.flatMap((name) => describePaths(getOperation(name), components)),
+  )
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Table catalog',
+      version: '1.0.0',
+      description: `Every operation takes the query parameter "delimiter" (default "${defaultDelimiter}"), and any path may end in a slash. Members of a request that are not listed are ignored.`,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ apiKey: [] }, { bearer: [] }],
+    paths,
+    components: {
+      schemas: Object.fromEntries(components.schemas),
+      responses: Object.fromEntries(components.responses),
+      parameters: sharedParameters,
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: apiKeyHeader },
+        bearer: { type: 'http', scheme: 'bearer' },
+      },
+    },
+  }
+}
+
+/** The paths of an operation: its own, and older ones that are still served. */
+function describePaths(operation: Operation, components: Components): [string, object][] {
+  const { name, method, alsoGet, path, aliases } = operation
+  const described = describeOperation(operation, components)
+  const { requestBody: _requestBody, ...withoutBody } = described
+  return [
+    [
+      path,
+      {
+        [method.toLowerCase()]: { operationId: name, ...described },
+        ...(alsoGet && { get: { operationId: `${name}ByGet`, ...withoutBody } }),
+      },
+    ],
+    ...aliases.map((alias, index): [string, object] => [
+      alias,
+      { [method.toLowerCase()]: { operationId: `${name}${index + 2}`, deprecated: true, ...described } },
+    ]),
+  ]
+}
+
+function describeOperation(operation: Operation, components: Components) {
+  const { name } = operation
+  const schemas = schemasByName[name]
+  const request = schemas ? describeSchema(`${name}Request`, schemas.request, components.schemas) : anyObject
+  const members = (request['properties'] ?? {}) as Record<string, JsonSchema>
+  const requestBody = describeBody(operation, request, components)
+  return {
+    tags: [operation.object === 'none' ? 'table' : operation.object],
+    'x-effect': operation.effect,
+    'x-group': operation.group,
+    ...(operation.facts.length > 0 && { 'x-facts': describeFacts(operation) }),
+    parameters: describeParameters(operation, members),
+    ...(requestBody && { requestBody }),
+    responses: {
+      [operation.status]: describeResponse(operation, schemas?.response, components),
+      ...describeErrors(errorsForOperation(operation, memberNames(request)), components.responses),
+    },
+  }
+}
+
+/** The facts that policies can decide on, each with the places that state it: `{ branch: ["query.branch"] }`. */
+function describeFacts({ facts }: Operation): Record<string, readonly string[]> {
+  return Object.fromEntries(
+    facts.map(([fact, locations]) => [
+      fact,
+      locations.map(
+        ({ in: part, name }) => `${part}.${part === 'header' ? (factHeaders[name] ?? name) : name}`,
+      ),
+    ]),
+  )
+}
+
+function describeBody({ name, body }: Operation, request: JsonSchema, components: Components) {
+  if (body === 'none') return undefined
+  if (body === 'arrow') return { required: true, content: { [arrowStreamType]: {} } }
+  if (body === 'map') return { required: true, content: { 'application/json': { schema: mapOfPairs } } }
+  // The members of its query may stand in the request itself, or in a member `query` (interface section 1.1).
+  const takesBareQuery = name === 'AnalyzeTableQueryPlan'
+  const described = takesBareQuery ? { anyOf: [schemaReference('QueryTableRequest'), request] } : request
+  components.schemas.set(`${name}Request`, described)
+  const schema = schemaReference(`${name}Request`)
+  return { required: 'required' in described, content: { 'application/json': { schema } } }
+}
+
+function describeResponse(
+  { name, response: answer }: Operation,
+  response: z.ZodType | undefined,
+  components: Components,
+) {
+  if (answer === 'empty') return { description: 'It exists.' }
+  if (answer === 'arrow') return { description: 'An Arrow IPC file.', content: { [arrowFileType]: {} } }
+  const schema = response ? describeSchema(`${name}Response`, response, components.schemas) : anyObject
+  components.schemas.set(`${name}Response`, schema)
+  return {
+    description: 'Done.',
+    content: { 'application/json': { schema: schemaReference(`${name}Response`) } },
+  }
+}

@@ -1,0 +1,73 @@
+import { factTypes } from '../facts.ts'
+import { factHeaders, requestIdHeader } from '../headers.ts'
+import { defaultDelimiter } from '../identifiers.ts'
+import type { JsonSchema } from './json-schemas.ts'
+import type { Operation, ParameterType } from '../operations.ts'
+
+const parameterSchemas: Record<ParameterType, JsonSchema> = {
+  string: { type: 'string' },
+  strings: { type: 'array', items: { type: 'string' }, minItems: 1 },
+  integer: { type: 'integer', minimum: 0, maximum: 2_147_483_647 },
+  boolean: { type: 'boolean' },
+}
+
+/** The parameters that many operations have, as components of the document. */
+export const sharedParameters = {
+  id: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The parts of the id, joined by the delimiter. The root namespace is the delimiter alone.',
+    schema: { type: 'string', minLength: 1 },
+  },
+  index_name: { name: 'index_name', in: 'path', required: true, schema: { type: 'string', minLength: 1 } },
+  delimiter: {
+    name: 'delimiter',
+    in: 'query',
+    description: 'The delimiter of ids in this request.',
+    schema: { type: 'string', minLength: 1, default: defaultDelimiter },
+  },
+  requestId: {
+    name: requestIdHeader,
+    in: 'header',
+    description: 'An id for this request; generated if missing.',
+    schema: { type: 'string' },
+  },
+} as const
+
+/** The parameters of an operation; what its members say of themselves is said of the parameters of that name. */
+export function describeParameters(operation: Operation, members: Record<string, JsonSchema>): object[] {
+  const inPath = (['id', 'index_name'] as const).filter((name) => operation.path.includes(`{${name}}`))
+  const inQuery = [...operation.query].filter(([name]) => name !== 'delimiter')
+  return [
+    ...[...inPath, 'delimiter', 'requestId'].map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    ...inQuery.map(([name, type]) => ({
+      name,
+      in: 'query',
+      required: operation.required.includes(name),
+      schema: { ...parameterSchemas[type], ...pickDocumentation(members[name]) },
+    })),
+    ...describeHeaders(operation),
+  ]
+}
+
+/** The headers that state facts (interface section 6). */
+function describeHeaders({ facts }: Operation): object[] {
+  return facts.flatMap(([fact, locations]) =>
+    locations
+      .filter((location) => location.in === 'header')
+      .map(({ name }) => ({
+        name: factHeaders[name],
+        in: 'header',
+        ...(factTypes[fact] === 'map' && { description: 'JSON text of an object of strings.' }),
+        schema: { type: 'string' },
+      })),
+  )
+}
+
+/** A parameter is written otherwise than the member of that name, and means the same. */
+function pickDocumentation(member: JsonSchema | undefined): JsonSchema {
+  const inner = (member?.['anyOf'] as JsonSchema[] | undefined)?.[0]
+  const description = member?.['description'] ?? inner?.['description']
+  return description === undefined ? {} : { description }
+}

@@ -1,0 +1,881 @@
+import type { ErrorName } from './catalog-error.ts'
+import { parseFactSource, type FactName, type FactSource, type FactSourcePath } from './facts.ts'
+
+/** What an id in a route names. */
+export type ObjectKind = 'namespace' | 'table' | 'transaction' | 'materialized_view' | 'none'
+
+/** The type of a query parameter; `strings` may be repeated, no other may. */
+export type ParameterType = 'string' | 'strings' | 'integer' | 'boolean'
+
+/**
+ * The form of a request body. `json`: an object, or empty, or `null`. `map`: an object whose members are all
+ * the caller's own data, so that no member repeats the route. `arrow`: an Arrow IPC stream. `none`: officially
+ * without a body, yet real clients send a JSON object, which is held to the same rules as `json`.
+ */
+type BodyForm = 'json' | 'map' | 'arrow' | 'none'
+
+/** The form of a successful answer. `arrow`: an Arrow IPC file. */
+type ResponseForm = 'json' | 'arrow' | 'empty'
+
+/**
+ * What an operation does to the catalog. `change` changes something; `commit` is a change that creates,
+ * deletes or restores table versions, directly or by changing data.
+ */
+export type Effect = 'read' | 'change' | 'commit'
+
+/**
+ * What a success (2xx, not 202) means for the versions of the table in the route. `next`: the change made one version,
+ * the newest of its branch at that moment. `restart`: the id may name another dataset than before, with other versions.
+ */
+type VersionEffect = 'next' | 'restart'
+
+/** A group of operations that a policy can name as one; every operation and every permission is in exactly one. */
+export type PermissionGroup =
+  | 'browse'
+  | 'query'
+  | 'write'
+  | 'create'
+  | 'commit'
+  | 'admin'
+  | 'drop'
+  | 'credentials'
+
+/** The operations that an entry of a batch can stand for. */
+type EntryOperation = 'CreateTableVersion' | 'DeclareTable' | 'BatchDeleteTableVersions' | 'DeregisterTable'
+
+/** The member of a batch that lists its entries, and the operation of each: by the member that holds it, or one for all. */
+interface BatchEntries {
+  readonly member: string
+  readonly operation: EntryOperation | Readonly<Record<string, EntryOperation>>
+}
+
+interface OperationDefinition {
+  readonly method: 'GET' | 'POST'
+  /** The path, with `{id}` and `{index_name}` for what the caller fills in. */
+  readonly path: `/v1/${string}`
+  /** Other paths that clients still call for the same operation. */
+  readonly aliases?: readonly `/v1/${string}`[]
+  /** Real clients send GET as well as POST (interface section 8.1). */
+  readonly alsoGet?: true
+  readonly object: ObjectKind
+  readonly query?: Readonly<Record<string, ParameterType>>
+  readonly required?: readonly string[]
+  readonly body: BodyForm
+  /**
+   * The facts of the operation, and every place where a request states each of them. Places that state one fact must
+   * agree; the first is the one of the interface, and upstream all of them say the same.
+   */
+  readonly facts?: { readonly [Name in FactName]?: readonly FactSourcePath[] }
+  /** The modes and behaviors that it knows; any other is 400, since it would mean something to the upstream alone. */
+  readonly modes?: readonly [string, ...string[]]
+  readonly behaviors?: readonly [string, ...string[]]
+  /** The branch is not known: it touches every branch, or the one of a tag; always, or if it states that fact. */
+  readonly unknownBranch?: 'always' | FactName
+  readonly entries?: BatchEntries
+  /**
+   * It holds SQL or code that may read any table: always, or if a member of that name stands somewhere in its body.
+   * Expressions and filters read the table of the route alone.
+   */
+  readonly readsAnyTable?: 'always' | 'virtual_column'
+  /** Members of the body, besides `id` and `context`, that count as not sent if they are `{}` or `[]`. */
+  readonly emptyIsAbsent?: readonly string[]
+  /** What an audit record holds besides the facts: parameters and members. */
+  readonly recorded?: readonly string[]
+  /** Members of the response to a change that only callers see who may describe the object. */
+  readonly describes?: readonly string[]
+  readonly effect: Effect
+  readonly group: PermissionGroup
+  readonly status?: 200 | 201 | 202
+  readonly response?: ResponseForm
+  readonly versions?: VersionEffect
+  /** What its answer names: objects of which a caller may not see all. */
+  readonly lists?: 'namespaces' | 'tables' | 'all tables'
+  /** The errors of its own, besides those that every operation may answer. */
+  readonly errors: readonly ErrorName[]
+}
+
+/** Generated clients send both forms of a choice, one of them empty. */
+const queryHalves = [
+  'vector.single_vector',
+  'vector.multi_vector',
+  'columns.column_names',
+  'columns.column_aliases',
+  'full_text_query.string_query',
+  'full_text_query.structured_query',
+] as const
+const nestedQuery = [
+  'query.id',
+  'query.context',
+  ...queryHalves.map((path) => `query.${path}` as const),
+] as const
+
+const paging = { page_token: 'string', limit: 'integer' } as const
+const namespaceErrors = ['NamespaceNotFound'] as const
+const tableErrors = ['NamespaceNotFound', 'TableNotFound'] as const
+
+/**
+ * The operations of the interface: the one place that spells a path, a method or a property of an operation.
+ * The matcher, the policy vocabulary, the checks, the audit classes, the metric labels and the routes of the
+ * reference catalog derive from it. Every operation takes the query parameter `delimiter` besides its own.
+ */
+export const operations = {
+  CreateNamespace: {
+    method: 'POST',
+    path: '/v1/namespace/{id}/create',
+    object: 'namespace',
+    body: 'json',
+    facts: { mode: ['body.mode'], properties: ['body.properties'], location: ['properties.location'] },
+    modes: ['Create', 'ExistOk', 'Overwrite'],
+    emptyIsAbsent: ['properties'],
+    describes: ['properties'],
+    effect: 'change',
+    group: 'create',
+    errors: ['NamespaceNotFound', 'NamespaceAlreadyExists'],
+  },
+  ListNamespaces: {
+    method: 'GET',
+    path: '/v1/namespace/{id}/list',
+    object: 'namespace',
+    query: paging,
+    body: 'none',
+    effect: 'read',
+    group: 'browse',
+    lists: 'namespaces',
+    errors: namespaceErrors,
+  },
+  DescribeNamespace: {
+    method: 'POST',
+    path: '/v1/namespace/{id}/describe',
+    object: 'namespace',
+    body: 'json',
+    effect: 'read',
+    group: 'browse',
+    errors: namespaceErrors,
+  },
+  DropNamespace: {
+    method: 'POST',
+    path: '/v1/namespace/{id}/drop',
+    object: 'namespace',
+    body: 'json',
+    facts: { mode: ['body.mode'], behavior: ['body.behavior'] },
+    modes: ['Fail', 'Skip'],
+    behaviors: ['Restrict', 'Cascade'],
+    describes: ['properties'],
+    effect: 'commit',
+    group: 'drop',
+    errors: ['NamespaceNotFound', 'NamespaceNotEmpty'],
+  },
+  NamespaceExists: {
+    method: 'POST',
+    path: '/v1/namespace/{id}/exists',
+    object: 'namespace',
+    body: 'json',
+    effect: 'read',
+    group: 'browse',
+    response: 'empty',
+    errors: namespaceErrors,
+  },
+  ListTables: {
+    method: 'GET',
+    path: '/v1/namespace/{id}/table/list',
+    object: 'namespace',
+    query: { ...paging, include_declared: 'boolean' },
+    body: 'none',
+    effect: 'read',
+    group: 'browse',
+    lists: 'tables',
+    errors: namespaceErrors,
+  },
+  ListAllTables: {
+    method: 'GET',
+    path: '/v1/table',
+    object: 'none',
+    query: { ...paging, include_declared: 'boolean' },
+    body: 'none',
+    effect: 'read',
+    group: 'browse',
+    lists: 'all tables',
+    errors: [],
+  },
+  RegisterTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/register',
+    object: 'table',
+    body: 'json',
+    facts: {
+      mode: ['body.mode'],
+      location: ['body.location', 'properties.location'],
+      properties: ['body.properties'],
+    },
+    modes: ['Create', 'Overwrite'],
+    unknownBranch: 'always',
+    emptyIsAbsent: ['properties'],
+    describes: ['location', 'properties'],
+    effect: 'change',
+    group: 'admin',
+    versions: 'restart',
+    errors: ['NamespaceNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
+  },
+  DescribeTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/describe',
+    object: 'table',
+    query: { with_table_uri: 'boolean', load_detailed_metadata: 'boolean', check_declared: 'boolean' },
+    body: 'json',
+    facts: { branch: ['body.branch'], tag: ['body.tag'], vendCredentials: ['body.vend_credentials'] },
+    unknownBranch: 'tag',
+    effect: 'read',
+    group: 'browse',
+    errors: [...tableErrors, 'TableVersionNotFound'],
+  },
+  TableExists: {
+    method: 'POST',
+    path: '/v1/table/{id}/exists',
+    object: 'table',
+    body: 'json',
+    effect: 'read',
+    group: 'browse',
+    response: 'empty',
+    errors: tableErrors,
+  },
+  DropTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/drop',
+    object: 'table',
+    body: 'none',
+    unknownBranch: 'always',
+    describes: ['location', 'properties'],
+    effect: 'commit',
+    group: 'drop',
+    errors: tableErrors,
+  },
+  DeregisterTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/deregister',
+    object: 'table',
+    body: 'json',
+    unknownBranch: 'always',
+    describes: ['location', 'properties'],
+    effect: 'change',
+    group: 'drop',
+    errors: tableErrors,
+  },
+  RestoreTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/restore',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'] },
+    recorded: ['version'],
+    effect: 'commit',
+    group: 'admin',
+    versions: 'next',
+    errors: [...tableErrors, 'TableVersionNotFound', 'ConcurrentModification'],
+  },
+  RenameTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/rename',
+    object: 'table',
+    body: 'json',
+    facts: {
+      newNamespace: ['body.new_namespace_id', 'body.new_namespace'],
+      newName: ['body.new_table_name'],
+    },
+    unknownBranch: 'always',
+    effect: 'change',
+    group: 'admin',
+    errors: [...tableErrors, 'TableAlreadyExists', 'ConcurrentModification'],
+  },
+  UpdateTableSchemaMetadata: {
+    method: 'POST',
+    path: '/v1/table/{id}/schema_metadata/update',
+    object: 'table',
+    query: { branch: 'string' },
+    body: 'map',
+    facts: { branch: ['query.branch', 'body.branch'] },
+    describes: ['metadata'],
+    effect: 'commit',
+    group: 'admin',
+    versions: 'next',
+    errors: [...tableErrors, 'ConcurrentModification'],
+  },
+  ListTableVersions: {
+    method: 'POST',
+    path: '/v1/table/{id}/version/list',
+    alsoGet: true,
+    object: 'table',
+    query: { branch: 'string', ...paging, descending: 'boolean' },
+    body: 'none',
+    facts: { branch: ['query.branch', 'body.branch'] },
+    effect: 'read',
+    group: 'browse',
+    errors: tableErrors,
+  },
+  CreateTableVersion: {
+    method: 'POST',
+    path: '/v1/table/{id}/version/create',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'], manifestPath: ['body.manifest_path'], metadata: ['body.metadata'] },
+    recorded: ['version', 'manifest_size', 'e_tag', 'naming_scheme'],
+    effect: 'commit',
+    group: 'commit',
+    versions: 'next',
+    errors: [...tableErrors, 'ConcurrentModification'],
+  },
+  DescribeTableVersion: {
+    method: 'POST',
+    path: '/v1/table/{id}/version/describe',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'] },
+    effect: 'read',
+    group: 'browse',
+    errors: [...tableErrors, 'TableVersionNotFound'],
+  },
+  BatchDeleteTableVersions: {
+    method: 'POST',
+    path: '/v1/table/{id}/version/delete',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'] },
+    recorded: ['ranges'],
+    effect: 'commit',
+    group: 'drop',
+    errors: tableErrors,
+  },
+  BatchCreateTableVersions: {
+    method: 'POST',
+    path: '/v1/table/version/batch-create',
+    object: 'none',
+    body: 'json',
+    entries: { member: 'entries', operation: 'CreateTableVersion' },
+    effect: 'commit',
+    group: 'commit',
+    errors: [...tableErrors, 'ConcurrentModification'],
+  },
+  BatchCommitTables: {
+    method: 'POST',
+    path: '/v1/table/batch-commit',
+    object: 'none',
+    body: 'json',
+    entries: {
+      member: 'operations',
+      operation: {
+        declare_table: 'DeclareTable',
+        create_table_version: 'CreateTableVersion',
+        delete_table_versions: 'BatchDeleteTableVersions',
+        deregister_table: 'DeregisterTable',
+      },
+    },
+    describes: ['location', 'properties'],
+    effect: 'commit',
+    group: 'commit',
+    errors: [...tableErrors, 'TableAlreadyExists', 'ConcurrentModification'],
+  },
+  AlterTableAlterColumns: {
+    method: 'POST',
+    path: '/v1/table/{id}/alter_columns',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'] },
+    readsAnyTable: 'virtual_column',
+    effect: 'commit',
+    group: 'admin',
+    versions: 'next',
+    errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'TableSchemaValidationError'],
+  },
+  UpdateFieldMetadata: {
+    method: 'POST',
+    path: '/v1/table/{id}/update_field_metadata',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'] },
+    describes: ['fields'],
+    effect: 'commit',
+    group: 'admin',
+    versions: 'next',
+    errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification'],
+  },
+  AlterTableDropColumns: {
+    method: 'POST',
+    path: '/v1/table/{id}/drop_columns',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'] },
+    effect: 'commit',
+    group: 'admin',
+    versions: 'next',
+    errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification'],
+  },
+  GetTableStats: {
+    method: 'POST',
+    path: '/v1/table/{id}/stats',
+    alsoGet: true,
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'] },
+    effect: 'read',
+    group: 'browse',
+    errors: tableErrors,
+  },
+  InsertIntoTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/insert',
+    object: 'table',
+    query: { branch: 'string', mode: 'string' },
+    body: 'arrow',
+    facts: { branch: ['query.branch'], mode: ['query.mode'] },
+    modes: ['Append', 'Overwrite'],
+    effect: 'commit',
+    group: 'write',
+    versions: 'next',
+    errors: [...tableErrors, 'ConcurrentModification', 'InvalidTableState', 'TableSchemaValidationError'],
+  },
+  MergeInsertIntoTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/merge_insert',
+    object: 'table',
+    query: {
+      branch: 'string',
+      on: 'strings',
+      when_matched_update_all: 'boolean',
+      when_matched_update_all_filt: 'string',
+      when_not_matched_insert_all: 'boolean',
+      when_not_matched_by_source_delete: 'boolean',
+      when_not_matched_by_source_delete_filt: 'string',
+      timeout: 'string',
+      use_index: 'boolean',
+    },
+    required: ['on'],
+    body: 'arrow',
+    facts: { branch: ['query.branch'], deletesUnmatched: ['query.when_not_matched_by_source_delete'] },
+    recorded: ['on', 'when_matched_update_all_filt', 'when_not_matched_by_source_delete_filt'],
+    effect: 'commit',
+    group: 'write',
+    versions: 'next',
+    errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
+  },
+  UpdateTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/update',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'], properties: ['body.properties'], location: ['properties.location'] },
+    unknownBranch: 'properties',
+    recorded: ['predicate'],
+    describes: ['properties'],
+    effect: 'commit',
+    group: 'write',
+    versions: 'next',
+    errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
+  },
+  DeleteFromTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/delete',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'] },
+    recorded: ['predicate'],
+    effect: 'commit',
+    group: 'write',
+    versions: 'next',
+    errors: [...tableErrors, 'ConcurrentModification', 'InvalidTableState'],
+  },
+  QueryTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/query',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'] },
+    emptyIsAbsent: queryHalves,
+    effect: 'read',
+    group: 'query',
+    response: 'arrow',
+    errors: [...tableErrors, 'TableVersionNotFound', 'TableColumnNotFound'],
+  },
+  CountTableRows: {
+    method: 'POST',
+    path: '/v1/table/{id}/count_rows',
+    alsoGet: true,
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'] },
+    effect: 'read',
+    group: 'query',
+    errors: [...tableErrors, 'TableVersionNotFound'],
+  },
+  CreateTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/create',
+    object: 'table',
+    query: { mode: 'string', properties: 'string', storage_options: 'string' },
+    body: 'arrow',
+    facts: {
+      mode: ['query.mode'],
+      location: ['header.location', 'properties.location'],
+      properties: ['query.properties', 'header.properties'],
+      storageOptions: ['query.storage_options'],
+    },
+    modes: ['Create', 'ExistOk', 'Overwrite'],
+    describes: ['location', 'properties', 'version'],
+    effect: 'commit',
+    group: 'create',
+    versions: 'restart',
+    errors: [
+      'NamespaceNotFound',
+      'TableAlreadyExists',
+      'ConcurrentModification',
+      'TableSchemaValidationError',
+    ],
+  },
+  ExplainTableQueryPlan: {
+    method: 'POST',
+    path: '/v1/table/{id}/explain_plan',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch', 'body.query.branch'] },
+    emptyIsAbsent: [...queryHalves, ...nestedQuery],
+    effect: 'read',
+    group: 'query',
+    errors: tableErrors,
+  },
+  AnalyzeTableQueryPlan: {
+    method: 'POST',
+    path: '/v1/table/{id}/analyze_plan',
+    object: 'table',
+    query: { distributed_metrics: 'boolean' },
+    body: 'json',
+    facts: { branch: ['body.branch', 'body.query.branch'] },
+    emptyIsAbsent: [...queryHalves, ...nestedQuery],
+    effect: 'read',
+    group: 'query',
+    errors: tableErrors,
+  },
+  AlterTableAddColumns: {
+    method: 'POST',
+    path: '/v1/table/{id}/add_columns',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'] },
+    readsAnyTable: 'virtual_column',
+    effect: 'commit',
+    group: 'admin',
+    versions: 'next',
+    errors: [...tableErrors, 'ConcurrentModification', 'TableSchemaValidationError'],
+  },
+  AlterTableBackfillColumns: {
+    method: 'POST',
+    path: '/v1/table/{id}/backfill_column',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'] },
+    effect: 'commit',
+    group: 'admin',
+    status: 202,
+    errors: [...tableErrors, 'TableColumnNotFound'],
+  },
+  RefreshMaterializedView: {
+    method: 'POST',
+    path: '/v1/materialized_view/{id}/refresh',
+    object: 'materialized_view',
+    body: 'json',
+    unknownBranch: 'always',
+    effect: 'commit',
+    group: 'admin',
+    status: 202,
+    errors: tableErrors,
+  },
+  CreateMaterializedView: {
+    method: 'POST',
+    path: '/v1/materialized_view/{id}/create',
+    object: 'materialized_view',
+    body: 'json',
+    unknownBranch: 'always',
+    readsAnyTable: 'always',
+    effect: 'commit',
+    group: 'admin',
+    status: 201,
+    errors: [...tableErrors, 'TableAlreadyExists'],
+  },
+  CreateTableIndex: {
+    method: 'POST',
+    path: '/v1/table/{id}/create_index',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'] },
+    recorded: ['name'],
+    effect: 'commit',
+    group: 'admin',
+    versions: 'next',
+    errors: [...tableErrors, 'TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
+  },
+  CreateTableScalarIndex: {
+    method: 'POST',
+    path: '/v1/table/{id}/create_scalar_index',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'] },
+    recorded: ['name'],
+    effect: 'commit',
+    group: 'admin',
+    versions: 'next',
+    errors: [...tableErrors, 'TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
+  },
+  ListTableIndices: {
+    method: 'POST',
+    path: '/v1/table/{id}/index/list',
+    alsoGet: true,
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'] },
+    effect: 'read',
+    group: 'browse',
+    errors: tableErrors,
+  },
+  DescribeTableIndexStats: {
+    method: 'POST',
+    path: '/v1/table/{id}/index/{index_name}/stats',
+    alsoGet: true,
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.branch'] },
+    effect: 'read',
+    group: 'browse',
+    errors: [...tableErrors, 'TableIndexNotFound'],
+  },
+  DropTableIndex: {
+    method: 'POST',
+    path: '/v1/table/{id}/index/{index_name}/drop',
+    object: 'table',
+    query: { branch: 'string' },
+    body: 'none',
+    facts: { branch: ['query.branch', 'body.branch'] },
+    effect: 'commit',
+    group: 'admin',
+    versions: 'next',
+    errors: [...tableErrors, 'TableIndexNotFound'],
+  },
+  ListTableTags: {
+    method: 'POST',
+    path: '/v1/table/{id}/tags/list',
+    alsoGet: true,
+    object: 'table',
+    query: paging,
+    body: 'none',
+    effect: 'read',
+    group: 'browse',
+    errors: tableErrors,
+  },
+  GetTableTagVersion: {
+    method: 'POST',
+    path: '/v1/table/{id}/tags/version',
+    object: 'table',
+    body: 'json',
+    facts: { tag: ['body.tag'] },
+    unknownBranch: 'always',
+    effect: 'read',
+    group: 'browse',
+    errors: [...tableErrors, 'TableTagNotFound'],
+  },
+  DeclareTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/declare',
+    aliases: ['/v1/table/{id}/create-empty'],
+    object: 'table',
+    body: 'json',
+    facts: {
+      location: ['body.location', 'properties.location'],
+      properties: ['body.properties'],
+      vendCredentials: ['body.vend_credentials'],
+    },
+    emptyIsAbsent: ['properties'],
+    describes: ['location', 'properties'],
+    effect: 'change',
+    group: 'create',
+    errors: ['NamespaceNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
+  },
+  CreateTableTag: {
+    method: 'POST',
+    path: '/v1/table/{id}/tags/create',
+    object: 'table',
+    body: 'json',
+    facts: { tag: ['body.tag'], branch: ['body.branch'] },
+    recorded: ['version'],
+    effect: 'change',
+    group: 'admin',
+    errors: [...tableErrors, 'TableTagAlreadyExists', 'TableVersionNotFound', 'ConcurrentModification'],
+  },
+  DeleteTableTag: {
+    method: 'POST',
+    path: '/v1/table/{id}/tags/delete',
+    object: 'table',
+    body: 'json',
+    facts: { tag: ['body.tag'] },
+    unknownBranch: 'always',
+    effect: 'change',
+    group: 'admin',
+    errors: [...tableErrors, 'TableTagNotFound'],
+  },
+  UpdateTableTag: {
+    method: 'POST',
+    path: '/v1/table/{id}/tags/update',
+    object: 'table',
+    body: 'json',
+    facts: { tag: ['body.tag'], branch: ['body.branch'] },
+    unknownBranch: 'always',
+    recorded: ['version'],
+    effect: 'change',
+    group: 'admin',
+    errors: [...tableErrors, 'TableTagNotFound', 'TableVersionNotFound', 'ConcurrentModification'],
+  },
+  ListTableBranches: {
+    method: 'POST',
+    path: '/v1/table/{id}/branches/list',
+    alsoGet: true,
+    object: 'table',
+    query: paging,
+    body: 'none',
+    effect: 'read',
+    group: 'browse',
+    errors: tableErrors,
+  },
+  CreateTableBranch: {
+    method: 'POST',
+    path: '/v1/table/{id}/branches/create',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.name'], sourceBranch: ['body.from_branch'] },
+    recorded: ['from_version'],
+    effect: 'change',
+    group: 'admin',
+    errors: [...tableErrors, 'TableBranchAlreadyExists'],
+  },
+  DeleteTableBranch: {
+    method: 'POST',
+    path: '/v1/table/{id}/branches/delete',
+    object: 'table',
+    body: 'json',
+    facts: { branch: ['body.name'] },
+    effect: 'change',
+    group: 'admin',
+    errors: [...tableErrors, 'TableBranchNotFound'],
+  },
+  DescribeTransaction: {
+    method: 'POST',
+    path: '/v1/transaction/{id}/describe',
+    object: 'transaction',
+    body: 'json',
+    effect: 'read',
+    group: 'browse',
+    errors: ['TransactionNotFound'],
+  },
+  AlterTransaction: {
+    method: 'POST',
+    path: '/v1/transaction/{id}/alter',
+    object: 'transaction',
+    body: 'json',
+    unknownBranch: 'always',
+    describes: ['properties'],
+    effect: 'change',
+    group: 'admin',
+    errors: ['TransactionNotFound', 'ConcurrentModification'],
+  },
+} as const satisfies Record<string, OperationDefinition>
+
+/** The name of an operation: `"CreateTableVersion"`. */
+export type OperationName = keyof typeof operations
+
+/** An operation of the interface, every property filled in. */
+export interface Operation {
+  readonly name: OperationName
+  readonly method: 'GET' | 'POST'
+  readonly alsoGet: boolean
+  readonly path: string
+  readonly aliases: readonly string[]
+  readonly object: ObjectKind
+  readonly query: ReadonlyMap<string, ParameterType>
+  readonly required: readonly string[]
+  readonly body: BodyForm
+  /** Every fact with its places, in the order of the table. */
+  readonly facts: readonly (readonly [FactName, readonly FactSource[]])[]
+  /** Those of the facts that a request can state in several places. */
+  readonly factsWithSeveralSources: readonly (readonly [FactName, readonly FactSource[]])[]
+  readonly modes: readonly string[]
+  readonly behaviors: readonly string[]
+  readonly unknownBranch: 'always' | FactName | undefined
+  readonly entries: BatchEntries | undefined
+  readonly readsAnyTable: 'always' | 'virtual_column' | undefined
+  readonly emptyIsAbsent: ReadonlySet<string>
+  readonly recorded: readonly string[]
+  readonly describes: readonly string[]
+  /** The members of a JSON body that repeat what the route says, and so must not differ from it. */
+  readonly routeMembers: readonly ('id' | 'index_name')[]
+  readonly effect: Effect
+  readonly group: PermissionGroup
+  readonly status: number
+  readonly response: ResponseForm
+  readonly versions: VersionEffect | undefined
+  readonly lists: 'namespaces' | 'tables' | 'all tables' | undefined
+  readonly errors: readonly ErrorName[]
+}
+
+function completeOperation(name: OperationName): Operation {
+  const definition: OperationDefinition = operations[name]
+  const facts = parseFacts(definition)
+  const repeats = (['id', 'index_name'] as const).filter((member) => definition.path.includes(`{${member}}`))
+  return {
+    name,
+    method: definition.method,
+    alsoGet: definition.alsoGet ?? false,
+    path: definition.path,
+    aliases: definition.aliases ?? [],
+    object: definition.object,
+    query: new Map([['delimiter', 'string'], ...Object.entries(definition.query ?? {})]),
+    required: definition.required ?? [],
+    body: definition.body,
+    facts,
+    factsWithSeveralSources: facts.filter(([, locations]) => locations.filter(isDirectSource).length > 1),
+    modes: definition.modes ?? [],
+    behaviors: definition.behaviors ?? [],
+    unknownBranch: definition.unknownBranch,
+    entries: definition.entries,
+    readsAnyTable: definition.readsAnyTable,
+    emptyIsAbsent: new Set(['id', 'context', ...(definition.emptyIsAbsent ?? [])]),
+    recorded: definition.recorded ?? [],
+    describes: definition.describes ?? [],
+    routeMembers: definition.body === 'json' || definition.body === 'none' ? repeats : [],
+    effect: definition.effect,
+    group: definition.group,
+    status: definition.status ?? 200,
+    response: definition.response ?? 'json',
+    versions: definition.versions,
+    lists: definition.lists,
+    errors: definition.errors,
+  }
+}
+
+/** A key of the properties is no place to state them in: it is there or not. */
+function isDirectSource({ in: part }: FactSource): boolean {
+  return part !== 'properties'
+}
+
+function parseFacts({ facts = {} }: OperationDefinition): Operation['facts'] {
+  const entries = Object.entries(facts) as [FactName, readonly FactSourcePath[]][]
+  return entries.map(([name, locations]) => [name, locations.map(parseFactSource)])
+}
+
+/** The names of all operations, in the order of the table. */
+export const operationNames = Object.keys(operations) as readonly OperationName[]
+
+const operationsByName = new Map(operationNames.map((name) => [name, completeOperation(name)]))
+
+/** The operation of that name, with every default filled in. */
+export function getOperation(name: OperationName): Operation {
+  return operationsByName.get(name) as Operation
+}
+
+/** Whether a permission, or any other name, is that of an operation. */
+export function isOperationName(name: string): name is OperationName {
+  return Object.hasOwn(operations, name)
+}

@@ -1,0 +1,291 @@
+import { assertFactSource } from './decisive-members.ts'
+import { refusal, type CatalogError } from './catalog-error.ts'
+import {
+  assertDelimiter,
+  assertName,
+  defaultDelimiter,
+  formatIdentifier,
+  parseIdentifier,
+  quoteForMessage,
+  type Identifier,
+} from './identifiers.ts'
+import { getOperation, operationNames, type Operation, type ParameterType } from './operations.ts'
+
+/**
+ * The query parameters of a request besides `delimiter`: known names only, decoded once. Integers are digits,
+ * booleans `true` or `false`; a list is what a repeatable parameter holds. Paging and timeout are absent if empty.
+ */
+type QueryParameters = ReadonlyMap<string, string | readonly string[]>
+
+/** What a request is for: the whole meaning of its method and target. */
+export interface RouteMatch {
+  readonly operation: Operation
+  /** Empty for the root, and for operations whose route names no object. */
+  readonly id: Identifier
+  /** What joins the parts of an id in this request, and in the answer to ListAllTables. */
+  readonly delimiter: string
+  readonly indexName: string | undefined
+  readonly parameters: QueryParameters
+}
+
+interface Route {
+  readonly operation: Operation
+  readonly hasId: boolean
+  readonly hasIndex: boolean
+}
+
+/** Where `{id}` and `{index_name}` stand among the segments of a path; the first segment, before `/v1`, is empty. */
+const idSegment = 3
+const indexSegment = 5
+/** What stands for them among the keys of `routes`: braces are no characters of a path, so no request can say it. */
+const placeholder = '{}'
+
+const maxTargetLength = 16_384
+// RFC 3986 section 3.3: a path of pchar segments; and section 3.4 for the query.
+const pathGrammar = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
+const queryGrammar = /^(?:[A-Za-z0-9\-._~!$'()*+,;:@/?&=]|%[0-9A-Fa-f]{2})*$/
+const extraEncodedCharacters = /[!'()*]/g
+const unreserved = /^[A-Za-z0-9\-._~]*$/
+
+const routes = new Map<string, Route>()
+for (const name of operationNames) {
+  const operation = getOperation(name)
+  for (const path of [operation.path, ...operation.aliases]) {
+    routes.set(path.replaceAll(/\{\w+\}/g, placeholder), {
+      operation,
+      hasId: path.includes('{id}'),
+      hasIndex: path.includes('{index_name}'),
+    })
+  }
+}
+
+/**
+ * Reads a request target by a strict grammar: origin form, RFC 3986 characters only, every part decoded exactly
+ * once, nothing normalised. One trailing slash is accepted. What this function accepts means one thing only.
+ * Throws InterfaceError: 400 outside the grammar, 404 for an unknown route, 405 for another method.
+ */
+export function parseTarget(method: string, target: string): RouteMatch {
+  const { path, query } = splitTarget(target)
+  const route = findRoute(path)
+  if (route === undefined) {
+    throw refusal('unknown_route', `unknown route ${quoteForMessage(path)}`)
+  }
+  const { operation } = route
+  if (method !== operation.method && !(operation.alsoGet && method === 'GET')) {
+    const allow = operation.alsoGet ? 'GET, POST' : operation.method
+    throw refusal(
+      'method_not_allowed',
+      `method ${quoteForMessage(method)} is not allowed for ${operation.name}; use ${allow}`,
+      {
+        headers: { allow },
+      },
+    )
+  }
+  const { delimiter, parameters } = readQuery(query, operation)
+  const id = route.hasId ? parseIdentifier(decode(segmentAt(path, idSegment), 'the id'), delimiter) : []
+  if (id.length === 0 && route.hasId && operation.object !== 'namespace') {
+    throw refusal(
+      'invalid_id',
+      `${operation.name} takes the id of a ${operation.object}; the root is a namespace`,
+    )
+  }
+  const indexName = route.hasIndex ? decode(segmentAt(path, indexSegment), 'the index name') : undefined
+  if (indexName !== undefined) assertName(indexName, 'the index name')
+  return { operation, id, delimiter, indexName, parameters }
+}
+
+/**
+ * Writes the one canonical target of a request, whatever the spelling it came in, with the id joined by that
+ * delimiter: `parseTarget` of the result is the same target. Where the route holds no id, the delimiter of the
+ * request stays, for it is about the answer. Throws InvalidInput (400) where the id cannot be written so.
+ */
+export function buildTarget(target: RouteMatch, idDelimiter: string = defaultDelimiter): string {
+  const { operation, id, indexName, parameters } = target
+  const delimiter = operation.object === 'none' ? target.delimiter : idDelimiter
+  let path = operation.path
+  if (operation.object !== 'none') path = path.replace('{id}', () => encode(formatIdentifier(id, delimiter)))
+  if (indexName !== undefined) path = path.replace('{index_name}', () => encode(indexName))
+  let query = delimiter === defaultDelimiter ? '' : `&delimiter=${encode(delimiter)}`
+  for (const [name, value] of parameters) {
+    for (const one of typeof value === 'string' ? [value] : value) query += `&${name}=${encode(one)}`
+  }
+  return query === '' ? path : `${path}?${query.slice(1)}`
+}
+
+function splitTarget(target: string): { path: string; query: string } {
+  if (target.length > maxTargetLength) {
+    throw refusal('target_too_long', `the request target is longer than ${maxTargetLength} bytes`)
+  }
+  const mark = target.indexOf('?')
+  const path = mark === -1 ? target : target.slice(0, mark)
+  const query = mark === -1 ? '' : target.slice(mark + 1)
+  if (!pathGrammar.test(path)) {
+    throw refusal(
+      'malformed_target',
+      `the path ${quoteForMessage(path)} contains a character that must be percent-encoded, or is not a path`,
+    )
+  }
+  if (!queryGrammar.test(query)) {
+    throw refusal(
+      'malformed_target',
+      `the query ${quoteForMessage(query)} contains a character that must be percent-encoded`,
+    )
+  }
+  const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
+  return { path: path.slice(0, end), query }
+}
+
+function findRoute(path: string): Route | undefined {
+  const fixed = routes.get(path)
+  if (fixed !== undefined) return fixed
+  const withId = withPlaceholder(path, idSegment)
+  if (withId === undefined) return undefined
+  const route = routes.get(withId)
+  if (route !== undefined) return route
+  const withIndex = withPlaceholder(withId, indexSegment)
+  return withIndex === undefined ? undefined : routes.get(withIndex)
+}
+
+/** The path with the placeholder for one of its segments; undefined where it has not so many. */
+function withPlaceholder(path: string, segment: number): string | undefined {
+  const start = segmentStart(path, segment)
+  return start === -1 ? undefined : path.slice(0, start) + placeholder + path.slice(segmentEnd(path, start))
+}
+
+function segmentAt(path: string, segment: number): string {
+  const start = segmentStart(path, segment)
+  return start === -1 ? '' : path.slice(start, segmentEnd(path, start))
+}
+
+/** Where a segment begins; -1 where the path has not so many. */
+function segmentStart(path: string, segment: number): number {
+  let start = 0
+  for (let before = 0; before < segment; before += 1) {
+    start = path.indexOf('/', start) + 1
+    if (start === 0) return -1
+  }
+  return start
+}
+
+function segmentEnd(path: string, start: number): number {
+  const slash = path.indexOf('/', start)
+  return slash === -1 ? path.length : slash
+}
+
+function readQuery(query: string, operation: Operation): { delimiter: string; parameters: QueryParameters } {
+  const parameters = new Map<string, string | readonly string[]>()
+  let delimiter: string | undefined
+  for (const pair of query === '' ? [] : query.split('&')) {
+    const equals = pair.indexOf('=')
+    if (equals < 1)
+      throw refusal('invalid_query', `malformed query ${quoteForMessage(pair)}; expected name=value`)
+    const name = decodeQuery(pair.slice(0, equals), 'a name in the query')
+    const value = decodeQuery(pair.slice(equals + 1), `the query parameter ${quoteForMessage(name)}`)
+    const type = operation.query.get(name)
+    if (type === undefined) {
+      assertFactSource(operation, 'query', name)
+      throw unknownParameterError(name, operation)
+    }
+    if (name === 'delimiter') {
+      if (delimiter !== undefined) throw repeatedParameterError(name)
+      assertDelimiter(value)
+      delimiter = value
+    } else {
+      addParameter(parameters, name, type, value)
+    }
+  }
+  for (const name of operation.required) {
+    if (!parameters.has(name))
+      throw refusal('invalid_query', `missing query parameter ${quoteForMessage(name)} of ${operation.name}`)
+  }
+  return { delimiter: delimiter ?? defaultDelimiter, parameters: omitEmptyParameters(parameters) }
+}
+
+function addParameter(
+  parameters: Map<string, string | readonly string[]>,
+  name: string,
+  type: ParameterType,
+  value: string,
+) {
+  const known = parameters.get(name)
+  if (type === 'strings') {
+    if (value === '') throw refusal('invalid_query', `the query parameter ${quoteForMessage(name)} is empty`)
+    parameters.set(name, typeof known === 'object' ? [...known, value] : [value])
+    return
+  }
+  if (known !== undefined) throw repeatedParameterError(name)
+  parameters.set(name, value === '' ? '' : validateParameter(name, type, value))
+}
+
+function validateParameter(name: string, type: ParameterType, value: string): string {
+  if (type === 'integer' && !(/^\d{1,10}$/.test(value) && Number(value) <= 2_147_483_647)) {
+    throw refusal(
+      'invalid_query',
+      `the query parameter ${quoteForMessage(name)} is ${quoteForMessage(value)}; expected an integer from 0 to 2147483647`,
+    )
+  }
+  if (type !== 'boolean') return value
+  const lower = value.toLowerCase()
+  if (lower !== 'true' && lower !== 'false') {
+    throw refusal(
+      'invalid_query',
+      `the query parameter ${quoteForMessage(name)} is ${quoteForMessage(value)}; expected true or false`,
+    )
+  }
+  return lower
+}
+
+/** Clients send these empty and mean that they are not given. */
+const absentIfEmpty: ReadonlySet<string> = new Set(['page_token', 'limit', 'timeout'])
+
+/**
+ * An empty value is kept until here to find repeats. Any other parameter means something if it is there: a filter that
+ * is taken for absent would select every row.
+ */
+function omitEmptyParameters(parameters: Map<string, string | readonly string[]>): QueryParameters {
+  for (const [name, value] of parameters) {
+    if (value !== '') continue
+    if (!absentIfEmpty.has(name))
+      throw refusal('invalid_query', `the query parameter ${quoteForMessage(name)} is empty; omit it`)
+    parameters.delete(name)
+  }
+  return parameters
+}
+
+function unknownParameterError(name: string, operation: Operation): CatalogError {
+  const known = [...operation.query.keys()].join(', ')
+  return refusal(
+    'invalid_query',
+    `unknown query parameter ${quoteForMessage(name)} of ${operation.name}; expected ${known}`,
+  )
+}
+
+function repeatedParameterError(name: string): CatalogError {
+  return refusal('malformed_target', `the query parameter ${quoteForMessage(name)} is repeated`)
+}
+
+/** The query of the interface is form-encoded: real clients write a space as `+`. */
+function decodeQuery(text: string, what: string): string {
+  return decode(text.includes('+') ? text.replaceAll('+', '%20') : text, what)
+}
+
+function decode(text: string, what: string): string {
+  if (!text.includes('%')) return text
+  let decoded: string
+  try {
+    decoded = decodeURIComponent(text)
+  } catch {
+    throw refusal('malformed_target', `${what} is percent-encoded but not valid UTF-8`)
+  }
+  if (decoded.includes('\0')) throw refusal('invalid_request', `${what} contains a NUL character`)
+  return decoded
+}
+
+/** Percent-encodes everything but the unreserved characters of RFC 3986 section 2.3. */
+function encode(text: string): string {
+  if (unreserved.test(text)) return text
+  return encodeURIComponent(text).replace(
+    extraEncodedCharacters,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}

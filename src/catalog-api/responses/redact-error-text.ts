@@ -1,0 +1,80 @@
+import { apiKeyHeader, assertionHeader } from '../headers.ts'
+
+/** The most of a message that is shown, and of a text that is logged, in characters. */
+const maxPublicLength = 500
+const maxLoggedLength = 2_000
+/** Read before secrets are cut: one that begins within what is logged ends within this. */
+const maxScannedLength = 8_000
+
+const lineEnd = /[\n\v\f\r\u0085\u2028\u2029]/
+const stackOnOneLine = /\s+at [\w$.<>/]+\(.*$/
+const uri = /\b[a-z][a-z\d+.-]*:\/\/[^\s"'`<>()[\]{},;]*/gi
+const windowsPath = /(?:\b[a-z]:\\|\\\\)[^\s"'`<>()[\]{},;]*/gi
+const absolutePath = /(?<![\w)\]}/])\/[\w.@%+~=$-][^\s"'`<>()[\]{},;]*/g
+const relativePath = /[\w.@%+~=$-]+(?:\/[\w.@%+~=$:-]+){2,}\/?/g
+const sourceFile = /\b[\w.-]+\.(?:c|cc|cpp|go|java|js|kt|py|rs|scala|ts)(?::\d+)+/g
+
+/**
+ * What another server says of a request, as its caller may see it: the first line, without stack, paths and addresses.
+ * Undefined if nothing is left. `secrets` are cut, and what looks like others.
+ */
+export function toPublicMessage(text: string, secrets: readonly string[]): string | undefined {
+  const [line = ''] = text.slice(0, maxScannedLength).split(lineEnd, 1)
+  const withoutPaths = redactAll(line, secrets)
+    .slice(0, maxPublicLength)
+    .replace(stackOnOneLine, '')
+    .replaceAll(uri, '[path]')
+    .replaceAll(windowsPath, '[path]')
+    .replaceAll(absolutePath, '[path]')
+    .replaceAll(relativePath, '[path]')
+    .replaceAll(sourceFile, '[path]')
+  const shown = redactCredentials(withoutPaths).trim()
+  return shown === '' ? undefined : shown
+}
+
+const redacted = '[redacted]'
+const secretName =
+  /((?:api[-_]?key|authorization|cookie|credential|pass(?:word|wd|phrase)|private[-_]?key|secret|x-amz-signature|[?&]sig(?:nature)?|(?:access|auth|id|refresh|sas|security|session)[-_]?token)[\w-]{0,32}["'\\]{0,4}\s{0,8}[:=]\s{0,8}\\?)(?:"[^"]*"?|'[^']*'?|[^\s"',;&)\]}]+)/gi
+const scheme = /\b(basic|bearer)\s+[^\s"',;]+/gi
+const userInfo = /:\/\/[^\s/@"']*@/g
+const jsonWebToken = /\beyJ[\w-]+\.[\w-]*(?:\.[\w-]*)*/g
+const accessKeyId = /\b(?:AKIA|ASIA)[A-Z\d]{12,}/g
+const pem = /-----BEGIN [A-Z ]+-----[\s\S]*?(?:-----END [A-Z ]+-----|$)/g
+
+function redactAll(text: string, secrets: readonly string[]): string {
+  let rest = text
+  for (const secret of secrets) if (secret !== '') rest = rest.replaceAll(secret, redacted)
+  return rest
+}
+
+/** Without what looks like a credential. */
+function redactCredentials(text: string): string {
+  return text
+    .replaceAll(pem, redacted)
+    .replaceAll(scheme, `$1 ${redacted}`)
+    .replaceAll(secretName, `$1${redacted}`)
+    .replaceAll(userInfo, `://${redacted}@`)
+    .replaceAll(jsonWebToken, redacted)
+    .replaceAll(accessKeyId, redacted)
+}
+
+const credentialHeaders: ReadonlySet<string> = new Set([apiKeyHeader, assertionHeader, 'authorization'])
+
+/** What authenticates a request with these headers (names and values in turn), with and without its scheme. */
+export function collectCredentials(headers: readonly string[]): string[] {
+  return headers.flatMap((value, index) => {
+    const isSecret = index % 2 === 1 && credentialHeaders.has(headers[index - 1] ?? '')
+    return isSecret ? [value, value.replace(/^\S+\s+/, '')] : []
+  })
+}
+
+/** An error response of another server, for the log alone: bounded, and without secrets. */
+export class UpstreamError extends Error {
+  override readonly name = 'ForeignError'
+
+  constructor(status: number, body: Uint8Array | undefined, secrets: readonly string[]) {
+    const read = new TextDecoder().decode(body?.subarray(0, maxScannedLength))
+    const text = redactCredentials(redactAll(read, secrets)).slice(0, maxLoggedLength)
+    super(`the upstream answered ${status}${text === '' ? '' : `: ${text}`}`)
+  }
+}

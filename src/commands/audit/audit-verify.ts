@@ -1,0 +1,125 @@
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { InvalidArgumentError } from 'commander'
+import { readSealVerifier } from '../../audit/records/seal-key.ts'
+import type { VerifyReport } from '../../audit/verify/verify-audit-log.ts'
+import { verifyAuditLogs, type VerifiedLog } from '../../audit/verify/verify-audit-logs.ts'
+import { collect } from '../common/arguments.ts'
+import { folderArgument, publicKeyOption } from './audit-options.ts'
+import { runStep, CommandFailure } from '../common/command-failure.ts'
+import { newCommand } from '../common/new-command.ts'
+
+interface VerifyOptions {
+  readonly publicKey: readonly string[]
+  readonly expectHead: readonly string[]
+}
+
+/** Whoever waits longer is told how it goes on, so often. */
+const progressMs = 5_000
+
+/** `catalog-gateway audit verify DIR`: whether an audit log is what the gateway wrote. */
+export function verifyCommand(): Command {
+  return newCommand('verify')
+    .description('verify the records of an audit log, their hash chain and its seals')
+    .argument(...folderArgument)
+    .option(...publicKeyOption)
+    .option(
+      '--expect-head <hash>',
+      'the hash of a record that must exist, or its first 12 digits; repeatable, for several workers',
+      (text, before: readonly string[]) => collect(parseHash(text), before),
+      [],
+    )
+    .action(verify)
+}
+
+async function verify(folder: string, { publicKey, expectHead }: VerifyOptions): Promise<void> {
+  const keys = await runStep('the public key cannot be read', () =>
+    Promise.all(publicKey.map(readSealVerifier)),
+  )
+  const { logs, missingHeads } = await runStep('the audit log cannot be read', () =>
+    verifyAuditLogs(folder, {
+      ...(keys.length > 0 && { keys }),
+      expectedHeads: expectHead,
+      onProgress: createProgressReporter(),
+    }),
+  )
+  const broken = logs.find(({ report }) => !report.ok)
+  if (broken?.report.problem !== undefined) {
+    const { problem } = broken.report
+    const line = problem.line === undefined ? '' : `:${problem.line}`
+    const seq = problem.seq === undefined ? '' : ` (record ${problem.seq})`
+    const file = join(broken.name, problem.file)
+    throw new CommandFailure(`broken: ${file}${line}${seq}: ${problem.what}\n${formatCounts(logs)} before it`)
+  }
+  for (const head of missingHeads) {
+    const what = `no record has the hash ${head}: the log was truncated, or this is another log`
+    throw new CommandFailure(`broken: ${what}\n${formatCounts(logs)} found`)
+  }
+  if (logs.every(({ report }) => report.chains === 0))
+    throw new CommandFailure(`${folder} contains no audit log`)
+  process.stdout.write(`good: ${formatCounts(logs)}\n`)
+  for (const { name, report } of logs) {
+    if (report.journal?.state !== 'needed') continue
+    const { file, bytes } = report.journal
+    process.stdout.write(
+      `journal: ${join(name, file)} lacks ${bytes} bytes, which the journal contains; ` +
+        'the gateway restores them when it starts\n',
+    )
+  }
+  for (const { name, report } of logs) {
+    if (report.tornTail === undefined) continue
+    const { file, bytes } = report.tornTail
+    process.stdout.write(
+      `torn tail: ${join(name, file)} ends in ${bytes} bytes of an incomplete record; ` +
+        'the gateway truncates it when it starts\n',
+    )
+  }
+  for (const { name, report } of logs) {
+    const which = name === '' ? '' : `${name}: `
+    for (const note of formatNotes(report, keys.length > 0)) process.stderr.write(`${which}${note}\n`)
+  }
+}
+
+function formatCounts(logs: readonly VerifiedLog[]): string {
+  const sum = (count: (report: VerifyReport) => number): number =>
+    logs.reduce((total, { report }) => total + count(report), 0)
+  const chains = `${sum((report) => report.chains)} chains${logs.length > 1 ? ` of ${logs.length} logs` : ''}`
+  const open = `${sum(({ unresolved }) => unresolved)} changes without an outcome`
+  return `${sum(({ records }) => records)} records in ${chains}, ${open}`
+}
+
+/** What the verdict rests on. */
+function formatNotes(
+  { seals, unsealed, pruned, head, journal }: VerifyReport,
+  areSealsChecked: boolean,
+): string[] {
+  const since = unsealed.since === undefined ? '' : ` since ${unsealed.since}`
+  return [
+    areSealsChecked
+      ? `${seals} seals, all signatures valid`
+      : `${seals} seals, signatures not checked (no --public-key)`,
+    ...(unsealed.records > 0 ? [`unsealed tail: ${unsealed.records} records${since} not sealed yet`] : []),
+    ...(unsealed.records > 0 && journal?.state === 'absent'
+      ? ['no journal found: after a power failure, records at the end may be missing']
+      : []),
+    ...(journal?.state === 'unreadable'
+      ? [`the journal cannot be read; records at the end may be missing: ${journal.what}`]
+      : []),
+    ...(pruned ? [`older records removed up to record ${pruned.seq} of chain ${pruned.chain}`] : []),
+    ...(head ? [`head: record ${head.seq} of chain ${head.chain}, hash ${head.hash}`] : []),
+  ]
+}
+
+function createProgressReporter(): (file: string, records: number) => void {
+  let due = performance.now() + progressMs
+  return (file, records) => {
+    if (performance.now() < due) return
+    due = performance.now() + progressMs
+    process.stderr.write(`${records} records verified, up to the end of ${file}\n`)
+  }
+}
+
+function parseHash(text: string): string {
+  if (/^[0-9a-f]{12,64}$/.test(text)) return text
+  throw new InvalidArgumentError('expected 12 to 64 lower-case hex digits')
+}

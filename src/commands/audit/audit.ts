@@ -1,0 +1,17 @@
+import type { Command } from 'commander'
+import { exportCommand } from './audit-export.ts'
+import { proveCommand, verifyProofCommand } from './audit-prove.ts'
+import { queryCommand } from './audit-query.ts'
+import { verifyCommand } from './audit-verify.ts'
+import { newCommand } from '../common/new-command.ts'
+
+/** `catalog-gateway audit verify|query|export|prove|verify-proof`: what an audit log holds, and whether it is true. */
+export function auditCommand(): Command {
+  return newCommand('audit')
+    .description('verify, query, export and prove an audit log')
+    .addCommand(verifyCommand())
+    .addCommand(queryCommand())
+    .addCommand(exportCommand())
+    .addCommand(proveCommand())
+    .addCommand(verifyProofCommand())
+}

@@ -1,0 +1,153 @@
+import type { ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { stringify } from 'yaml'
+import { makeFolder } from '../../lib/fs/make-folder.ts'
+import { forkCatalog, stopCatalog } from '../common/catalog-process.ts'
+import { CommandFailure } from '../common/command-failure.ts'
+
+/** The reference catalog in a process of its own, which is restarted when it ends or hangs. */
+export interface BundledCatalog {
+  readonly url: string
+  /** What it must be told before it answers: nobody reaches it but through the gateway. */
+  readonly authorization: string
+  stop(): Promise<void>
+}
+
+interface CatalogProcess {
+  readonly child: ChildProcess
+  readonly url: string
+}
+
+/** How long the catalog may take to come up. */
+const startupMs = 30_000
+/** How long a restart waits: doubled from one failure to the next, and short again after a run of some length. */
+const initialDelayMs = 500
+const maxDelayMs = 30_000
+const stableRunMs = 60_000
+/** A catalog that fails so many checks in a row is killed; one that stops working in its engine fails them too. */
+const checkMs = 5_000
+const checkTimeoutMs = 5_000
+const maxFailedChecks = 3
+
+/**
+ * Starts the reference catalog on a private loopback port, with its data in that folder. It ends with this
+ * process, also when this process is killed. Rejects if it does not come up the first time.
+ */
+export async function startBundledCatalog(folder: string): Promise<BundledCatalog> {
+  const accessToken = randomBytes(32).toString('base64url')
+  await makeFolder(folder)
+  const start = (port: number) => startProcess(join(folder, 'catalog.yaml'), accessToken, port)
+  let running = await start(0)
+  const { url } = running
+  const stopping = new AbortController()
+  const restarts = superviseCatalog(
+    running,
+    () => start(Number(new URL(url).port)),
+    stopping.signal,
+    (next) => {
+      running = next
+    },
+  )
+  return {
+    url,
+    authorization: `Bearer ${accessToken}`,
+    stop: async () => {
+      stopping.abort()
+      await stopCatalog(running.child)
+      await restarts
+    },
+  }
+}
+
+async function startProcess(file: string, accessToken: string, port: number): Promise<CatalogProcess> {
+  const settings = {
+    listen: { host: '127.0.0.1', port },
+    data: { folder: 'data' },
+    accessToken,
+    log: { level: 'warn' },
+  }
+  await writeFile(file, stringify(settings), { mode: 0o600 })
+  const child = forkCatalog(['--config', file], ['ignore', 'pipe', 'inherit', 'ipc'])
+  return { child, url: await readAnnouncedUrl(child) }
+}
+
+/** Starts the catalog again whenever it has ended, until the signal is aborted. */
+async function superviseCatalog(
+  first: CatalogProcess,
+  start: () => Promise<CatalogProcess>,
+  stopping: AbortSignal,
+  started: (next: CatalogProcess) => void,
+): Promise<void> {
+  let running = first
+  let delayMs = initialDelayMs
+  for (;;) {
+    const since = performance.now()
+    const end = await waitForExit(running)
+    if (performance.now() - since > stableRunMs) delayMs = initialDelayMs
+    let problem = `the catalog process exited (${end})`
+    for (let isUp = false; !isUp;) {
+      if (stopping.aborted) return
+      process.stderr.write(`${problem}; restarting in ${delayMs / 1000} s\n`)
+      await sleep(delayMs, undefined, { signal: stopping }).catch(() => undefined)
+      delayMs = Math.min(2 * delayMs, maxDelayMs)
+      if (stopping.aborted) return
+      try {
+        running = await start()
+        // This process was told to stop meanwhile.
+        if (stopping.aborted) return await stopCatalog(running.child)
+        started(running)
+        isUp = true
+      } catch (error) {
+        problem = error instanceof Error ? error.message : String(error)
+      }
+    }
+    process.stderr.write('the catalog process restarted\n')
+  }
+}
+
+/** Waits for the end of the process, and kills it when it hangs; resolves to what ended it. */
+async function waitForExit({ child, url }: CatalogProcess): Promise<string> {
+  const ended = new AbortController()
+  child.once('exit', () => ended.abort())
+  if (child.exitCode === null && child.signalCode === null) {
+    for (let failures = 0; !ended.signal.aborted && failures < maxFailedChecks;) {
+      await sleep(checkMs, undefined, { signal: ended.signal }).catch(() => undefined)
+      failures = (await isAlive(url)) ? 0 : failures + 1
+    }
+    if (!ended.signal.aborted) {
+      process.stderr.write('the catalog process is unresponsive and will be killed\n')
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    }
+  }
+  return String(child.signalCode ?? child.exitCode)
+}
+
+async function isAlive(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(checkTimeoutMs) })
+    await response.arrayBuffer()
+    return response.ok
+  } catch {
+    return false
+  }
+}
+
+async function readAnnouncedUrl(child: ChildProcess): Promise<string> {
+  if (child.stdout === null) throw new Error('the catalog process has no standard output')
+  const timer = setTimeout(() => child.kill('SIGKILL'), startupMs)
+  try {
+    for await (const line of createInterface({ input: child.stdout })) {
+      const url = /^listening on (http:\S+)$/.exec(line)?.[1]
+      if (url !== undefined) return url
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+  throw new CommandFailure('the catalog process did not start; see its messages above')
+}

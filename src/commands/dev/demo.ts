@@ -1,0 +1,23 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import { newCommand } from '../common/new-command.ts'
+
+/** `catalog-gateway demo`: a tour of the running `dev` with the real client library. */
+export function demoCommand(): Command {
+  return newCommand('demo')
+    .description('a tour of a running `dev`: tables, queries, a denied call, a commit and its audit records')
+    .option('--url <url>', 'where `dev` listens', 'http://127.0.0.1:2333')
+    .option('--data-dir <dir>', 'the data folder of `dev`', '.catalog-gateway')
+    .option('--api-key <key>', 'the development key; default: the key in the data folder of `dev`')
+    .option('--rows <number>', 'number of rows to stream', parseRows, 100_000)
+    .action(async (options: { url: string; dataDir: string; apiKey?: string; rows: number }) => {
+      // Loaded here, so that no other command carries the client library in its memory.
+      const { runTour } = await import('./demo-tour.ts')
+      await runTour(options)
+    })
+}
+
+function parseRows(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('expected an integer above 0')
+  return value
+}

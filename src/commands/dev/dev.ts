@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { InvalidArgumentError, type Command } from 'commander'
+import { auditSchema } from '../../config/audit-settings.ts'
+import type { GatewaySettings } from '../../config/gateway-settings.ts'
+import { limitsSchema, timeoutsSchema } from '../../config/listen-settings.ts'
+import { upstreamSchema } from '../../config/upstream-settings.ts'
+import { readOrCreatePepper } from '../../identity/api-keys/pepper.ts'
+import { ignoreOtherSignals } from '../../lib/process/signals.ts'
+import { startBundledCatalog, type BundledCatalog } from './bundled-catalog.ts'
+import { logSchema } from '../../observability/log/gateway-log.ts'
+import { runStep } from '../common/command-failure.ts'
+import { programInvocation, quoteShellWord } from '../common/invocation.ts'
+import { newCommand } from '../common/new-command.ts'
+import { runUntilStopped } from '../common/run-until-stopped.ts'
+import { makeFolder } from '../../lib/fs/make-folder.ts'
+
+interface DevOptions {
+  readonly port: number
+  readonly adminPort: number
+  readonly dataDir: string
+  readonly apiKey?: string
+  readonly policies: string
+}
+
+/** Where `dev` keeps what it makes, beneath its data folder. */
+export const devFiles = {
+  key: 'development-key',
+  store: 'keys.yaml',
+  pepper: 'pepper',
+  audit: 'audit',
+} as const
+
+/** The policies of `dev`, which let the principal of its key do everything. */
+export const developmentPolicies = fileURLToPath(new URL('../../../policies/development', import.meta.url))
+
+/** `catalog-gateway dev`: gateway, bundled catalog, example policies and a key, on this machine alone. */
+export function devCommand(): Command {
+  return newCommand('dev')
+    .description('run a gateway with the bundled catalog on this machine')
+    .option('--port <number>', 'port of the gateway; 0 picks a free port', parsePort, 2333)
+    .option('--admin-port <number>', 'port for health and metrics; 0 picks a free port', parsePort, 2334)
+    .option('--data-dir <dir>', 'folder for data, keys and the audit log', '.catalog-gateway')
+    .option('--api-key <key>', 'the development key (principal "dev"); generated and stored if not given')
+    .option('--policies <dir>', 'a folder of policies instead of the examples', developmentPolicies)
+    .action(runDev)
+}
+
+async function runDev(options: DevOptions): Promise<void> {
+  ignoreOtherSignals()
+  const folder = resolve(options.dataDir)
+  await runStep('the data folder cannot be used', () => makeFolder(folder))
+  const key = options.apiKey ?? (await loadOrCreateKey(join(folder, devFiles.key)))
+  const catalog = await runStep('the bundled catalog cannot start', () =>
+    startBundledCatalog(join(folder, 'catalog')),
+  )
+  try {
+    await readOrCreatePepper(join(folder, devFiles.pepper))
+    await createKeyStore(join(folder, devFiles.store))
+    // Loaded here, so that the other commands start at once.
+    const { startGateway } = await import('../../gateway/bootstrap/start-gateway.ts')
+    const gateway = await runStep('the gateway cannot start', () =>
+      startGateway({
+        settings: buildDevSettings(folder, options, catalog),
+        staticKey: { text: key, principal: 'dev', groups: ['developers'] },
+      }),
+    )
+    try {
+      const announcement = formatWelcome(gateway.url, gateway.adminUrl, key, options.dataDir)
+      const reload = async (): Promise<void> => {
+        await gateway.reload()
+        process.stdout.write('policies and keys reloaded; see the log for errors\n')
+      }
+      await runUntilStopped({ ...gateway, announcement, reload })
+    } finally {
+      await gateway.close()
+    }
+  } finally {
+    await catalog.stop()
+  }
+}
+
+function buildDevSettings(folder: string, options: DevOptions, catalog: BundledCatalog): GatewaySettings {
+  return {
+    listen: { host: '127.0.0.1', port: options.port },
+    admin: { host: '127.0.0.1', port: options.adminPort, console: true },
+    workers: 1,
+    upstreams: [
+      upstreamSchema.parse({
+        url: catalog.url,
+        credential: { header: 'authorization', value: catalog.authorization },
+      }),
+    ],
+    identity: {
+      apiKeys: { store: join(folder, devFiles.store), pepperFile: join(folder, devFiles.pepper) },
+      issuers: [],
+    },
+    policies: { folder: resolve(options.policies) },
+    audit: auditSchema.parse({ folder: join(folder, devFiles.audit) }),
+    dialects: ['lance'],
+    limits: limitsSchema.parse({}),
+    timeouts: timeoutsSchema.parse({}),
+    log: logSchema.parse({ level: 'warn' }),
+    unsafe: [],
+  }
+}
+
+/** The key of the last run, so that commands pasted before keep working; a new one the first time. */
+async function loadOrCreateKey(file: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim()
+  } catch {
+    const key = `dev-${randomBytes(18).toString('base64url')}`
+    await writeFile(file, `${key}\n`, { mode: 0o600 })
+    return key
+  }
+}
+
+/** An empty store, so that `keys create` can add keys while the gateway runs. */
+async function createKeyStore(file: string): Promise<void> {
+  await writeFile(file, 'keys: []\n', { mode: 0o600, flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+}
+
+function formatWelcome(url: string, adminUrl: string, key: string, dataDir: string): string {
+  const auditDir = join(dataDir, devFiles.audit)
+  return `listening on ${url}
+admin on ${adminUrl}
+console on ${adminUrl}/console
+
+catalog-gateway runs in front of the bundled catalog. The key below is allowed everything.
+
+  export KEY=${quoteShellWord(key)}
+  # create a namespace and list namespaces and tables
+  curl -H "x-api-key: $KEY" -X POST -H 'content-type: application/json' -d '{}' '${url}/v1/namespace/sales/create'
+  curl -H "x-api-key: $KEY" '${url}/v1/namespace/$/list'
+  # without a key: 401
+  curl '${url}/v1/namespace/$/list'
+  # health and metrics
+  curl ${adminUrl}/readyz
+  curl ${adminUrl}/metrics
+  # verify the audit log
+  ${programInvocation()} audit verify ${quoteShellWord(auditDir)}
+  # a tour with a real client: tables, queries, a denied call, a commit and its audit records
+  ${programInvocation()} demo --url ${url} --data-dir ${quoteShellWord(dataDir)} --api-key "$KEY"
+
+Press Ctrl-C to stop; the data stays in ${dataDir}.
+`
+}
+
+function parsePort(text: string): number {
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value > 65_535)
+    throw new InvalidArgumentError('expected a number from 0 to 65535')
+  return value
+}

@@ -1,0 +1,61 @@
+import { access, realpath } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { GatewaySettings } from '../../config/gateway-settings.ts'
+import { acceptanceHint } from '../../config/unsafe-settings.ts'
+import { developmentPolicies, devFiles } from './dev.ts'
+import { CommandFailure } from '../common/command-failure.ts'
+
+/** Throws CommandFailure where the settings name what `dev` made or loads, and do not say that this is meant. */
+export async function assertNoDevelopmentFiles(settings: GatewaySettings): Promise<void> {
+  const found = await findDevelopmentFiles(settings)
+  if (found.length > 0) throw new CommandFailure(found.join('\n'))
+}
+
+/** What the settings name of `dev`, in words, less what they accept. */
+export async function findDevelopmentFiles({
+  identity,
+  upstreams,
+  policies,
+  unsafe,
+}: GatewaySettings): Promise<readonly string[]> {
+  const secrets = [
+    { setting: 'identity.apiKeys.store', file: identity.apiKeys?.store },
+    { setting: 'identity.apiKeys.pepperFile', file: identity.apiKeys?.pepperFile },
+    ...upstreams.map(({ name, credential }) => ({
+      setting: `the credential of ${name}`,
+      file: credential?.file,
+    })),
+  ]
+  const found: string[] = []
+  if (!unsafe.includes('development-key')) {
+    for (const { setting, file } of secrets) {
+      if (file === undefined || !(await isDevelopmentFile(file))) continue
+      const expected = `expected separate files, ${acceptanceHint('development-key')}`
+      found.push(`${setting} is in the data folder of \`dev\`, next to its key; ${expected}`)
+    }
+  }
+  if (!unsafe.includes('development-policies') && (await areDevelopmentPolicies(policies.folder))) {
+    const expected = `expected other policies, ${acceptanceHint('development-policies')}`
+    found.push(
+      `policies.folder contains the policies of \`dev\`, which allow its key everything; ${expected}`,
+    )
+  }
+  return found
+}
+
+async function isDevelopmentFile(file: string): Promise<boolean> {
+  const folder = dirname(await realPath(file))
+  return access(join(folder, devFiles.key)).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function areDevelopmentPolicies(folder: string | undefined): Promise<boolean> {
+  return folder !== undefined && (await realPath(folder)) === (await realPath(developmentPolicies))
+}
+
+/** Without links, where it is there: whether it is is found out by whoever reads it. */
+function realPath(path: string): Promise<string> {
+  return realpath(path).catch(() => path)
+}

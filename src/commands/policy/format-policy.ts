@@ -1,0 +1,69 @@
+import type { Identifier } from '../../catalog-api/identifiers.ts'
+import type { RuleReference } from '../../policy/engine/decision.ts'
+import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
+import type { NamedSubjects, Subjects } from '../../policy/language/policy-document.ts'
+import { createRuleReference, type ReachingRule } from '../../policy/analysis/reaching-rules.ts'
+import { anySubject, listSubjects, anonymousSubject, type Subject } from '../../policy/analysis/subject.ts'
+
+/** Prints a line for people. */
+export function printLine(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+/** Prints a value for programs. */
+export function printJson(value: unknown): void {
+  printLine(JSON.stringify(value, undefined, 2))
+}
+
+/** `prod/sales`, and `/` for the root. */
+export function formatId(id: Identifier): string {
+  return id.length === 0 ? '/' : id.join('/')
+}
+
+/** `team-sales/owner-drops (team.yaml:18)`. */
+export function formatRuleReference(rule: RuleReference): string {
+  return `${qualifiedRuleName(rule)} (${rule.file}:${rule.line})`
+}
+
+/** The same, of a rule that was found. */
+export function formatReachingRule(rule: ReachingRule): string {
+  return formatRuleReference(createRuleReference(rule))
+}
+
+/** `group analysts`, `every caller`, `callers without a credential`. */
+export function formatPolicySubject({ kind, name }: Subject): string {
+  if (kind === 'anonymous') return 'callers without a credential'
+  return kind === 'any' ? 'every caller' : `${kind} ${name}`
+}
+
+/** `user al, group ops`. */
+export function formatNamedSubjects(names: NamedSubjects): string {
+  return listSubjects(names).map(formatPolicySubject).join(', ')
+}
+
+/** `every caller except group ops`. */
+export function formatPolicySubjects(subjects: Subjects): string {
+  // Whoever is named besides is one of those, unless it is nobody who is known.
+  const named = listSubjects(subjects).filter(
+    (one) => !subjects.any || one === anySubject || one === anonymousSubject,
+  )
+  const text = named.map(formatPolicySubject).join(', ')
+  return subjects.except === undefined ? text : `${text} except ${formatNamedSubjects(subjects.except)}`
+}
+
+/** A condition on one line; of a requirement, what it demands. */
+export function formatCondition(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim()
+  return line.startsWith('{"') ? `it fails the requirement ${line}` : line
+}
+
+/** Lines in columns, two spaces apart, the last as long as it is. */
+export function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = (rows[0] ?? []).map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)))
+  return rows.map((row) =>
+    row
+      .map((text, index) => text.padEnd(widths[index] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}

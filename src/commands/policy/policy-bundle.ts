@@ -1,0 +1,96 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { InvalidArgumentError, type Command } from 'commander'
+import { publicKeyId } from '../../lib/tls/public-key-id.ts'
+import { openSignedBundle, signBundle, policyTextsOfBundle } from '../../policy/source/policy-bundle.ts'
+import { assertAnyPolicy, compilePolicyTexts } from '../../policy/source/policy-source.ts'
+import { withFileErrors } from '../../policy/source/policy-files.ts'
+import { createFolderLocation } from '../../policy/source/policy-location.ts'
+import { readPublicKey } from '../../config/policy-settings.ts'
+import { runStep, CommandFailure } from '../common/command-failure.ts'
+import { policiesOption } from './policy-options.ts'
+import { printLine } from './format-policy.ts'
+
+interface SignOptions {
+  readonly policies: string
+  readonly key: string
+  readonly serial: number
+  readonly out: string
+}
+
+/** `policy bundle`: the policies of a folder as one signed file. */
+export function addBundle(policy: Command): void {
+  policy
+    .command('bundle')
+    .description('bundle a folder of policies into one signed file')
+    .requiredOption(...policiesOption)
+    .requiredOption('--key <file>', 'the private Ed25519 key that signs it (PKCS #8, PEM)')
+    .requiredOption(
+      '--serial <number>',
+      'serial number; must be higher than that of the previous bundle',
+      serial,
+    )
+    .requiredOption('--out <file>', 'output file')
+    .addHelpText(
+      'after',
+      '\nExample:\n' +
+        '  openssl genpkey -algorithm ed25519 -out bundle-key.pem\n' +
+        '  openssl pkey -in bundle-key.pem -pubout -out bundle-key.pub.pem\n' +
+        '  catalog-gateway policy bundle --policies policies --key bundle-key.pem --serial 1 --out policies.bundle',
+    )
+    .action(bundle)
+}
+
+/** `policy verify-bundle`: who signed a bundle, and what it holds. */
+export function addVerifyBundle(policy: Command): void {
+  policy
+    .command('verify-bundle')
+    .description('check the signature of a bundle and the policies in it')
+    .argument('<file>', 'the bundle')
+    .requiredOption('--public-key <file>', 'the public key of the signer (SPKI, PEM)')
+    .action(verifyBundle)
+}
+
+async function bundle({ policies, key: keyFile, serial, out }: SignOptions): Promise<void> {
+  // Read once: what is signed is what was found good.
+  const { files, set } = await runStep(`the policies in ${policies} cannot be used`, async () => {
+    const { files } = await createFolderLocation(policies).read()
+    const set = compilePolicyTexts(files)
+    assertAnyPolicy(policies, set.size)
+    return { files, set }
+  })
+  const key = await runStep('the key cannot be used', () => readPrivateKey(keyFile))
+  const texts = Object.fromEntries(
+    files.map(({ name, bytes }) => [name, Buffer.from(bytes).toString('utf8')]),
+  )
+  await runStep(`${out} cannot be written`, () => writeFile(out, signBundle({ serial, files: texts }, key)))
+  const id = publicKeyId(createPublicKey(key))
+  printLine(`wrote ${out}: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${id}`)
+}
+
+async function verifyBundle(file: string, { publicKey }: { publicKey: string }): Promise<void> {
+  const key = await runStep('the key cannot be used', () => readPublicKey(publicKey))
+  const { serial, texts, set } = await runStep(`the policies in ${file} cannot be used`, async () => {
+    const bundle = openSignedBundle(await withFileErrors(file, () => readFile(file, 'utf8')), [key], file)
+    const texts = policyTextsOfBundle(bundle)
+    return { serial: bundle.serial, texts, set: compilePolicyTexts(texts) }
+  })
+  printLine(
+    `valid: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${publicKeyId(key)}`,
+  )
+  for (const { name } of texts) printLine(`  ${name}`)
+}
+
+async function readPrivateKey(file: string): Promise<KeyObject> {
+  const key = createPrivateKey(await readFile(file, 'utf8'))
+  if (key.asymmetricKeyType === 'ed25519') return key
+  throw new CommandFailure(
+    `${file} contains a key of type ${String(key.asymmetricKeyType)}; expected Ed25519`,
+  )
+}
+
+function serial(text: string): number {
+  const number = Number(text)
+  if (/^[1-9]\d*$/.test(text) && Number.isSafeInteger(number)) return number
+  throw new InvalidArgumentError('expected an integer above 0')
+}

@@ -1,0 +1,191 @@
+import { omitUndefinedFacts } from '../../catalog-api/facts.ts'
+import { InvalidArgumentError, type Command } from 'commander'
+import { anonymousPrincipal, type Principal } from '../../identity/principal.ts'
+import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { parseIdentifier, type Identifier } from '../../catalog-api/identifiers.ts'
+import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import { conditionFacts, describeUnstatedFact } from '../../policy/language/unstated-facts.ts'
+import { assertAnyPolicy, loadPolicyFolder, type LoadedPolicies } from '../../policy/source/policy-source.ts'
+import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
+import { permissionFacts } from '../../policy/conditions/operation-facts.ts'
+import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
+import { suggestSimilar } from '../../lib/did-you-mean.ts'
+import { defaultRequestFacts } from '../../policy/language/read-tests.ts'
+import { runStep } from '../common/command-failure.ts'
+
+/** How the folder of policies is given to every command. */
+export const policiesOption = ['--policies <dir>', 'the folder of policies'] as const
+export const jsonOption = ['--json', 'print JSON'] as const
+export const operationArgument = [
+  '<operation>',
+  'an operation of the catalog API, such as InsertIntoTable',
+] as const
+export const idArgument = ['<id>', 'the object as a path: prod/sales/orders; / is the root'] as const
+
+/** The policies of a folder. Throws CommandFailure with everything that is wrong with them, or if there are none. */
+export async function requirePolicies(folder: string): Promise<LoadedPolicies> {
+  return runStep(`the policies in ${folder} cannot be used`, async () => {
+    const policies = await loadPolicyFolder(folder)
+    assertAnyPolicy(folder, policies.withShadowPolicies.documents.length)
+    return policies
+  })
+}
+
+/** Reads `prod/sales/orders`. No name holds a slash. */
+export function parseIdArgument(text: string): Identifier {
+  try {
+    return parseIdentifier(text, '/')
+  } catch (error) {
+    if (error instanceof CatalogError) throw new InvalidArgumentError(error.message)
+    throw error
+  }
+}
+
+/** Reads the name of an operation, or of an effect that hides in one. */
+export function parsePermission(text: string): Permission {
+  const found = permissionNames.find((name) => name === text)
+  if (found !== undefined) return found
+  throw new InvalidArgumentError(
+    `unknown operation ${JSON.stringify(text)}${suggestSimilar(text, permissionNames)}`,
+  )
+}
+
+/** Who calls, as options say it. */
+export interface CallerOptions {
+  readonly anonymous?: true
+  readonly as?: string
+  readonly group: readonly string[]
+  readonly key?: string
+  readonly issuer?: string
+  readonly claim: readonly (readonly [name: string, value: unknown])[]
+}
+
+/** Adds the options that say who calls. */
+export function addCallerOptions(command: Command): Command {
+  return command
+    .option('--anonymous', 'anonymous caller: no credential')
+    .option('--as <user>', 'principal of the caller')
+    .option('--group <name>', 'a group of the caller; repeatable', collect, [])
+    .option('--key <id>', 'id of the API key of the caller')
+    .option('--issuer <name>', 'issuer of the caller')
+    .option('--claim <name=value>', 'a claim of the token, as JSON or text; repeatable', collectPair, [])
+}
+
+/** The caller that the options describe. */
+export function createPrincipal({ anonymous, as, group, key, issuer, claim }: CallerOptions): Principal {
+  if (anonymous) return anonymousPrincipal
+  const isToken = claim.length > 0 || issuer !== undefined
+  return {
+    name: as ?? 'somebody',
+    method: isToken ? 'token' : 'api-key',
+    groups: new Set(group),
+    credentialId: key ?? '',
+    ...(issuer !== undefined && { issuer }),
+    ...(claim.length > 0 && { claims: Object.fromEntries(claim) }),
+  }
+}
+
+/** Adds the option that says what the request says. */
+export function addFactOption(command: Command): Command {
+  return command.option(
+    '--fact <name=value>',
+    'a fact of the request: address, now, mode, behavior, branch, tag, location, manifestPath, destination, ' +
+      'context.KEY, metadata.KEY, properties.KEY, if the operation has it; repeatable',
+    collectFact,
+    [],
+  )
+}
+
+export type FactArgument = readonly [name: string, value: string]
+
+/** Why one of the facts cannot be stated for the permission; undefined if all can. */
+export function diagnoseFacts(permission: Permission, facts: readonly FactArgument[]): string | undefined {
+  for (const [name] of facts) {
+    const fact = conditionFacts.find((one) => one === name.split('.', 1)[0])
+    const error = fact && describeUnstatedFact(fact, new Set([permission]))
+    if (error !== undefined) return `--fact ${name}: ${error}`
+  }
+  return undefined
+}
+
+/** The question whether the caller may use the permission on the object. */
+export function createAuthorizationRequest(
+  principal: Principal,
+  permission: Permission,
+  id: Identifier,
+  facts: readonly FactArgument[],
+): AuthorizationRequest {
+  const said = new Map(facts)
+  const kind = objectKindOfPermission(permission)
+  const maps = (name: string): ReadonlyMap<string, string> | undefined => {
+    const entries = facts
+      .filter(([key]) => key.startsWith(`${name}.`))
+      .map(([key, value]) => [key.slice(name.length + 1), value] as const)
+    return entries.length === 0 ? undefined : new Map(entries)
+  }
+  const destination = said.has('destination') ? parseIdArgument(said.get('destination') ?? '') : undefined
+  const stated = omitUndefinedFacts({
+    mode: said.get('mode'),
+    behavior: said.get('behavior'),
+    branch: said.get('branch'),
+    tag: said.get('tag'),
+    location: said.get('location'),
+    manifestPath: said.get('manifestPath'),
+    newNamespace: destination?.slice(0, -1),
+    newName: destination?.at(-1),
+    metadata: maps('metadata'),
+    properties: maps('properties'),
+  })
+  return {
+    principal,
+    permission,
+    kind,
+    id,
+    request: {
+      clientAddress: said.get('address') ?? defaultRequestFacts.clientAddress,
+      now: new Date(said.get('now') ?? Date.now()),
+      context: maps('context') ?? defaultRequestFacts.context,
+    },
+    operation: permissionFacts(permission, id, stated),
+  }
+}
+
+const factNames =
+  /^(?:address|now|mode|behavior|branch|tag|location|manifestPath|destination|(?:context|metadata|properties)\..+)$/
+
+function collectFact(text: string, before: readonly FactArgument[]): readonly FactArgument[] {
+  const [name, value] = parsePair(text)
+  if (!factNames.test(name))
+    throw new InvalidArgumentError(`unknown fact ${JSON.stringify(name)}; see --help`)
+  if (name === 'now' && Number.isNaN(Date.parse(value))) {
+    throw new InvalidArgumentError('expected a time such as now=2026-12-24T18:00:00Z')
+  }
+  if (name === 'destination') parseIdArgument(value)
+  return [...before, [name, value]]
+}
+
+function collectPair(
+  text: string,
+  before: readonly (readonly [string, unknown])[],
+): readonly (readonly [string, unknown])[] {
+  const [name, value] = parsePair(text)
+  return [...before, [name, parseJsonOrText(value)]]
+}
+
+function collect(text: string, before: readonly string[]): readonly string[] {
+  return [...before, text]
+}
+
+function parsePair(text: string): readonly [name: string, value: string] {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+  if (name === undefined || value === undefined) throw new InvalidArgumentError('expected name=value')
+  return [name, value]
+}
+
+function parseJsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,197 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import { readAuditLogs } from '../../audit/storage/read-audit-log.ts'
+import { listKeys } from '../../identity/api-keys/key-store.ts'
+import type { LoadedPolicies } from '../../policy/source/policy-source.ts'
+import { groupBy } from '../../lib/group-by.ts'
+import { inferGroups } from '../../audit/replay/inferred-groups.ts'
+import { replayRecord, type FindGroups, type ReplayedCall } from '../../audit/replay/replay-record.ts'
+import { indexDocuments, createRuleReference } from '../../policy/analysis/reaching-rules.ts'
+import { runStep, CommandFailure } from '../common/command-failure.ts'
+import { jsonOption, requirePolicies } from './policy-options.ts'
+import { printLine, printJson, formatId, formatReachingRule, formatRuleReference } from './format-policy.ts'
+
+interface Options {
+  readonly audit: string
+  readonly candidate: string
+  readonly current?: string
+  readonly keys?: string
+  readonly since?: Date
+  readonly failOnChange?: true
+  readonly json?: true
+}
+
+/** Calls of the log that come to the same. */
+interface Tally {
+  readonly example: ReplayedCall
+  readonly count: number
+}
+
+/** `policy replay`: what other policies would have decided. */
+export function addReplay(policy: Command): void {
+  policy
+    .command('replay')
+    .description(
+      'replay the requests of an audit log against other policies and list the decisions that change',
+    )
+    .requiredOption('--audit <dir>', 'the folder of the audit log')
+    .requiredOption('--candidate <dir>', 'the candidate policies')
+    .option(
+      '--current <dir>',
+      'the policies in force when the log was written, used to infer the groups of callers',
+    )
+    .option('--keys <file>', 'the API key store, or a folder of key stores, used to look up groups')
+    .option('--since <time>', 'only requests since this time, such as 2026-01-31T00:00:00Z', parseTime)
+    .option('--fail-on-change', 'exit with status 1 if a decision changes')
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      '\nExample:\n  catalog-gateway policy replay --audit .catalog-gateway/audit --candidate candidate --current policies\n\n' +
+        'The log contains no groups, claims or context headers, no facts of reads and denials, and no reads\n' +
+        'unless they are recorded.\n' +
+        'Requests that depend on missing data are counted as undecided.',
+    )
+    .action(replay)
+}
+
+async function replay({
+  audit,
+  candidate,
+  current,
+  keys,
+  since,
+  failOnChange,
+  json,
+}: Options): Promise<void> {
+  const { documents } = await requirePolicies(candidate)
+  const index = indexDocuments(documents)
+  const policies = current === undefined ? undefined : await requirePolicies(current)
+  const groupsOf = await loadGroups(keys, policies)
+  const currentIndex = policies && indexDocuments(policies.documents)
+  const tallies = new Map<string, Tally>()
+  await runStep('the audit log cannot be read', async () => {
+    for await (const record of readAuditLogs(audit)) {
+      if (since !== undefined && Date.parse(record.time) < since.getTime()) continue
+      const isCurrent = record.kind === 'intent' && record.policyRevision === policies?.set.revision
+      const call = replayRecord(record, index, groupsOf, isCurrent ? currentIndex : undefined)
+      if (call === undefined) continue
+      const key = tallyKey(call)
+      const before = tallies.get(key)
+      tallies.set(key, { example: before?.example ?? call, count: (before?.count ?? 0) + 1 })
+    }
+  })
+  const all = [...tallies.values()]
+  const total = countCalls(all)
+  if (total === 0)
+    throw new CommandFailure(`${audit} contains no requests; is it the folder of an audit log?`)
+  const changed = all.filter(({ example }) => isChanged(example))
+  const undecided = all.filter(({ example }) => example.isAllowed === undefined)
+  const unchanged = total - countCalls(changed) - countCalls(undecided)
+  if (json) {
+    printJson({ calls: total, unchanged, changed: changed.map(toReport), undecided: undecided.map(toReport) })
+  } else {
+    printReplay(changed, undecided)
+    printLine(
+      `${total} calls: ${unchanged} unchanged, ${countCalls(changed)} changed, ${countCalls(undecided)} undecided`,
+    )
+  }
+  if (failOnChange && changed.length > 0) throw new CommandFailure(`${countCalls(changed)} decisions change`)
+}
+
+/** What is known of groups from beside the log. */
+async function loadGroups(
+  keys: string | undefined,
+  policies: LoadedPolicies | undefined,
+): Promise<FindGroups> {
+  const stored = keys === undefined ? [] : await runStep('the keys cannot be listed', () => listKeys(keys))
+  const groupsOfKeys = new Map(stored.map(({ id, groups }) => [id, new Set(groups)]))
+  return ({ principal, rule, policyRevision }) => {
+    const ofKey = principal.method === 'api-key' ? groupsOfKeys.get(principal.credentialId) : undefined
+    if (ofKey !== undefined) return { groups: ofKey, isComplete: true }
+    const isCurrent = policies !== undefined && policyRevision === policies.set.revision && rule !== undefined
+    const groups = isCurrent ? inferGroups({ principal, rule }, policies.documents) : []
+    return { groups: new Set(groups), isComplete: false }
+  }
+}
+
+/** Calls that come to the same in the same way are counted, so that a long log takes little memory. */
+function tallyKey({
+  operation,
+  principal,
+  wasAllowed,
+  recordedRule,
+  isAllowed,
+  decidingRule,
+  missing,
+}: ReplayedCall): string {
+  const rules = [
+    recordedRule && formatRuleReference(recordedRule),
+    decidingRule && formatReachingRule(decidingRule),
+  ]
+  return JSON.stringify([operation, principal, wasAllowed, isAllowed, rules, missing])
+}
+
+function isChanged({ wasAllowed, isAllowed }: ReplayedCall): boolean {
+  return isAllowed !== undefined && isAllowed !== wasAllowed
+}
+
+function countCalls(tallies: readonly Tally[]): number {
+  return tallies.reduce((sum, { count }) => sum + count, 0)
+}
+
+function printReplay(changed: readonly Tally[], undecided: readonly Tally[]): void {
+  for (const [operation, ofOperation] of groupBy(changed, ({ example }) => example.operation)) {
+    printLine(operation)
+    for (const { example, count } of ofOperation) {
+      const { principal, wasAllowed, recordedRule, decidingRule, time, id, request } = example
+      printLine(
+        `  ${principal}: ${formatOutcome(wasAllowed)} -> ${formatOutcome(!wasAllowed)}, ${count} ${count === 1 ? 'call' : 'calls'}`,
+      )
+      printLine(
+        `    before: ${formatOutcome(wasAllowed)} ${recordedRule ? `by ${formatRuleReference(recordedRule)}` : 'as no rule allowed it'}`,
+      )
+      printLine(
+        `    after:  ${formatOutcome(!wasAllowed)} ${decidingRule ? `by ${formatReachingRule(decidingRule)}` : 'as no rule allows it'}`,
+      )
+      printLine(`    for example ${time} on ${formatId(id)}, request ${request}`)
+    }
+  }
+  const reasons = groupBy(undecided, ({ example }) => example.missing.join(' and '))
+  for (const [missing, tallies] of reasons) {
+    printLine(`undecided: ${countCalls(tallies)}, because the log does not contain ${missing}`)
+  }
+}
+
+function formatOutcome(isAllowed: boolean): string {
+  return isAllowed ? 'allowed' : 'denied'
+}
+
+function toReport({ example, count }: Tally): unknown {
+  const {
+    operation,
+    principal,
+    wasAllowed,
+    recordedRule,
+    isAllowed,
+    decidingRule,
+    missing,
+    time,
+    id,
+    request,
+  } = example
+  return {
+    operation,
+    principal,
+    count,
+    before: { allowed: wasAllowed, ...(recordedRule && { rule: recordedRule }) },
+    ...(isAllowed === undefined
+      ? { missing }
+      : { after: { allowed: isAllowed, ...(decidingRule && { rule: createRuleReference(decidingRule) }) } }),
+    example: { time, id, request },
+  }
+}
+
+function parseTime(text: string): Date {
+  const date = new Date(text)
+  if (!Number.isNaN(date.getTime())) return date
+  throw new InvalidArgumentError('expected a time such as 2026-01-31T00:00:00Z')
+}

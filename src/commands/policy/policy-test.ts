@@ -1,0 +1,149 @@
+import { writeFile } from 'node:fs/promises'
+import { InvalidArgumentError, type Command } from 'commander'
+import {
+  qualifiedRuleName,
+  runTests,
+  type TestResult,
+  type TestRun,
+} from '../../policy/testing/decision-test.ts'
+import type { Decision } from '../../policy/engine/decision.ts'
+import { loadPolicyFolder, type LoadedPolicies } from '../../policy/source/policy-source.ts'
+import { createJunitReport } from '../../policy/testing/junit-report.ts'
+import type { PolicyDocument } from '../../policy/language/policy-document.ts'
+import { runStep, CommandFailure } from '../common/command-failure.ts'
+import { jsonOption, requirePolicies, policiesOption } from './policy-options.ts'
+import { printLine, printJson, formatRuleReference } from './format-policy.ts'
+
+interface Options {
+  readonly policies: string
+  readonly tests?: string
+  readonly junit?: string
+  readonly minCoverage?: number
+  readonly json?: true
+}
+
+interface Coverage {
+  readonly rules: number
+  readonly tested: number
+  readonly percent: number
+  readonly untested: readonly string[]
+}
+
+/** `policy test`: whether policies decide what is expected of them. */
+export function addTest(policy: Command): void {
+  policy
+    .command('test')
+    .description('run the tests in the policies and in decision tables')
+    .requiredOption(...policiesOption)
+    .option('--tests <dir>', 'a folder of decision tables (kind: DecisionTable)')
+    .option('--junit <file>', 'write a JUnit report')
+    .option('--min-coverage <percent>', 'fail if fewer rules are covered by tests (percent)', percent)
+    .option(...jsonOption)
+    .addHelpText('after', '\nExample:\n  catalog-gateway policy test --policies policies --min-coverage 80')
+    .action(test)
+}
+
+async function test({ policies, tests, junit, minCoverage, json }: Options): Promise<void> {
+  const folder = await requirePolicies(policies)
+  const all = [...folder.tests, ...(tests === undefined ? [] : await loadTests(tests))]
+  if (all.length === 0) {
+    throw new CommandFailure(
+      `no tests in ${policies}; add "tests" to a policy or write a document of kind DecisionTable`,
+    )
+  }
+  const { set, withShadowPolicies } = folder
+  const shadows = new Set(
+    withShadowPolicies.documents.filter(({ isShadow }) => isShadow).map(({ name }) => name),
+  )
+  const run = runTests(all, ({ document }) => (shadows.has(document) ? withShadowPolicies.set : set))
+  const coverage = measureCoverage(run, withShadowPolicies.documents)
+  if (junit !== undefined) {
+    await runStep('the JUnit report cannot be written', () => writeFile(junit, createJunitReport(run)))
+  }
+  const failed = run.results.filter(({ mismatches }) => mismatches.length > 0)
+  if (json) printJson(toReport(run, coverage))
+  else printResults(run, failed, coverage)
+  if (failed.length > 0) throw new CommandFailure(`${failed.length} of ${all.length} tests failed`)
+  if (minCoverage !== undefined && coverage.percent < minCoverage) {
+    throw new CommandFailure(
+      `rule coverage ${coverage.percent} %; expected ${minCoverage} %: add tests for ${coverage.untested.join(', ')}`,
+    )
+  }
+}
+
+async function loadTests(folder: string): Promise<LoadedPolicies['tests']> {
+  const { documents, tests } = await runStep(`the tests in ${folder} cannot be used`, () =>
+    loadPolicyFolder(folder),
+  )
+  const [policy] = documents
+  if (policy === undefined) {
+    if (tests.length === 0)
+      throw new CommandFailure(`${folder} contains no decision table in .yaml or .yml files`)
+    return tests
+  }
+  throw new CommandFailure(
+    `${folder} contains the policy ${policy.name} (${policy.file}:${policy.line}); expected decision tables only`,
+  )
+}
+
+function measureCoverage({ decidingRules }: TestRun, documents: readonly PolicyDocument[]): Coverage {
+  const rules = documents.flatMap(({ name, rules }) =>
+    rules.map(({ id }) => qualifiedRuleName({ policy: name, rule: id })),
+  )
+  const untested = rules.filter((rule) => !decidingRules.has(rule))
+  const tested = rules.length - untested.length
+  const parsePercent = rules.length === 0 ? 100 : Math.floor((100 * tested) / rules.length)
+  return { rules: rules.length, tested, percent: parsePercent, untested }
+}
+
+function printResults({ results }: TestRun, failed: readonly TestResult[], coverage: Coverage): void {
+  for (const outcome of failed) {
+    const { test, mismatches } = outcome
+    printLine(`FAILED ${test.file}:${test.line}  ${testTitle(outcome)}`)
+    const rule = test.rule === undefined ? '' : ` by ${test.rule}`
+    for (const { permission, decision } of mismatches) {
+      printLine(`  ${permission}`)
+      printLine(`    expected  ${test.expect}${rule}`)
+      printLine(`    decided   ${formatDecision(decision)}`)
+    }
+  }
+  const decisions = results.reduce((sum, { test }) => sum + test.requests.length, 0)
+  printLine(`${results.length - failed.length} of ${results.length} tests passed (${decisions} decisions)`)
+  printLine(`rule coverage: ${coverage.tested} of ${coverage.rules} (${coverage.percent} %)`)
+  for (const rule of coverage.untested) printLine(`  untested: ${rule}`)
+}
+
+function testTitle({ test }: TestResult): string {
+  return test.name === '' ? test.document : test.name
+}
+
+function formatDecision(decision: Decision): string {
+  const word = decision.allowed ? 'allow' : 'deny'
+  return decision.rule ? `${word} by ${formatRuleReference(decision.rule)}` : `${word}: no rule allows it`
+}
+
+function toReport({ results }: TestRun, coverage: Coverage): unknown {
+  return {
+    tests: results.map(({ test, mismatches }) => ({
+      name: test.name,
+      document: test.document,
+      file: test.file,
+      line: test.line,
+      passed: mismatches.length === 0,
+      expected: test.expect,
+      ...(test.rule !== undefined && { expectedRule: test.rule }),
+      disagreements: mismatches.map(({ permission, decision: { allowed, rule } }) => ({
+        operation: permission,
+        decided: allowed ? 'allow' : 'deny',
+        ...(rule && { rule }),
+      })),
+    })),
+    coverage,
+  }
+}
+
+function percent(text: string): number {
+  const number = Number(text)
+  if (/^\d+(\.\d+)?$/.test(text) && number <= 100) return number
+  throw new InvalidArgumentError('expected a number from 0 to 100')
+}

@@ -1,0 +1,99 @@
+import type { Command } from 'commander'
+import { describePermissionSet } from '../../policy/language/describe-permissions.ts'
+import { createRuleReference } from '../../policy/analysis/reaching-rules.ts'
+import { whatCan, type PermittedAccess, type NamespaceAccess } from '../../policy/analysis/what-can.ts'
+import {
+  createPrincipal,
+  addCallerOptions,
+  jsonOption,
+  requirePolicies,
+  policiesOption,
+  type CallerOptions,
+} from './policy-options.ts'
+import {
+  alignColumns,
+  printLine,
+  printJson,
+  formatCondition,
+  formatId,
+  formatReachingRule,
+} from './format-policy.ts'
+
+interface Options extends CallerOptions {
+  readonly policies: string
+  readonly json?: true
+}
+
+/** `policy what-can`: everything that somebody may do. */
+export function addWhatCan(policy: Command): void {
+  addCallerOptions(
+    policy
+      .command('what-can')
+      .description('list the permissions of a caller, with objects, conditions and rules')
+      .requiredOption(...policiesOption),
+  )
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      '\nExample:\n  catalog-gateway policy what-can --policies policies --as sam --group sales-engineers',
+    )
+    .action(list)
+}
+
+async function list(options: Options): Promise<void> {
+  const { documents } = await requirePolicies(options.policies)
+  const caller = createPrincipal(options)
+  const entries = whatCan(documents, caller)
+  if (options.json) printJson(entries.map(toEntryReport))
+  else if (entries.every(({ permits }) => permits.length === 0)) printLine(`${caller.name} may do nothing`)
+  else for (const entry of entries) printEntry(entry)
+}
+
+function printEntry({ namespace, permits }: NamespaceAccess): void {
+  const where = namespace.length === 0 ? 'everywhere' : `${formatId(namespace)} and beneath`
+  printLine(`${where}${permits.length === 0 ? ': nothing' : ''}`)
+  const lines = alignColumns(
+    permits.map(({ rule, permissions }) => [
+      `  ${describePermissionSet(permissions)}${formatTables(rule.rule.tables)}`,
+      `by ${formatReachingRule(rule)}`,
+    ]),
+  )
+  for (const [index, permit] of permits.entries()) {
+    printLine(lines[index] ?? '')
+    for (const line of formatRestrictions(permit)) printLine(`    ${line}`)
+  }
+}
+
+function formatRestrictions({ rule, permissions, overridingDenies }: PermittedAccess): readonly string[] {
+  const { condition } = rule.rule
+  return [
+    ...(condition === undefined ? [] : [`if ${formatCondition(condition.text)}`]),
+    ...overridingDenies.map((deny) => {
+      const denied = new Set([...permissions].filter((permission) => deny.rule.permissions.has(permission)))
+      const when = deny.rule.condition === undefined ? '' : ` if ${formatCondition(deny.rule.condition.text)}`
+      return `unless denied: ${describePermissionSet(denied)}${formatTables(deny.rule.tables)}${when}  by ${formatReachingRule(deny)}`
+    }),
+  ]
+}
+
+function formatTables(tables: readonly string[] | undefined): string {
+  return tables === undefined ? '' : ` on the tables ${tables.join(', ')} in this namespace`
+}
+
+function toEntryReport({ namespace, permits }: NamespaceAccess): unknown {
+  return {
+    namespace,
+    permits: permits.map(({ rule, permissions, overridingDenies }) => ({
+      operations: [...permissions],
+      rule: createRuleReference(rule),
+      ...(rule.rule.tables && { tables: rule.rule.tables }),
+      ...(rule.rule.condition && { if: rule.rule.condition.text }),
+      unless: overridingDenies.map((deny) => ({
+        rule: createRuleReference(deny),
+        operations: [...deny.rule.permissions],
+        ...(deny.rule.tables && { tables: deny.rule.tables }),
+        ...(deny.rule.condition && { if: deny.rule.condition.text }),
+      })),
+    })),
+  }
+}

@@ -1,0 +1,109 @@
+import type { Command } from 'commander'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
+import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
+import { createRuleReference } from '../../policy/analysis/reaching-rules.ts'
+import { whoCan, type Entitlement, type OverridingDeny } from '../../policy/analysis/who-can.ts'
+import {
+  idArgument,
+  parseIdArgument,
+  jsonOption,
+  operationArgument,
+  parsePermission,
+  requirePolicies,
+  policiesOption,
+} from './policy-options.ts'
+import {
+  alignColumns,
+  printLine,
+  printJson,
+  formatCondition,
+  formatId,
+  formatNamedSubjects,
+  formatReachingRule,
+  formatPolicySubject,
+  formatPolicySubjects,
+} from './format-policy.ts'
+
+interface Options {
+  readonly policies: string
+  readonly json?: true
+}
+
+/** `policy who-can`: everybody who may do something. */
+export function addWhoCan(policy: Command): void {
+  policy
+    .command('who-can')
+    .description('list the callers that are allowed an operation, with conditions and rules')
+    .requiredOption(...policiesOption)
+    .option(...jsonOption)
+    .argument(...operationArgument, parsePermission)
+    .argument(...idArgument, parseIdArgument)
+    .addHelpText(
+      'after',
+      '\nExample:\n  catalog-gateway policy who-can --policies policies DropTable sales/orders',
+    )
+    .action(list)
+}
+
+async function list(operation: Permission, id: Identifier, { policies, json }: Options): Promise<void> {
+  const { documents } = await requirePolicies(policies)
+  const { allowed, overruled } = whoCan(documents, operation, objectKindOfPermission(operation), id)
+  if (json) {
+    printJson({
+      allowed: allowed.map(toEntitlementReport),
+      overruled: overruled.map(({ subject, allowedBy, deniedBy }) => ({
+        subject,
+        rule: createRuleReference(allowedBy),
+        deniedBy: createRuleReference(deniedBy),
+      })),
+    })
+    return
+  }
+  printLine(`${operation} on ${formatId(id)}: ${allowed.length === 0 ? 'nobody' : ''}`.trimEnd())
+  const lines = alignColumns(
+    allowed.map(({ subject, reaching }) => [
+      `  ${formatPolicySubject(subject)}`,
+      `by ${formatReachingRule(reaching)}`,
+    ]),
+  )
+  for (const [index, entitlement] of allowed.entries()) {
+    printLine(lines[index] ?? '')
+    for (const line of formatRestrictions(entitlement)) printLine(`    ${line}`)
+  }
+  for (const { subject, allowedBy, deniedBy } of overruled) {
+    printLine(
+      `  not ${formatPolicySubject(subject)}: ${formatReachingRule(allowedBy)} allows it, ${formatReachingRule(deniedBy)} denies it`,
+    )
+  }
+}
+
+function formatRestrictions({ reaching, except, overridingDenies }: Entitlement): readonly string[] {
+  const { condition } = reaching.rule
+  return [
+    ...(condition === undefined ? [] : [`if ${formatCondition(condition.text)}`]),
+    ...(except === undefined ? [] : [`except ${formatNamedSubjects(except)}`]),
+    ...overridingDenies.map(formatObjection),
+  ]
+}
+
+function formatObjection({ reaching, subjects }: OverridingDeny): string {
+  const whom = subjects === undefined ? '' : ` ${formatPolicySubjects(subjects)}`
+  const condition =
+    reaching.rule.condition === undefined ? '' : ` if ${formatCondition(reaching.rule.condition.text)}`
+  return `unless denied:${whom}${condition}  by ${formatReachingRule(reaching)}`
+}
+
+function toEntitlementReport({ subject, reaching, except, overridingDenies }: Entitlement): unknown {
+  return {
+    subject,
+    rule: createRuleReference(reaching),
+    ...(reaching.rule.condition && { if: reaching.rule.condition.text }),
+    ...(except && { except }),
+    unless: overridingDenies.map(({ reaching, subjects }) => ({
+      rule: createRuleReference(reaching),
+      ...(subjects && { subjects }),
+      ...(reaching.rule.condition && { if: reaching.rule.condition.text }),
+    })),
+  }
+}

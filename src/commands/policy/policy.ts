@@ -1,0 +1,28 @@
+import type { Command } from 'commander'
+import { newCommand } from '../common/new-command.ts'
+import { addBundle, addVerifyBundle } from './policy-bundle.ts'
+import { addDiff } from './policy-diff.ts'
+import { addExplain } from './policy-explain.ts'
+import { addLint } from './policy-lint.ts'
+import { addReplay } from './policy-replay.ts'
+import { addTest } from './policy-test.ts'
+import { addWhatCan } from './policy-what-can.ts'
+import { addWhoCan } from './policy-who-can.ts'
+
+/** `catalog-gateway policy ...`: policies at work, without a gateway. */
+export function policyCommand(): Command {
+  const policy = newCommand('policy').description('test, explain, compare and query access policies')
+  for (const add of [
+    addTest,
+    addExplain,
+    addWhoCan,
+    addWhatCan,
+    addLint,
+    addDiff,
+    addReplay,
+    addBundle,
+    addVerifyBundle,
+  ])
+    add(policy)
+  return policy
+}

@@ -1,0 +1,158 @@
+import { z } from 'zod'
+import type { AuditLogOptions } from '../audit/log/audit-log-options.ts'
+import { defaultModes, eventModes, operationModes } from '../audit/records/audit-modes.ts'
+import { redactionSchema } from '../audit/records/redaction.ts'
+import { sinksSchema, resolveSinkPaths } from './audit-sink-settings.ts'
+
+const mebibyte = 1024 * 1024
+const path = z.string().min(1)
+const operationMode = z.enum(operationModes)
+const eventMode = z.enum(eventModes)
+
+/** The settings of the audit log, as they stand in the file of the gateway. */
+export const auditSchema = z.strictObject({
+  folder: path.describe('Folder of the audit log; not shared with other gateways.'),
+  sealKeyFile: path
+    .optional()
+    .describe('Ed25519 key that signs the log (PKCS #8, PEM); by default generated in the folder.'),
+  modes: z
+    .strictObject({
+      commit: operationMode
+        .default(defaultModes.commit)
+        .describe('Operations that create, delete or restore table versions.'),
+      data: operationMode
+        .default(defaultModes.data)
+        .describe('Operations that create table versions by changing rows.'),
+      admin: operationMode
+        .default(defaultModes.admin)
+        .describe('All other operations that change something.'),
+      read: operationMode.default(defaultModes.read).describe('Operations that change nothing.'),
+      denial: eventMode.default(defaultModes.denial).describe('Denied requests.'),
+      reload: eventMode.default(defaultModes.reload).describe('Reloads of policies and keys.'),
+    })
+    .prefault({})
+    .describe(
+      'Recording mode of each class. strict: intent and outcome are on disk before the response; durable: the intent is on disk before the change; ' +
+        'besteffort: records are written asynchronously; off: no records.',
+    ),
+  maxSegmentBytes: z
+    .int()
+    .min(64 * 1024)
+    .max(1024 * mebibyte)
+    .default(64 * mebibyte)
+    .describe('Maximum size of a segment.'),
+  maxSegmentAgeMinutes: z.int().min(1).max(10_080).default(60).describe('Maximum age of a segment.'),
+  maxRecordsPerSeal: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(1_000)
+    .describe('Maximum number of records of a seal.'),
+  sealIntervalSeconds: z
+    .int()
+    .min(1)
+    .max(3_600)
+    .default(10)
+    .describe('Maximum time until a record is sealed.'),
+  reserveBytes: z
+    .int()
+    .min(0)
+    .max(1024 * mebibyte)
+    .default(16 * mebibyte)
+    .describe('Disk space reserved for the outcomes of running changes; 0 for none.'),
+  retention: z
+    .strictObject({
+      maxAgeDays: z.int().min(1).optional().describe('Segments whose last record is older are removed.'),
+      maxBytes: z
+        .int()
+        .min(mebibyte)
+        .optional()
+        .describe('Maximum size of the log; the oldest segments are removed.'),
+    })
+    .prefault({})
+    .describe('Retention of segments. Removals are recorded in the log. By default nothing is removed.'),
+  continuity: z
+    .enum(['off', 'warn'])
+    .optional()
+    .describe(
+      'Whether out-of-band versions (not made through this gateway) are flagged. Default warn, or off with several workers. Set it to off ' +
+        'if several gateways with separate logs serve the same tables. With warn, the gateway requests the version of a commit from ' +
+        'the catalog if the response has none.',
+    ),
+  resolution: z
+    .strictObject({
+      gracePeriodSeconds: z
+        .number()
+        .min(0.1)
+        .max(3_600)
+        .default(60)
+        .describe('How long a catalog may still process a request whose response was lost.'),
+      maxAgeHours: z
+        .int()
+        .min(1)
+        .max(720)
+        .default(72)
+        .describe('In-doubt changes older than this stay undecided.'),
+    })
+    .prefault({})
+    .describe('Resolution of in-doubt changes.'),
+  redaction: redactionSchema.prefault({}).describe('Redaction of recorded requests.'),
+  sinks: sinksSchema.default([]).describe('Destinations of records in addition to the log files.'),
+  logSeals: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether each seal is also written to the gateway log, so that truncation of the audit log can be detected.',
+    ),
+})
+
+/** The settings of an audit log, with every default filled in. */
+export type AuditSettings = z.output<typeof auditSchema>
+
+/** What those settings say to whoever opens the log. */
+export function createAuditLogOptions(
+  settings: AuditSettings,
+): Omit<AuditLogOptions, 'gateway' | 'software'> {
+  const {
+    folder,
+    sealKeyFile,
+    modes,
+    maxSegmentBytes,
+    maxRecordsPerSeal,
+    reserveBytes,
+    retention,
+    redaction,
+  } = settings
+  const { maxAgeDays, maxBytes } = retention
+  return {
+    folder,
+    sealKeyFile,
+    modes,
+    segmentBytes: maxSegmentBytes,
+    segmentMs: settings.maxSegmentAgeMinutes * 60_000,
+    sealRecords: maxRecordsPerSeal,
+    sealMs: settings.sealIntervalSeconds * 1_000,
+    reserveBytes,
+    redaction,
+    retention: {
+      ...(maxAgeDays !== undefined && { maxAgeMs: maxAgeDays * 86_400_000 }),
+      ...(maxBytes !== undefined && { maxBytes: maxBytes }),
+    },
+  }
+}
+
+/** The same with every path absolute. */
+export function resolveAuditPaths(
+  settings: AuditSettings,
+  absolute: (path: string) => string,
+): AuditSettings {
+  const { folder, sealKeyFile, redaction, sinks } = settings
+  const { keyFile } = redaction
+  return {
+    ...settings,
+    folder: absolute(folder),
+    ...(sealKeyFile !== undefined && { sealKeyFile: absolute(sealKeyFile) }),
+    redaction: { ...redaction, ...(keyFile !== undefined && { keyFile: absolute(keyFile) }) },
+    sinks: sinks.map((sink) => resolveSinkPaths(sink, absolute)),
+  }
+}

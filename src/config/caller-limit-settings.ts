@@ -1,0 +1,143 @@
+import { z } from 'zod'
+import { operations } from '../catalog-api/operations.ts'
+import { permissionGroups } from '../catalog-api/permissions.ts'
+import { sharedLimitsSchema } from './shared-limits-settings.ts'
+
+const positiveCount = z.int().positive()
+const perSecond = z.number().positive().max(1e12)
+const secondsOfDay = 86_400
+
+/** Which requests a limit is about. */
+const selectionFields = {
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'expected lower-case letters, digits and dashes')
+    .describe('Name of the limit in error messages.'),
+  operations: z
+    .array(z.string().refine(selectsOperations, 'expected an operation, or a group of them as in policies'))
+    .min(1)
+    .default(['all'])
+    .describe('Operations, and groups as in policies, that the limit applies to.'),
+  principals: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe('Principals that the limit applies to; default: all.'),
+  namespaces: z
+    .array(z.array(z.string().min(1)))
+    .min(1)
+    .optional()
+    .describe('Namespaces that the limit applies to, each as a list of names; default: all.'),
+}
+
+const perSchema = z.enum(['principal', 'namespace', 'address', 'all'])
+const perDescription =
+  'Scope of the limit: each principal, each namespace (of the list, or else each top-level namespace), ' +
+  'each client address (IPv6: each /64 network), or all together.'
+
+const rateSchema = z.strictObject({
+  ...selectionFields,
+  per: perSchema.describe(perDescription),
+  perSecond: perSecond.describe('Sustained requests a second.'),
+  burst: positiveCount
+    .optional()
+    .describe('Burst of requests; default: one second of requests, at least one.'),
+})
+
+const bytesSchema = z
+  .strictObject({
+    ...selectionFields,
+    per: perSchema.describe(perDescription),
+    direction: z.enum(['up', 'down', 'both']).describe('Request bodies, responses, or both.'),
+    perSecond: perSecond.optional().describe('Sustained bytes a second; either this or perDay.'),
+    perDay: z.number().positive().max(1e15).optional().describe('Sustained bytes a day, replenished evenly.'),
+    burst: positiveCount.optional().describe('Burst of bytes; default: one second, or one day, of bytes.'),
+  })
+  .refine(
+    ({ perSecond, perDay }) => (perSecond === undefined) !== (perDay === undefined),
+    'expected either perSecond or perDay',
+  )
+
+const concurrencySchema = z.strictObject({
+  ...selectionFields,
+  per: perSchema.describe(perDescription),
+  maxRequests: positiveCount.describe('Maximum concurrent requests.'),
+})
+
+const failedAuthenticationsSchema = z.strictObject({
+  perSecond: perSecond.describe('Sustained failed authentications of one address a second.'),
+  burst: positiveCount.default(20).describe('Burst of failed authentications of one address.'),
+})
+
+/** What callers may take of the gateway, and what is refused where it is too much in all: a part of `limits`. */
+export const callerLimitFields = {
+  rates: z
+    .array(rateSchema)
+    .default([])
+    .describe('Rate limits. Requests over a limit get 429 with retry-after.'),
+  byteQuotas: z
+    .array(bytesSchema)
+    .default([])
+    .describe('Byte quotas. Active requests are not aborted; the next request gets 429.'),
+  concurrency: z
+    .array(concurrencySchema)
+    .default([])
+    .describe('Concurrency limits, so that slow requests of one caller do not use all connections.'),
+  shared: sharedLimitsSchema
+    .optional()
+    .describe(
+      'Redis or Valkey in which several gateways share rate limits and quotas; by default each gateway counts alone.',
+    ),
+  failedAuthentications: failedAuthenticationsSchema
+    .optional()
+    .describe(
+      'Limit of failed authentications of an address; beyond it, all its requests get 429, even with valid credentials. Behind a load ' +
+        'balancer all clients share its address.',
+    ),
+  loadSheddingThresholdMs: z
+    .int()
+    .positive()
+    .max(2_147_483_647)
+    .default(1_000)
+    .describe(
+      'Load shedding starts if requests wait longer for an upstream connection or the event loop lags by more: ' +
+        'Arrow bodies are refused first, then other row operations, then listings.',
+    ),
+}
+
+const callerLimitSchema = z.strictObject(callerLimitFields)
+
+/** Every limit that tells callers apart, with defaults filled in. */
+export type CallerLimitSettings = z.output<typeof callerLimitSchema>
+export type RateSettings = z.output<typeof rateSchema>
+export type ByteSettings = z.output<typeof bytesSchema>
+export type ConcurrencySettings = z.output<typeof concurrencySchema>
+export type FailedAuthenticationSettings = z.output<typeof failedAuthenticationsSchema>
+
+/** Which requests a limit is about, and who shares it. */
+export type LimitSelection = Pick<RateSettings, 'name' | 'per' | 'operations' | 'principals' | 'namespaces'>
+
+/** What a limit is about can be said in the words of policies; a group of mere permissions holds no operation. */
+function selectsOperations(name: string): boolean {
+  return (permissionGroups.get(name) ?? [name]).some((member) => member in operations)
+}
+
+/** Names that stand for two limits: callers could not tell which one they have reached. */
+export function findRepeatedNames({
+  rates,
+  byteQuotas,
+  concurrency,
+}: CallerLimitSettings): readonly string[] {
+  const names = [...rates, ...byteQuotas, ...concurrency].map(({ name }) => name)
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
+}
+
+/** Bytes that come back in a second, and those that are there after a pause. */
+export function getByteRate({ perSecond, perDay = 0, burst }: ByteSettings): {
+  perSecond: number
+  burst: number
+} {
+  return perSecond === undefined
+    ? { perSecond: perDay / secondsOfDay, burst: burst ?? Math.ceil(perDay) }
+    : { perSecond, burst: burst ?? Math.ceil(perSecond) }
+}

@@ -1,0 +1,164 @@
+import { readFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { z } from 'zod'
+import { auditSchema, resolveAuditPaths } from './audit-settings.ts'
+import { limitsSchema, listenSchema, timeoutsSchema, type TlsSettings } from './listen-settings.ts'
+import { resolveUpstreamPaths } from '../gateway/upstream/upstream-files.ts'
+import { upstreamSchema, upstreamsSchema, type UpstreamSettings } from './upstream-settings.ts'
+import { findCallerIdentityProblem } from '../gateway/upstream/caller-headers.ts'
+import { identitySchema, withAbsoluteIdentityPaths } from './identity-settings.ts'
+import { resolveSharedLimitsPaths } from './shared-limits-settings.ts'
+import { policySettingsSchema, withAbsolutePolicyPaths } from './policy-settings.ts'
+import { readSettings } from './loading/read-settings.ts'
+import { logSchema } from '../observability/log/gateway-log.ts'
+import { metricsSchema } from './metrics-settings.ts'
+import { tracesSchema, resolveTracesPaths } from './traces-settings.ts'
+import { unsafeNames, findUnsafeSettings } from './unsafe-settings.ts'
+
+const port = z.int().min(0).max(65_535)
+const path = z.string().min(1)
+
+/** The settings of `catalog-gateway serve`, as they stand in its YAML file. */
+export const gatewaySettingsSchema = z
+  .strictObject({
+    listen: listenSchema.prefault({}),
+    admin: z
+      .strictObject({
+        host: z.string().default('127.0.0.1').describe('Listen address.'),
+        port: port.default(2334).describe('0 picks a free one.'),
+        console: z
+          .boolean()
+          .default(false)
+          .describe(
+            'Whether /console is served: a page that shows principals and ids without authentication.',
+          ),
+      })
+      .prefault({})
+      .describe('Health and metrics, without authentication.'),
+    workers: z
+      .union([z.literal('auto'), z.int().min(1).max(64)])
+      .default(1)
+      .describe(
+        'Number of processes that share the port; auto: one for each available core. Each ' +
+          'has its own audit log. Rate limits and quotas apply to all workers together. Other totals are divided: ' +
+          'limits.maxConnections, maxConnectionsPerAddress, concurrency and failedAuthentications, the connections and ' +
+          'pending requests of upstreams, audit.reserveBytes and audit.retention.maxBytes.',
+      ),
+    upstream: upstreamSchema.optional().describe('The upstream catalog, if there is one.'),
+    upstreams: upstreamsSchema.optional().describe('The upstream catalogs, if there are several.'),
+    identity: identitySchema,
+    policies: policySettingsSchema,
+    audit: auditSchema,
+    dialects: z
+      .array(z.enum(['lance']))
+      .default([])
+      .describe('Accepted header dialects besides that of the catalog API.'),
+    limits: limitsSchema.prefault({}),
+    timeouts: timeoutsSchema.prefault({}),
+    listing: z
+      .strictObject({
+        tokenKeyFile: path.describe('File with a secret of at least 32 bytes, shared by all replicas.'),
+      })
+      .optional()
+      .describe('Page tokens of listings; without a key they are invalid after a restart.'),
+    metrics: metricsSchema.optional().describe('Additional metric labels.'),
+    log: logSchema.prefault({}).describe('JSON lines on standard error.'),
+    traces: tracesSchema
+      .optional()
+      .describe('Enables the export of request spans with OpenTelemetry, even if empty.'),
+    unsafe: z
+      .array(z.enum(unsafeNames))
+      .default([])
+      .describe('Accepted unsafe settings; the error message of a refused setting names the value.'),
+  })
+  .refine(({ upstream, upstreams }) => (upstream === undefined) !== (upstreams === undefined), {
+    path: ['upstream'],
+    message: 'expected either upstream or upstreams',
+  })
+  .superRefine((settings, context) => {
+    const { upstream, upstreams = [], identity, listen } = settings
+    const error = (path: (string | number)[], message: string | undefined): void => {
+      if (message !== undefined) context.addIssue({ code: 'custom', path, message })
+    }
+    if (upstream) error(['upstream', 'identity'], findCallerIdentityProblem(upstream, identity.assertion))
+    for (const [index, each] of upstreams.entries()) {
+      error(['upstreams', index, 'identity'], findCallerIdentityProblem(each, identity.assertion))
+    }
+    if (identity.clientCertificates && (listen.tls?.clientAuth ?? 'none') === 'none') {
+      error(
+        ['identity', 'clientCertificates'],
+        'expected listen.tls.clientAuth to be optional or required: no client certificate is requested',
+      )
+    }
+    if (settings.workers !== 1) {
+      if (settings.admin.console) {
+        error(['admin', 'console'], 'the console shows one process only; expected workers: 1')
+      }
+      if (settings.audit.continuity === 'warn') {
+        error(
+          ['audit', 'continuity'],
+          'each worker knows only the versions in its own log; expected off, or workers: 1',
+        )
+      }
+    }
+    for (const { path, message } of findUnsafeSettings(settings)) error([...path], message)
+  })
+
+/** The settings of a gateway, checked, with every default filled in and every path absolute. */
+export type GatewaySettings = Omit<z.output<typeof gatewaySettingsSchema>, 'upstream' | 'upstreams'> & {
+  /** One without namespaces, and any number with them. */
+  readonly upstreams: readonly UpstreamSettings[]
+}
+
+/**
+ * Reads the settings of a gateway from a YAML file and the environment, which wins: `upstream.url` is
+ * `CATALOG_GATEWAY__UPSTREAM__URL`. Throws SettingsError that lists every mistake with file and line.
+ */
+export async function readGatewaySettings(
+  file: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<GatewaySettings> {
+  const settings = readSettings(gatewaySettingsSchema, {
+    file,
+    text: await readFile(file, 'utf8'),
+    environment,
+  })
+  return resolvePaths(settings, dirname(resolve(file)))
+}
+
+/** Paths in a settings file are relative to the file itself. */
+function resolvePaths(sent: z.output<typeof gatewaySettingsSchema>, folder: string): GatewaySettings {
+  const { upstream, upstreams, listing, traces, ...settings } = sent
+  const absolute = (path: string): string => resolve(folder, path)
+  const { shared } = settings.limits
+  return {
+    ...settings,
+    limits: { ...settings.limits, ...(shared && { shared: resolveSharedLimitsPaths(shared, absolute) }) },
+    listen: {
+      ...settings.listen,
+      ...(settings.listen.tls && { tls: resolveTlsPaths(settings.listen.tls, absolute) }),
+    },
+    upstreams: (upstreams ?? (upstream ? [upstream] : [])).map((each) =>
+      resolveUpstreamPaths(each, absolute),
+    ),
+    identity: withAbsoluteIdentityPaths(settings.identity, absolute),
+    policies: withAbsolutePolicyPaths(settings.policies, absolute),
+    audit: {
+      ...resolveAuditPaths(settings.audit, absolute),
+      continuity: settings.audit.continuity ?? (settings.workers === 1 ? 'warn' : 'off'),
+    },
+    ...(traces && { traces: resolveTracesPaths(traces, absolute) }),
+    ...(listing && { listing: { tokenKeyFile: absolute(listing.tokenKeyFile) } }),
+  }
+}
+
+function resolveTlsPaths(tls: TlsSettings, absolute: (path: string) => string): TlsSettings {
+  const { clientCaFile: authority, clientCrlFile: revoked } = tls
+  return {
+    ...tls,
+    certFile: absolute(tls.certFile),
+    keyFile: absolute(tls.keyFile),
+    ...(authority !== undefined && { clientCaFile: absolute(authority) }),
+    ...(revoked !== undefined && { clientCrlFile: absolute(revoked) }),
+  }
+}

@@ -1,0 +1,135 @@
+import { z } from 'zod'
+import { assertionSchema } from './assertion-settings.ts'
+import { clientCertificatesSchema } from '../identity/mtls/client-certificate.ts'
+import { introspectionSchema } from './introspection-settings.ts'
+import { tokenIssuersSchema } from './token-issuer-settings.ts'
+import { kubernetesSchema } from '../identity/jwt/service-account.ts'
+
+const path = z.string().min(1)
+
+/** Who may call, and how they prove it. */
+export const identitySchema = z
+  .strictObject({
+    apiKeys: z
+      .strictObject({
+        store: path.describe('Key store written by `keys create`, or a folder of key stores.'),
+        pepperFile: path.describe('File with the pepper of the hashes in the store, at least 32 bytes.'),
+        lastUsedFile: path
+          .optional()
+          .describe('File with the time of last use of each key, for `keys list`.'),
+      })
+      .optional(),
+    issuers: tokenIssuersSchema.default([]).describe('Trusted token issuers.'),
+    kubernetes: kubernetesSchema.optional(),
+    introspection: introspectionSchema.optional(),
+    clientCertificates: clientCertificatesSchema.optional(),
+    multipleCredentials: z
+      .enum(['agree', 'apiKey', 'bearer', 'certificate'])
+      .optional()
+      .describe('What to do with several credentials: they must agree (default), or only this one is used.'),
+    anonymous: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether requests without a credential are accepted, subject to rules with "anonymous: true"; default false.',
+      ),
+    jwksCacheFolder: path
+      .optional()
+      .describe('Folder that caches the JWKS of issuers, for a start while an issuer is unreachable.'),
+    assertion: assertionSchema.optional(),
+  })
+  .refine(
+    ({ apiKeys, issuers, kubernetes, introspection, clientCertificates, anonymous }) =>
+      anonymous === true ||
+      [apiKeys, kubernetes, introspection, clientCertificates].some((way) => way !== undefined) ||
+      issuers.length > 0,
+    {
+      message:
+        'no way to authenticate: expected apiKeys, issuers, kubernetes, introspection, clientCertificates or anonymous',
+    },
+  )
+  .superRefine((settings, context) => {
+    for (const { path, message } of findSharedNames(settings))
+      context.addIssue({ code: 'custom', path, message })
+  })
+
+/** Who may call, checked and with all defaults. */
+export type IdentitySettings = z.output<typeof identitySchema>
+
+/** The same settings with every path absolute. */
+export function withAbsoluteIdentityPaths(
+  settings: IdentitySettings,
+  absolute: (path: string) => string,
+): IdentitySettings {
+  const { apiKeys, issuers, kubernetes, introspection, jwksCacheFolder, assertion } = settings
+  return {
+    ...settings,
+    ...(apiKeys && {
+      apiKeys: {
+        store: absolute(apiKeys.store),
+        pepperFile: absolute(apiKeys.pepperFile),
+        ...(apiKeys.lastUsedFile !== undefined && { lastUsedFile: absolute(apiKeys.lastUsedFile) }),
+      },
+    }),
+    issuers: issuers.map((issuer) => ({
+      ...issuer,
+      jwks: 'file' in issuer.jwks ? { file: absolute(issuer.jwks.file) } : issuer.jwks,
+    })),
+    ...(kubernetes && {
+      kubernetes: {
+        ...kubernetes,
+        caFile: absolute(kubernetes.caFile),
+        tokenFile: absolute(kubernetes.tokenFile),
+      },
+    }),
+    ...(introspection && {
+      introspection: { ...introspection, clientSecretFile: absolute(introspection.clientSecretFile) },
+    }),
+    ...(jwksCacheFolder !== undefined && { jwksCacheFolder: absolute(jwksCacheFolder) }),
+    ...(assertion && {
+      assertion: {
+        ...assertion,
+        keyFile: absolute(assertion.keyFile),
+        additionalKeyFiles: assertion.additionalKeyFiles.map(absolute),
+      },
+    }),
+  }
+}
+
+interface SettingsProblem {
+  readonly path: string[]
+  readonly message: string
+}
+
+/**
+ * Two sources of one name could name each other's principals. Only one issuer may have two: one for its signed tokens,
+ * one for its opaque ones.
+ */
+function findSharedNames({
+  issuers,
+  kubernetes,
+  introspection,
+  clientCertificates,
+}: Pick<
+  IdentitySettings,
+  'issuers' | 'kubernetes' | 'introspection' | 'clientCertificates'
+>): SettingsProblem[] {
+  const errors: SettingsProblem[] = []
+  const names = new Map(issuers.map(({ name, issuer }) => [name, issuer]))
+  function add(section: string, name: string, issuer: string, mayCapacity: boolean): void {
+    const other = names.get(name)
+    if (other !== undefined && !(mayCapacity && other === issuer)) {
+      errors.push({ path: [section, 'name'], message: 'duplicate name of an identity source' })
+    }
+    names.set(name, issuer)
+  }
+  if (kubernetes) {
+    if (issuers.some(({ issuer }) => issuer === kubernetes.issuer)) {
+      errors.push({ path: ['kubernetes', 'issuer'], message: 'duplicate issuer, also in issuers' })
+    }
+    add('kubernetes', kubernetes.name, kubernetes.issuer, false)
+  }
+  if (introspection) add('introspection', introspection.name, introspection.issuer, true)
+  if (clientCertificates) add('clientCertificates', clientCertificates.name, '', false)
+  return errors
+}

@@ -1,0 +1,146 @@
+import { isMap, isScalar, LineCounter, parse, parseDocument, type Document } from 'yaml'
+import type { z } from 'zod'
+import { findRedactedPaths } from './redact-secrets.ts'
+import { findTooDeepLine, tooDeepMessage } from '../../lib/yaml/yaml-nesting.ts'
+import { environmentPrefix, listSettingVariables, type SettingVariable } from './setting-variables.ts'
+
+/** The settings cannot be used; the message lists every mistake, one a line, with file and line. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+}
+
+/** Where settings come from. */
+export interface SettingsSource {
+  /** The name of the file, for messages. */
+  readonly file: string
+  /** YAML. */
+  readonly text: string
+  readonly environment: NodeJS.ProcessEnv
+}
+
+const redactedMessage = 'is a placeholder for a secret; expected the secret, or a file that contains it'
+
+/**
+ * Reads settings of that schema from YAML and from the environment, which wins over the file.
+ * Unknown keys and unknown variables of our prefix are mistakes. Throws SettingsError with all mistakes at once.
+ */
+export function readSettings<Schema extends z.ZodType>(
+  schema: Schema,
+  source: SettingsSource,
+): z.output<Schema> {
+  const deepLine = findTooDeepLine(source.text)
+  if (deepLine !== undefined) throw new SettingsError(`${source.file}:${deepLine}: ${tooDeepMessage}`)
+  const lines = new LineCounter()
+  const document = parseDocument(source.text, { lineCounter: lines, uniqueKeys: true })
+  const syntax = document.errors.map(({ pos, message }) =>
+    formatDiagnostic(source.file, lines, pos[0], message.split('\n')[0] ?? ''),
+  )
+  if (syntax.length > 0) throw new SettingsError(syntax.join('\n'))
+  const { applied, diagnostics } = applyEnvironment(document, schema, source.environment)
+  const content = toPlainValue(document, source.file) ?? {}
+  const result = schema.safeParse(content)
+  const hidden = findRedactedPaths(content).map((path) => ({ path, message: redactedMessage }))
+  if (result.success && diagnostics.length + hidden.length === 0) return result.data
+  for (const { path, message } of [...hidden, ...(result.error?.issues ?? []).flatMap(diagnosticsForIssue)]) {
+    const what = `${path.join('.') || 'the file'}: ${message}`
+    const variable = applied.find((each) => each.path.every((key, index) => key === path[index]))
+    diagnostics.push(
+      variable === undefined
+        ? formatDiagnostic(source.file, lines, findOffset(document, path), what)
+        : `environment: ${variable.name}: ${what}`,
+    )
+  }
+  throw new SettingsError(diagnostics.join('\n'))
+}
+
+interface AppliedEnvironment {
+  readonly applied: readonly SettingVariable[]
+  readonly diagnostics: string[]
+}
+
+/** Puts what the environment says into the document. */
+function applyEnvironment(
+  document: Document,
+  schema: z.ZodType,
+  environment: NodeJS.ProcessEnv,
+): AppliedEnvironment {
+  const variables = listSettingVariables(schema)
+  const applied: SettingVariable[] = []
+  const diagnostics: string[] = []
+  for (const [name, value] of Object.entries(environment)) {
+    if (!name.startsWith(environmentPrefix) || value === undefined) continue
+    const variable = variables.get(name)
+    const error =
+      variable === undefined
+        ? `is not a setting; names are built as in ${environmentPrefix}UPSTREAM__URL`
+        : applyVariable(document, variable, value)
+    if (error !== undefined) diagnostics.push(`environment: ${name} ${error}`)
+    else if (variable !== undefined) applied.push(variable)
+  }
+  return { applied, diagnostics }
+}
+
+/** Says what is wrong where the variable cannot be put into the document. */
+function applyVariable(
+  document: Document,
+  { path, isString }: SettingVariable,
+  text: string,
+): string | undefined {
+  let value: unknown = text
+  if (!isString && findTooDeepLine(text) !== undefined) return `cannot be read: ${tooDeepMessage}`
+  try {
+    if (!isString) value = parse(text, { logLevel: 'error' })
+  } catch {
+    return 'is not valid YAML'
+  }
+  for (let length = 1; length < path.length; length += 1) {
+    const parent = document.getIn(path.slice(0, length), true)
+    // A section without members (`upstream:`) is null in YAML.
+    if (isScalar(parent) && parent.value === null) document.deleteIn(path.slice(0, length))
+    else if (parent !== undefined && !isMap(parent)) {
+      return `cannot be set: ${path.slice(0, length).join('.')} is not a section in the file`
+    }
+  }
+  if (document.contents !== null && !isMap(document.contents))
+    return 'cannot be set: the file is not a map of settings'
+  document.setIn(path, document.createNode(value))
+  return undefined
+}
+
+/** The document as plain values. Throws SettingsError for an alias of nothing, and for too many of them. */
+function toPlainValue(document: Document, file: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 })
+  } catch (error) {
+    throw new SettingsError(`${file}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+function diagnosticsForIssue(issue: z.core.$ZodIssue): { path: (string | number)[]; message: string }[] {
+  const path = issue.path.map((key) => (typeof key === 'number' ? key : String(key)))
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ path: [...path, key], message: 'unknown setting' }))
+  }
+  return [{ path, message: issue.message }]
+}
+
+/** Where the value of that path begins, or that of the nearest parent that is there. */
+function findOffset(document: Document, path: readonly (string | number)[]): number {
+  for (let length = path.length; length > 0; length -= 1) {
+    const parent = document.getIn(path.slice(0, length - 1), true)
+    const last = path[length - 1]
+    if (isMap(parent)) {
+      const pair = parent.items.find(({ key }) => isScalar(key) && key.value === last)
+      if (isScalar(pair?.key) && pair.key.range) return pair.key.range[0]
+    }
+    const node = document.getIn(path.slice(0, length), true)
+    if (isScalar(node) && node.range) return node.range[0]
+  }
+  return 0
+}
+
+function formatDiagnostic(file: string, lines: LineCounter, offset: number, message: string): string {
+  return `${file}:${lines.linePos(offset).line}: ${message}`
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { catalogAddressSettings } from './catalog-address-settings.ts'
+
+const milliseconds = z.int().positive()
+
+/** The settings of a catalog elsewhere. */
+export const remoteSettingsSchema = z.strictObject({
+  ...catalogAddressSettings,
+  credential: catalogAddressSettings.credential.describe(
+    'Credential of all requests, instead of that of the caller.',
+  ),
+  timeouts: z
+    .strictObject({
+      connectTimeoutMs: milliseconds.default(5_000).describe('Connect timeout, including TLS.'),
+      responseHeadersTimeoutMs: milliseconds
+        .default(300_000)
+        .describe('From the end of the request to the response headers.'),
+      responseBodyTimeoutMs: milliseconds
+        .default(60_000)
+        .describe('Between two chunks of the response body.'),
+    })
+    .prefault({}),
+})
+
+/** The settings of a catalog elsewhere, checked, with every default filled in. */
+export type RemoteSettings = z.output<typeof remoteSettingsSchema>

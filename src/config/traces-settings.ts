@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import { receiverCredential, receiverUrl } from './receiver-settings.ts'
+import { tlsFiles } from '../lib/tls/tls-files.ts'
+
+/** What of a request a span holds only where it is asked for. */
+const includableAttributes = ['id', 'principal', 'client'] as const
+
+/** Where the spans of requests go, as it stands in the settings. */
+export const tracesSchema = z
+  .strictObject({
+    endpoint: receiverUrl
+      .optional()
+      .describe(
+        'OTLP/HTTP endpoint, such as http://collector:4318/v1/traces; default: OTEL_EXPORTER_OTLP_ENDPOINT.',
+      ),
+    sampleRatio: z.number().min(0).max(1).default(1).describe('Sampling ratio of traces that start here.'),
+    continueTraces: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether the traceparent of a client, with its sampling flag, is continued; otherwise each request starts a trace.',
+      ),
+    include: z.array(z.enum(includableAttributes)).default([]).describe('Personal data to add to spans.'),
+    credential: receiverCredential.optional().describe('Credential for the endpoint.'),
+    certificateAuthority: tlsFiles.caFile,
+    timeoutMs: z
+      .int()
+      .positive()
+      .max(60_000)
+      .default(5_000)
+      .describe('Timeout of an export, also at shutdown.'),
+    maxQueuedSpans: z
+      .int()
+      .positive()
+      .max(1_000_000)
+      .default(16_384)
+      .describe('Maximum queued spans; further spans are dropped and counted.'),
+  })
+  .refine(
+    ({ endpoint, certificateAuthority }) =>
+      certificateAuthority === undefined || endpoint?.startsWith('https:') === true,
+    'expected an https endpoint, because caFile is set',
+  )
+
+export type TracesSettings = z.output<typeof tracesSchema>
+
+/** The same settings with every path absolute. */
+export function resolveTracesPaths(
+  settings: TracesSettings,
+  absolute: (path: string) => string,
+): TracesSettings {
+  const { certificateAuthority: authority, credential } = settings
+  return {
+    ...settings,
+    ...(authority !== undefined && { certificateAuthority: absolute(authority) }),
+    ...(credential && { credential: { ...credential, file: absolute(credential.file) } }),
+  }
+}

@@ -1,0 +1,81 @@
+import { isTrustworthyUrl } from './trustworthy-url.ts'
+
+/** What can be accepted with `unsafe`. Tokens without an audience cannot: no setting allows them. */
+export const unsafeNames = [
+  'audit-off',
+  'development-key',
+  'development-policies',
+  'open-console',
+  'plain-http-issuer',
+] as const
+export type UnsafeName = (typeof unsafeNames)[number]
+
+/** A setting that nobody should serve with unless it is meant. */
+export interface UnsafeSetting {
+  readonly path: readonly (string | number)[]
+  readonly message: string
+}
+
+/** What decides whether the settings are safe. */
+export interface SafetyRelevantSettings {
+  readonly admin: { readonly host: string; readonly console: boolean }
+  readonly audit: { readonly modes: Readonly<Record<'commit' | 'data', string>> }
+  readonly identity: {
+    readonly issuers: readonly Issuer[]
+    readonly kubernetes?: Issuer | undefined
+    readonly introspection?: Issuer | undefined
+  }
+  readonly unsafe: readonly UnsafeName[]
+}
+
+interface Issuer {
+  readonly issuer: string
+}
+
+/** What is unsafe about the settings by themselves, and not accepted by name. */
+export function findUnsafeSettings({
+  admin,
+  audit,
+  identity,
+  unsafe,
+}: SafetyRelevantSettings): readonly UnsafeSetting[] {
+  const found: UnsafeSetting[] = []
+  const refuse = (name: UnsafeName, path: readonly (string | number)[], message: string): void => {
+    if (!unsafe.includes(name)) found.push({ path, message: `${message}, ${acceptanceHint(name)}` })
+  }
+  const { issuers, kubernetes, introspection } = identity
+  const issuersByPath = [
+    ...issuers.map((issuer, index) => ({ path: ['issuers', index], issuer })),
+    { path: ['kubernetes'], issuer: kubernetes },
+    { path: ['introspection'], issuer: introspection },
+  ]
+  for (const { path, issuer } of issuersByPath) {
+    if (issuer === undefined || !isPlainHttp(issuer.issuer)) continue
+    const message = 'anybody on the network path can impersonate an http issuer; expected an https issuer'
+    refuse('plain-http-issuer', ['identity', ...path, 'issuer'], message)
+  }
+  for (const mode of ['commit', 'data'] as const) {
+    // Whatever the policies allow now, others may be loaded while the gateway runs.
+    if (audit.modes[mode] !== 'off') continue
+    const message = 'commits would not be recorded; expected strict, durable or besteffort'
+    refuse('audit-off', ['audit', 'modes', mode], message)
+  }
+  if (admin.console && !isLoopback(admin.host)) {
+    const message = 'the console shows principals and ids without credentials; expected a loopback admin.host'
+    refuse('open-console', ['admin', 'console'], message)
+  }
+  return found
+}
+
+/** How a message ends that refuses something unsafe. */
+export function acceptanceHint(name: UnsafeName): string {
+  return `or unsafe: [${name}]`
+}
+
+function isPlainHttp(issuer: string): boolean {
+  return /^http:/i.test(issuer) && !isTrustworthyUrl(issuer)
+}
+
+function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)
+}

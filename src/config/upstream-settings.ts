@@ -1,0 +1,190 @@
+import { z } from 'zod'
+import { catalogAddressSettings } from './catalog-address-settings.ts'
+import { tlsFiles } from '../lib/tls/tls-files.ts'
+import {
+  assertIdentifier,
+  assertSeparable,
+  defaultDelimiter,
+  quoteForMessage,
+  type Identifier,
+} from '../catalog-api/identifiers.ts'
+import { allowedHeadersSettings } from './allowed-headers-settings.ts'
+import { callerIdentities } from '../gateway/upstream/caller-headers.ts'
+
+const milliseconds = z.int().positive().max(2_147_483_647)
+
+const timeoutsSchema = z.strictObject({
+  queueTimeoutMs: milliseconds.default(10_000).describe('How long a request waits for a connection.'),
+  connectTimeoutMs: milliseconds.default(5_000).describe('Connect timeout, including TLS.'),
+  responseHeadersTimeoutMs: milliseconds
+    .default(300_000)
+    .describe('From the end of the request to the response headers; for an upload, between two chunks sent.'),
+  responseBodyTimeoutMs: milliseconds.default(60_000).describe('Between two chunks of the response body.'),
+  sendTimeoutMs: milliseconds
+    .default(300_000)
+    .describe('Close if the client reads nothing of a streamed response for this long.'),
+  totalTimeoutMs: milliseconds.default(3_600_000).describe('For a whole attempt.'),
+})
+
+const healthSchema = z.strictObject({
+  path: z
+    .string()
+    .regex(/^\/[\x21-\x7e]*$/)
+    .optional()
+    .describe('Path of the health check; default: list one name of the root namespace.'),
+  intervalMs: milliseconds.default(5_000).describe('Between two checks while they pass.'),
+  timeoutMs: milliseconds.default(2_000).describe('Timeout of a check.'),
+})
+
+const breakerSchema = z.strictObject({
+  consecutiveFailures: z
+    .int()
+    .positive()
+    .default(5)
+    .describe('Consecutive failed requests that trigger a check at once.'),
+  probeIntervalMs: milliseconds.default(1_000).describe('Between two checks while they fail.'),
+})
+
+const retriesSchema = z.strictObject({
+  maxRetries: z.int().min(0).max(5).default(1).describe('Maximum retries of a read.'),
+  budgetPercent: z
+    .int()
+    .min(0)
+    .max(100)
+    .default(20)
+    .describe('Maximum ratio of retries to requests, in percent.'),
+})
+
+/** Parts that a header can hold, joined by slashes. */
+const databasePattern = /^[\x21-\x2e\x30-\x7e]+(\/[\x21-\x2e\x30-\x7e]+)*$/
+
+const upstreamFieldsSchema = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
+    .default('catalog')
+    .describe('Name in metrics, the log and audit records.'),
+  ...catalogAddressSettings,
+  reservedInNames: z
+    .array(z.string().min(1).max(16))
+    .default([defaultDelimiter])
+    .describe(
+      'Strings that names must not contain, besides the delimiter: some catalogs join the parts of an id with `$`, unescaped, ' +
+        'whatever the delimiter. Empty if the catalog does not.',
+    ),
+  clientCertificate: tlsFiles.clientCertificate,
+  serverName: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Expected name in the certificate, if it is not the host of the URL.'),
+  credential: catalogAddressSettings.credential.describe('Credential of the gateway.'),
+  identity: z
+    .enum(callerIdentities)
+    .default('none')
+    .describe(
+      'How the caller is identified to the upstream: not at all, with its original credential, or with a signed assertion.',
+    ),
+  database: z
+    .string()
+    .regex(databasePattern, 'expected the name of a database, and its prefix if it has one: "sales/eu"')
+    .optional()
+    .describe(
+      'Database of a LanceDB server, as in db://DATABASE/PREFIX, for all requests. A caller that ' +
+        'names another one is refused. Without it, no database is sent, and callers may name any.',
+    ),
+  ...allowedHeadersSettings,
+  maxConnections: catalogAddressSettings.maxConnections.describe('Maximum connections for small requests.'),
+  maxBulkConnections: z
+    .int()
+    .positive()
+    .default(1_024)
+    .describe(
+      'Maximum connections for streamed bodies (Arrow, large JSON). One principal may ' +
+        'use as many as stay free: half of them if it is alone.',
+    ),
+  maxPendingRequests: z
+    .int()
+    .min(0)
+    .default(4_096)
+    .describe('Maximum pending requests of each pool; one principal may have half of them.'),
+  timeouts: timeoutsSchema.prefault({}),
+  healthCheck: healthSchema.prefault({}),
+  circuitBreaker: breakerSchema.prefault({}),
+  retries: retriesSchema.prefault({}),
+})
+
+const tlsRequiresHttps = 'expected an https URL, because TLS files or serverName are set'
+
+/** The one catalog behind the gateway, as it stands in the settings. */
+export const upstreamSchema = upstreamFieldsSchema.refine(hasHttpsIfTlsFiles, tlsRequiresHttps)
+
+/** The catalogs behind the gateway: each but one serves what lies beneath its namespaces, that one the rest. */
+export const upstreamsSchema = z
+  .array(
+    upstreamFieldsSchema
+      .extend({
+        namespaces: z
+          .array(z.array(z.string()).min(1).refine(isIdentifier, 'expected a list of names'))
+          .min(1)
+          .optional()
+          .describe('Namespaces of this upstream, each as a list of names.'),
+      })
+      .refine(hasHttpsIfTlsFiles, tlsRequiresHttps),
+  )
+  .min(1)
+  .superRefine((upstreams, context) => {
+    const error = (path: (string | number)[], message: string): void =>
+      context.addIssue({ code: 'custom', path, message })
+    const names = new Set<string>()
+    const prefixes = new Set<string>()
+    for (const [index, { name, namespaces = [], delimiter, reservedInNames }] of upstreams.entries()) {
+      if (names.has(name)) error([index, 'name'], `duplicate upstream name "${name}"`)
+      names.add(name)
+      for (const [position, namespace] of namespaces.entries()) {
+        const prefix = JSON.stringify(namespace)
+        if (prefixes.has(prefix))
+          error([index, 'namespaces', position], `${prefix} is assigned to two upstreams`)
+        prefixes.add(prefix)
+        const separators = [delimiter, ...reservedInNames]
+        if (!isSeparable(namespace, separators)) {
+          error(
+            [index, 'namespaces', position],
+            `${prefix} has a name that contains one of ${separators.map(quoteForMessage).join(', ')}; expected none that ` +
+              'delimiter or reservedInNames rules out',
+          )
+        }
+      }
+    }
+    if (upstreams.filter(({ namespaces }) => namespaces === undefined).length !== 1) {
+      error([], 'expected exactly one upstream without namespaces: it serves the root and everything else')
+    }
+  })
+
+/** How one upstream is reached, checked, with every default filled in. */
+export type UpstreamSettings = z.output<typeof upstreamSchema> & {
+  readonly namespaces?: readonly Identifier[] | undefined
+}
+
+function isIdentifier(parts: readonly string[]): boolean {
+  try {
+    return assertIdentifier(parts) === parts
+  } catch {
+    return false
+  }
+}
+
+function isSeparable(namespace: Identifier, separators: readonly string[]): boolean {
+  try {
+    assertSeparable(namespace, separators)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function hasHttpsIfTlsFiles(settings: z.output<typeof upstreamFieldsSchema>): boolean {
+  const { url, caFile, clientCertificate, serverName } = settings
+  const isReported = [caFile, clientCertificate, serverName].some((value) => value !== undefined)
+  return !isReported || url.startsWith('https:')
+}

@@ -1,0 +1,138 @@
+import type { Identifier } from '../catalog-api/identifiers.ts'
+import type { ObjectKind } from '../catalog-api/operations.ts'
+import { permissionGroups, type Permission } from '../catalog-api/permissions.ts'
+import type { RuleReference } from '../policy/engine/decision.ts'
+import { objectKindOfPermission } from '../policy/language/permission-object-kind.ts'
+import type { PolicyDocument } from '../policy/language/policy-document.ts'
+import { documentsAbove, indexDocuments, createRuleReference } from '../policy/analysis/reaching-rules.ts'
+import { listSubjects, type Subject } from '../policy/analysis/subject.ts'
+import { whoCan, type Entitlement, type OverridingDeny } from '../policy/analysis/who-can.ts'
+
+/** A namespace directly beneath another one, as far as policies speak of it. */
+export interface NamespaceEntry {
+  readonly name: string
+  /** The policies for it. */
+  readonly policies: readonly string[]
+  /** Whether policies speak of namespaces beneath it. */
+  readonly leadsOn: boolean
+}
+
+/** Who may do what on an object. */
+export interface AccessReport {
+  readonly groups: readonly { readonly name: string; readonly operations: readonly string[] }[]
+  readonly callers: readonly {
+    readonly subject: Subject
+    readonly grants: readonly Grant[]
+  }[]
+  /** Rules for tables by their names; where a namespace is asked about, they decide besides. */
+  readonly forTables: readonly { readonly rule: RuleReference; readonly tables: readonly string[] }[]
+}
+
+/** An operation that a caller may use, unless a condition or a rule is in the way. */
+interface Grant {
+  readonly operation: Permission
+  readonly rule: RuleReference
+  readonly if?: string
+  readonly except?: readonly Subject[]
+  readonly unless: readonly {
+    readonly rule: RuleReference
+    readonly subjects?: readonly Subject[]
+    readonly if?: string
+  }[]
+}
+
+/** The groups of operations that overlap with no other. */
+const disjointGroups = [...permissionGroups].filter(([name]) => name !== 'read' && name !== 'all')
+
+/** A tree that is wider than that is shown in part: whoever looks for a name can ask for it. */
+const maxNodes = 500
+
+/** The namespaces directly beneath that one that policies speak of, by name. */
+export function listNamespaces(
+  documents: readonly PolicyDocument[],
+  above: Identifier,
+): { readonly nodes: readonly NamespaceEntry[]; readonly leftOut: number } {
+  const found = new Map<string, { policies: string[]; leadsOn: boolean }>()
+  for (const { namespace, name: policy } of documents) {
+    const name = namespace[above.length]
+    if (name === undefined || !above.every((part, index) => namespace[index] === part)) continue
+    const node = found.get(name) ?? { policies: [], leadsOn: false }
+    if (namespace.length === above.length + 1) node.policies.push(policy)
+    else node.leadsOn = true
+    found.set(name, node)
+  }
+  const nodes = [...found].map(([name, node]) => ({ name, ...node }))
+  const sorted = nodes.toSorted((one, other) => (one.name < other.name ? -1 : 1))
+  return { nodes: sorted.slice(0, maxNodes), leftOut: Math.max(0, sorted.length - maxNodes) }
+}
+
+/**
+ * Everybody who may do something on a namespace or a table, by the policies in force, as `policy who-can` tells it.
+ * Of a namespace, operations on tables are those on any table in it, whatever its name.
+ */
+export function createAccessReport(
+  documents: readonly PolicyDocument[],
+  kind: 'namespace' | 'table',
+  id: Identifier,
+): AccessReport {
+  const namespace = kind === 'namespace' ? id : id.slice(0, -1)
+  const above = documentsAbove(indexDocuments(documents), namespace)
+  const callers = new Map<string, { subject: Subject; grants: Grant[] }>()
+  const shown = disjointGroups.map(([name, permissions]) => ({
+    name,
+    operations: permissions.filter((permission) => appliesToKind(permission, kind)),
+  }))
+  for (const operation of shown.flatMap(({ operations }) => operations)) {
+    const position: ObjectKind = kind === 'namespace' ? 'namespace' : objectKindOfPermission(operation)
+    for (const entitlement of whoCan(above, operation, position, id).allowed) {
+      const { subject } = entitlement
+      const key = `${subject.kind} ${subject.name}`
+      const caller = callers.get(key) ?? { subject, grants: [] }
+      caller.grants.push(createGrant(operation, entitlement))
+      callers.set(key, caller)
+    }
+  }
+  return {
+    groups: shown.filter(({ operations }) => operations.length > 0),
+    callers: [...callers.values()],
+    forTables: kind === 'namespace' ? listTableRules(above, namespace) : [],
+  }
+}
+
+function appliesToKind(permission: Permission, kind: 'namespace' | 'table'): boolean {
+  const own = objectKindOfPermission(permission)
+  return kind === 'namespace' ? true : own !== 'namespace' && own !== 'none'
+}
+
+function listTableRules(
+  documents: readonly PolicyDocument[],
+  namespace: Identifier,
+): AccessReport['forTables'] {
+  return documents
+    .filter((document) => document.namespace.length === namespace.length)
+    .flatMap((document) =>
+      document.rules.flatMap((rule) =>
+        rule.tables === undefined
+          ? []
+          : [{ rule: createRuleReference({ document, rule }), tables: rule.tables }],
+      ),
+    )
+}
+
+function createGrant(operation: Permission, { reaching, except, overridingDenies }: Entitlement): Grant {
+  return {
+    operation,
+    rule: createRuleReference(reaching),
+    ...(reaching.rule.condition && { if: reaching.rule.condition.text }),
+    ...(except && { except: listSubjects(except) }),
+    unless: overridingDenies.map(createObjection),
+  }
+}
+
+function createObjection({ reaching, subjects }: OverridingDeny): Grant['unless'][number] {
+  return {
+    rule: createRuleReference(reaching),
+    ...(subjects && { subjects: listSubjects(subjects) }),
+    ...(reaching.rule.condition && { if: reaching.rule.condition.text }),
+  }
+}

@@ -1,0 +1,124 @@
+import { assertFactSource } from '../../catalog-api/decisive-members.ts'
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import { assertIdentifier, quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
+import { getOperation, type Operation, type OperationName } from '../../catalog-api/operations.ts'
+import { operationFactsOf } from '../../policy/conditions/operation-facts.ts'
+import { assertManifestPath } from '../facts/manifest-path.ts'
+import { assertMemberSpelling } from '../facts/member-spelling.ts'
+import { describeJsonValue } from '../facts/fact-values.ts'
+import { getMember, readEntryFacts, type JsonObject } from '../facts/stated-facts.ts'
+import type { RequiredPermission } from './required-permission.ts'
+
+/**
+ * The permissions that the entries of a batch need, in their order; none for other operations. An entry states its
+ * own facts, by the same table as the operation that it stands for. Throws InvalidInput (400) at an entry that is
+ * none, or that states a fact where its operation has none.
+ */
+export function* listBatchPermissions(
+  { entries }: Operation,
+  members: JsonObject,
+): Generator<RequiredPermission, void, void> {
+  if (entries === undefined) return
+  const { member, operation } = entries
+  for (const [index, value] of readEntryList(members, member).entries()) {
+    const what = `${member}[${index}]`
+    const entry = readEntryObject(value, what)
+    if (typeof operation === 'string') {
+      yield entryPermission(operation, entry, what)
+      continue
+    }
+    const name = findSoleMember(entry, Object.keys(operation), what)
+    const request = readEntryObject(entry[name], `${what}.${name}`)
+    yield entryPermission(operation[name] as OperationName, request, `${what}.${name}`)
+  }
+}
+
+/** Throws InvalidInput (413) for a batch of more entries than that. */
+export function assertBatchSize({ entries }: Operation, members: JsonObject, maxEntries: number): void {
+  const list = entries && getMember(members, entries.member)
+  if (!Array.isArray(list) || list.length <= maxEntries) return
+  throw refusal('batch_too_large', `the batch has ${list.length} entries; expected at most ${maxEntries}`)
+}
+
+function entryPermission(name: OperationName, entry: JsonObject, what: string): RequiredPermission {
+  const operation = getOperation(name)
+  assertMembers(operation, entry, what)
+  const facts = readEntryFacts(operation, entry, what)
+  if (name === 'CreateTableVersion') assertManifestPath(facts.stated.manifestPath, `${what}.manifest_path`)
+  if (facts.stated.location !== undefined || facts.stated.vendCredentials === true) {
+    throw refusal(
+      'invalid_body',
+      `${what} sets a location or requests credentials; declare this table in a request of its own`,
+    )
+  }
+  const id = readEntryId(entry, what)
+  return {
+    permission: name,
+    kind: 'table',
+    id,
+    facts: operationFactsOf(operation, id, facts),
+    requiredBy: what,
+    entry: { members: entry, stated: facts.stated },
+  }
+}
+
+function assertMembers(operation: Operation, entry: JsonObject, what: string): void {
+  for (const [name, value] of Object.entries(entry)) {
+    assertMemberSpelling(name)
+    if (value === null) continue
+    assertFactSource(operation, 'body', name)
+    const isEnvelope = name === 'identity' || (name === 'context' && !isEmpty(value))
+    if (isEnvelope)
+      throw refusal('invalid_body', `${what}.${name} is not accepted inside a batch; send headers`)
+    if (name === 'query') assertNoFacts(operation, value)
+  }
+}
+
+function assertNoFacts(operation: Operation, query: unknown): void {
+  if (typeof query !== 'object' || query === null) return
+  for (const name of Object.keys(query)) {
+    assertMemberSpelling(name)
+    assertFactSource(operation, 'body.query', name)
+  }
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+}
+
+function readEntryId(entry: JsonObject, what: string): Identifier {
+  const id = getMember(entry, 'id')
+  if (Array.isArray(id) && id.length > 0 && id.every((part) => typeof part === 'string')) {
+    return assertIdentifier(id)
+  }
+  throw refusal('invalid_body', `${what} names no table; expected "id", a list of strings`)
+}
+
+function findSoleMember(entry: JsonObject, expected: readonly string[], what: string): string {
+  const found = Object.keys(entry).filter((name) => entry[name] !== null)
+  const [name] = found
+  if (name !== undefined && found.length === 1 && expected.includes(name)) return name
+  throw refusal(
+    'invalid_body',
+    `${what} holds ${found.map(quoteForMessage).join(', ') || 'nothing'}; expected exactly one of ${expected.join(', ')}`,
+  )
+}
+
+function readEntryList(members: JsonObject, name: string): readonly unknown[] {
+  const value = getMember(members, name)
+  if (!Array.isArray(value) || value.length === 0) {
+    throw refusal(
+      'invalid_body',
+      `"${name}" in the body is ${describeJsonValue(value)}; expected a list of at least one object`,
+    )
+  }
+  return value
+}
+
+function readEntryObject(value: unknown, what: string): JsonObject {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw refusal('invalid_body', `"${what}" in the body is ${describeJsonValue(value)}; expected an object`)
+  }
+  for (const name of Object.keys(value)) assertMemberSpelling(name)
+  return value as JsonObject
+}

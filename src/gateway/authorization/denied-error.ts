@@ -1,0 +1,94 @@
+import type { Principal } from '../../identity/principal.ts'
+import { challenge } from '../../identity/authentication-error.ts'
+import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import { namespaceNotFound, tableNotFound, transactionNotFound } from '../../catalog-api/not-found.ts'
+import {
+  isOperationName,
+  getOperation,
+  type ObjectKind,
+  type OperationName,
+} from '../../catalog-api/operations.ts'
+import type { Decision } from '../../policy/engine/decision.ts'
+import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
+import type { PolicySet } from '../../policy/policy-set.ts'
+import type { RequiredPermission } from './required-permission.ts'
+
+type Denial = Extract<Decision, { allowed: false }>
+
+/**
+ * A refusal by the policies. The answer is 403, or the very 404 of an object that is not there where the caller may
+ * not know that it is; it never depends on whether it is there. A caller without a credential is asked for one with
+ * 401 instead of 403 (RFC 9110 section 15.5.2). The log and the audit record tell the truth.
+ */
+export class DeniedError extends CatalogError {
+  readonly decision: Denial
+  /** What was not allowed, on what. */
+  readonly denialMessage: string
+
+  constructor(
+    permission: RequiredPermission,
+    decision: Denial,
+    { method }: Pick<Principal, 'method'>,
+    concealing: CatalogError | undefined,
+  ) {
+    const permissions = describeDenial(permission)
+    const { reason } = decision
+    if (concealing !== undefined) super(concealing.kind, concealing.message, { reason })
+    else if (method !== 'anonymous') super('PermissionDenied', permissions, { reason })
+    else {
+      const message = `no credential was sent; without a credential ${permissions}`
+      super('Unauthenticated', message, { reason, headers: challenge })
+    }
+    this.decision = decision
+    this.denialMessage = permissions
+  }
+}
+
+/** The refusal of that need, told in the way that the policies of the object choose. */
+export function createDeniedError(
+  permission: RequiredPermission,
+  decision: Denial,
+  request: AuthorizationRequest,
+  policies: PolicySet,
+): DeniedError {
+  return new DeniedError(
+    permission,
+    decision,
+    request.principal,
+    createConcealingError(permission, request, policies),
+  )
+}
+
+function describeDenial({ permission, id, requiredBy }: RequiredPermission): string {
+  const object = id.length === 0 ? 'the root' : quoteForMessage(id.join('.'))
+  return `you are not allowed ${permission}${requiredBy === undefined ? '' : ` (${requiredBy})`} on ${object}`
+}
+
+/**
+ * What the catalog would answer if the object were not there, where it is to look so. Nothing is concealed from a
+ * caller who may call the operation itself and only lacks an effect of it.
+ */
+function createConcealingError(
+  { permission, kind, id, includesSubtree }: RequiredPermission,
+  request: AuthorizationRequest,
+  policies: PolicySet,
+): CatalogError | undefined {
+  if (includesSubtree === true || !isOperationName(permission) || id.length === 0) return undefined
+  const parent: AuthorizationRequest = { ...request, kind: 'namespace', id: id.slice(0, -1) }
+  if (isCreation(permission, kind)) {
+    return policies.isConcealed(parent) ? namespaceNotFound(parent.id) : undefined
+  }
+  if (!policies.isConcealed(request)) return undefined
+  if (kind === 'namespace') return namespaceNotFound(id)
+  if (kind === 'transaction') return transactionNotFound(id)
+  return policies.isConcealed(parent) ? namespaceNotFound(parent.id) : tableNotFound(id)
+}
+
+/** Whether the object is not there before the operation, so that only its namespace can be missing. */
+function isCreation(permission: OperationName, kind: ObjectKind): boolean {
+  const { errors } = getOperation(permission)
+  return kind === 'namespace'
+    ? errors.includes('NamespaceAlreadyExists')
+    : kind === 'table' && !errors.includes('TableNotFound')
+}

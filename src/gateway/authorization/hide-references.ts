@@ -1,0 +1,54 @@
+import { CatalogError, type ErrorName } from '../../catalog-api/catalog-error.ts'
+import type { Operation } from '../../catalog-api/operations.ts'
+import { noFacts, type RequestFacts } from '../../policy/conditions/authorization-request.ts'
+import type { PolicySet } from '../../policy/policy-set.ts'
+import type { Authenticated } from '../context.ts'
+
+/** Messages that name no tag and no branch. */
+const messagesWithoutNames: Partial<Record<ErrorName, string>> = {
+  TableTagNotFound: 'the table has no such tag',
+  TableTagAlreadyExists: 'the tag already exists',
+  TableBranchNotFound: 'the table has no such branch',
+  TableBranchAlreadyExists: 'the branch already exists',
+}
+
+/** A request, with the policies that allowed it. */
+interface PermittedRequest extends Authenticated {
+  readonly permit: { readonly policies: PolicySet; readonly facts: RequestFacts }
+}
+
+/**
+ * An error of the upstream as the caller may see it: catalogs name other tags and branches in errors about them, as
+ * the tags that keep a branch from being deleted. A caller that may not list them gets a message without names.
+ */
+export function hideReferences(error: CatalogError, request: PermittedRequest): CatalogError {
+  const { route, principal, permit } = request
+  const { operation, id } = route
+  const { facts, policies } = permit
+  const message = messagesWithoutNames[error.kind]
+  if (operation.object !== 'table' || (message === undefined && !concernsReferences(operation))) return error
+  const question = {
+    principal,
+    permission: operation.name,
+    kind: operation.object,
+    id,
+    request: facts,
+    operation: noFacts,
+  }
+  if (policies.canListReferences(question)) return error
+  return new CatalogError(
+    error.kind,
+    message ?? `the upstream refused the request with status ${error.status}`,
+    {
+      status: error.status,
+      headers: error.headers,
+    },
+  )
+}
+
+/** Whether the operation is about tags or branches, or about versions, which tags and branches keep. */
+function concernsReferences({ name, facts }: Operation): boolean {
+  const isOnReference =
+    name.endsWith('TableTag') || name.endsWith('TableBranch') || name === 'GetTableTagVersion'
+  return isOnReference || name === 'BatchDeleteTableVersions' || facts.some(([fact]) => fact === 'tag')
+}

@@ -1,0 +1,220 @@
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import { assertIdentifier, assertName, type Identifier } from '../../catalog-api/identifiers.ts'
+import type { FactName, StatedFacts } from '../../catalog-api/facts.ts'
+import type { Operation, OperationName } from '../../catalog-api/operations.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
+import {
+  subtreeFacts,
+  additionalPermissionFacts,
+  operationFactsOf,
+  permissionFacts,
+  noStatedFacts,
+  type KnownFacts,
+} from '../../policy/conditions/operation-facts.ts'
+import { listBatchPermissions } from './batch-permissions.ts'
+import { assertManifestPath } from '../facts/manifest-path.ts'
+import { foldMemberName } from '../facts/member-spelling.ts'
+import type { JsonObject } from '../facts/stated-facts.ts'
+import type { RequiredPermission } from './required-permission.ts'
+import type { Matched } from '../context.ts'
+
+/** The operations whose response may carry storage credentials that nobody asked for. */
+const vendingOperations: ReadonlySet<OperationName> = new Set([
+  'DescribeTable',
+  'DeclareTable',
+  'CreateTable',
+  'BatchCommitTables',
+])
+
+/**
+ * The permissions that a request needs by its route and its head, the one of its operation first. Facts that are
+ * pending ask for nothing yet.
+ */
+export function listHeadPermissions(
+  { route: { operation, id } }: Matched,
+  facts: KnownFacts,
+): readonly RequiredPermission[] {
+  const own = operationPermission(operation, id, facts)
+  const isSilent = facts.stated === noStatedFacts && !operationsWithImplicitPermissions.has(operation.name)
+  const permissions = isSilent ? [own] : [own, ...listEffectPermissions(operation, id, facts)]
+  if (operation.readsAnyTable === 'always') permissions.push(readAnyTablePermission('what it reads'))
+  if (vendingOperations.has(operation.name) && facts.stated.vendCredentials !== true) {
+    permissions.push(credentialsPermission(operation, id, facts, 'withheld'))
+  }
+  return permissions
+}
+
+/** The operations that need more than their own permission if they state nothing, too. */
+const operationsWithImplicitPermissions: ReadonlySet<OperationName> = new Set([
+  'RegisterTable',
+  'CreateTableBranch',
+])
+
+/**
+ * The permissions that a whole request needs, each found when it is asked for. Throws InvalidInput (400) if the body
+ * lacks what says on which objects, or if a staging manifest lies where none can.
+ */
+export function* listRequestPermissions(
+  request: Matched,
+  facts: KnownFacts,
+  members: JsonObject,
+): Generator<RequiredPermission, void, void> {
+  const { operation } = request.route
+  if (operation.name === 'CreateTableVersion') assertManifestPath(facts.stated.manifestPath, 'manifest_path')
+  if (operation.name === 'RenameTable') assertNewName(facts.stated.newName)
+  yield* listHeadPermissions(request, facts)
+  const { readsAnyTable } = operation
+  if (
+    readsAnyTable !== undefined &&
+    readsAnyTable !== 'always' &&
+    hasMemberAtAnyDepth(members, readsAnyTable)
+  ) {
+    yield readAnyTablePermission(readsAnyTable)
+  }
+  yield* listBatchPermissions(operation, members)
+}
+
+/** Whether an operation is refused without what its body says. */
+export function requiresBody({ name, entries }: Operation): boolean {
+  return entries !== undefined || name === 'CreateTableVersion' || name === 'RenameTable'
+}
+
+/**
+ * Whether a body is read whole before anything is sent: it can ask for more than the route says, or state a fact in
+ * several places. (The properties of an update must stand before what is large.)
+ */
+export function isDecidedByBody(operation: Operation): boolean {
+  const { body, facts, factsWithSeveralSources, entries, readsAnyTable, name } = operation
+  if (body === 'arrow') return false
+  if (body === 'map' || entries !== undefined || name === 'CreateTableVersion') return true
+  if (readsAnyTable !== undefined && readsAnyTable !== 'always') return true
+  return factsWithSeveralSources.length > 0 || facts.some(canRequirePermission)
+}
+
+/** Whether a place that is no key of the properties can state a fact that asks for a permission. */
+function canRequirePermission([fact, locations]: Operation['facts'][number]): boolean {
+  return factsRequiringPermission.has(fact) && locations.some(({ in: part }) => part !== 'properties')
+}
+
+/** The facts that ask for a permission of their own. */
+const factsRequiringPermission: ReadonlySet<FactName> = new Set([
+  'mode',
+  'behavior',
+  'location',
+  'newName',
+  'sourceBranch',
+  'storageOptions',
+  'vendCredentials',
+])
+
+/**
+ * The operation itself. A batch names no object in its route: its entries are decided one by one. A listing needs no
+ * rule of its own for callers that may see something beneath the namespace.
+ */
+function operationPermission(operation: Operation, id: Identifier, facts: KnownFacts): RequiredPermission {
+  const own = operationFactsOf(operation, id, facts)
+  const fallback = fallbackFor(operation)
+  const { name: permission, object: kind } = operation
+  if (fallback !== undefined) return { permission, kind, id, facts: own, fallback }
+  const { unknownBranch } = operation
+  // Without a word a refusal would look as if it were about the branch that is stated.
+  const isByFact = unknownBranch !== undefined && unknownBranch !== 'always' && unknownBranch in facts.stated
+  return { permission, kind, id, facts: own, ...(isByFact && { requiredBy: `with ${unknownBranch}` }) }
+}
+
+function fallbackFor({ lists, object, effect }: Operation): RequiredPermission['fallback'] {
+  if (lists !== undefined) return 'what-is-visible'
+  return object === 'none' && effect !== 'read' ? 'entries-decide' : undefined
+}
+
+/** What a request does besides what its operation says, by the facts that it states. */
+function listEffectPermissions(
+  operation: Operation,
+  id: Identifier,
+  facts: KnownFacts,
+): RequiredPermission[] {
+  const { name, object: kind, effect, unknownBranch } = operation
+  const { stated } = facts
+  const permissions: RequiredPermission[] = []
+  const need = (permission: Permission, requiredBy: string): void => {
+    permissions.push({
+      permission,
+      kind,
+      id,
+      facts: additionalPermissionFacts(permission, operation, id, facts),
+      requiredBy,
+    })
+  }
+  if (stated.mode === 'overwrite' && kind === 'namespace')
+    permissions.push(...listDropPermissionsBelow(id, 'mode Overwrite'))
+  if (stated.mode === 'overwrite' && kind === 'table') need('OverwriteTable', 'mode=overwrite')
+  if (stated.behavior === 'cascade') permissions.push(...listDropPermissionsBelow(id, 'behavior Cascade'))
+  // A change of a whole table beside one of a branch needs both.
+  if (effect !== 'read' && unknownBranch !== undefined && unknownBranch !== 'always') {
+    if (stated[unknownBranch] !== undefined) need(name, 'its branch')
+  }
+  if (stated.deletesUnmatched === true) need('DeleteFromTable', 'when_not_matched_by_source_delete')
+  if (stated.location !== undefined || name === 'RegisterTable') need('ChooseLocation', 'a location')
+  if (stated.storageOptions !== undefined) need('ChooseStorage', 'storage_options')
+  if (stated.vendCredentials === true) permissions.push(credentialsPermission(operation, id, facts))
+  if (name === 'CreateTableBranch' && !facts.pendingFacts.has('sourceBranch')) {
+    need('QueryTable', 'the branch that is copied')
+  }
+  if (stated.newName !== undefined) {
+    const destination = assertIdentifier([...(stated.newNamespace ?? id.slice(0, -1)), stated.newName])
+    permissions.push({
+      permission: 'CreateTable',
+      kind: 'table',
+      id: destination,
+      facts: additionalPermissionFacts('CreateTable', operation, id, facts),
+      requiredBy: 'the destination',
+    })
+  }
+  return permissions
+}
+
+function credentialsPermission(
+  operation: Operation,
+  id: Identifier,
+  facts: KnownFacts,
+  fallback?: 'withheld',
+): RequiredPermission {
+  return {
+    permission: 'VendCredentials',
+    kind: operation.object,
+    id,
+    facts: additionalPermissionFacts('VendCredentials', operation, id, facts),
+    requiredBy: 'vend_credentials',
+    ...(fallback && { fallback }),
+  }
+}
+
+/** What SQL or code reads is known to nobody before it runs: to allow it in one namespace would open all others. */
+function readAnyTablePermission(requiredBy: string): RequiredPermission {
+  const permission = 'ReadAnyTable'
+  return { permission, kind: 'none', id: [], facts: permissionFacts(permission, [], {}), requiredBy }
+}
+
+/** Whether a JSON value has a member of that name, in any spelling and at any depth, that is not null. */
+function hasMemberAtAnyDepth(value: unknown, name: string): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(
+    ([key, inner]) => (inner !== null && foldMemberName(key) === name) || hasMemberAtAnyDepth(inner, name),
+  )
+}
+
+function listDropPermissionsBelow(id: Identifier, because: string): RequiredPermission[] {
+  return (['DropTable', 'DropNamespace'] as const).map((permission) => ({
+    permission,
+    kind: 'namespace',
+    id,
+    facts: subtreeFacts(permission),
+    beneath: true,
+    because,
+  }))
+}
+
+function assertNewName(name: StatedFacts['newName']): void {
+  if (name === undefined) throw refusal('invalid_body', 'RenameTable requires "new_table_name" in the body')
+  assertName(name, 'new_table_name')
+}

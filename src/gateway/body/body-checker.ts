@@ -1,0 +1,158 @@
+import { isDecisiveMember } from '../../catalog-api/decisive-members.ts'
+import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import type { Operation } from '../../catalog-api/operations.ts'
+import type { JsonObject } from '../facts/stated-facts.ts'
+import { listDetailMembers, isFilterMember } from '../facts/change-details.ts'
+import type { Matched } from '../context.ts'
+import { assertQueryMemberName, checkMember, checkQueryMember } from './check-member.ts'
+import { isOverriddenByHeader } from './body-context.ts'
+import { parseExactJson } from '../json/exact-json.ts'
+import {
+  JsonTransformer,
+  type MemberInterest,
+  type JsonVisitor,
+  type OpenObjectReference,
+} from '../json/json-transformer.ts'
+import { assertMemberSpelling } from '../facts/member-spelling.ts'
+import { createMapVisitor } from './map-visitor.ts'
+
+/** A JSON body that is judged chunk by chunk. */
+export interface BodyChecker {
+  /** Refuses what no two readers may read differently, and each member as soon as it contradicts the route. */
+  readonly json: JsonTransformer
+  /** The members read so far: all but `identity`, or those that repeat the route, state facts or are recorded. */
+  readonly members: JsonObject
+  /** The object `query` in the body, once a member of it was read. */
+  getQueryObject(): OpenObjectReference | undefined
+  /** The intent was made of the members read so far: a further one that belongs into it is refused. */
+  freezeIntent(): void
+}
+
+/** How a body is judged. */
+interface BodyCheckerOptions {
+  /** Whether all members are kept, since they may decide. */
+  readonly retainsAll: boolean
+  /** Whether SQL filters are kept for the intent: only of a body that is judged whole, since they may be as large. */
+  readonly retainsFilters: boolean
+  /** The most bytes of a value that is kept. */
+  readonly maxValueBytes: number
+}
+
+/** Begins to judge a body. */
+export function createBodyChecker(request: Matched, options: BodyCheckerOptions): BodyChecker {
+  const { operation } = request.route
+  // Without a prototype: `__proto__` is a name like any other.
+  const members = Object.create(null) as Record<string, unknown>
+  let hasIntent = false
+  let query: OpenObjectReference | undefined
+  const found: OnMember = (name, value) => {
+    const isLate = hasIntent && operation.effect !== 'read' && listDetailMembers(operation).has(name)
+    if (isLate) throw lateMemberError(name)
+    members[name] = value
+  }
+  const watcher: JsonVisitor =
+    operation.body === 'map'
+      ? createMapVisitor(request, found)
+      : createMemberVisitor(request, options, found, (object) => (query ??= object))
+  return {
+    json: new JsonTransformer(watcher, options.maxValueBytes),
+    members,
+    getQueryObject: () => query,
+    freezeIntent() {
+      hasIntent = true
+    },
+  }
+}
+
+type OnMember = (name: string, value: unknown) => void
+
+function createMemberVisitor(
+  request: Matched,
+  { retainsAll, retainsFilters }: BodyCheckerOptions,
+  found: OnMember,
+  foundQuery: (object: OpenObjectReference) => void,
+): JsonVisitor {
+  const { operation, parameters } = request.route
+  const recorded = listDetailMembers(operation)
+  const { emptyIsAbsent } = operation
+  const holdsOptional = listOptionalParents(operation)
+  /** The names of the open members by their depth; a level that is a list has none. */
+  const path: string[] = []
+
+  function interestInBody(name: string): MemberInterest {
+    assertMemberSpelling(name)
+    if (name === 'identity') return 'removal'
+    if (name === 'context') return 'both'
+    if (retainsAll) return 'both'
+    if (isFilterMember(name) && !retainsFilters) return 'nothing'
+    const isWanted =
+      name === 'id' ||
+      name === 'index_name' ||
+      isDecisiveMember(name) ||
+      recorded.has(name) ||
+      parameters.has(name)
+    if (isWanted) return 'value'
+    return holdsOptional.has(name) || name === 'query' ? 'members' : 'nothing'
+  }
+
+  return {
+    visitName(name, depth, object) {
+      path.length = depth
+      path[depth] = name
+      if (depth === 1) return interestInBody(name)
+      const [, parent] = path
+      if (depth === 2 && parent === 'context')
+        return isOverriddenByHeader(name, request) ? 'removal' : 'nothing'
+      if (depth === 2 && parent === 'query') {
+        foundQuery(object)
+        return queryMemberInterest(name)
+      }
+      return parent !== undefined && holdsOptional.has(parent) ? 'members' : 'nothing'
+    },
+    isAbsentIfEmpty: (name, depth) =>
+      depth === 1
+        ? emptyIsAbsent.has(name)
+        : holdsOptional.has(path[1] ?? '') &&
+          emptyIsAbsent.has(path.filter((part) => part !== undefined).join('.')),
+    visitValue(text, name, depth) {
+      if (depth > 1) {
+        checkQueryMember(request, name, JSON.parse(text))
+        return undefined
+      }
+      const value: unknown = recordsNumbers(operation, name) ? parseExactJson(text) : JSON.parse(text)
+      const replacement = checkMember(request, name, value)
+      found(name, replacement === undefined ? value : JSON.parse(replacement))
+      return replacement
+    },
+  }
+}
+
+/** Whether the intent holds what numbers stand in that member. */
+function recordsNumbers({ recorded, entries }: Operation, name: string): boolean {
+  return recorded.includes(name) || entries?.member === name
+}
+
+const parentsByOperation = new WeakMap<Operation, ReadonlySet<string>>()
+
+/** The members of a body that hold members which count as not sent if they are empty. */
+function listOptionalParents(operation: Operation): ReadonlySet<string> {
+  let names = parentsByOperation.get(operation)
+  if (names === undefined) {
+    const nested = [...operation.emptyIsAbsent].filter((path) => path.includes('.'))
+    parentsByOperation.set(operation, (names = new Set(nested.map((path) => path.split('.')[0] ?? ''))))
+  }
+  return names
+}
+
+function queryMemberInterest(name: string): MemberInterest {
+  assertQueryMemberName(name)
+  return name === 'id' || name === 'context' || isDecisiveMember(name) ? 'value' : 'members'
+}
+
+function lateMemberError(name: string): CatalogError {
+  return refusal(
+    'invalid_body',
+    `${quoteForMessage(name)} is too late in a body of this size; send it before large members`,
+  )
+}

@@ -1,0 +1,102 @@
+import { assertFactSource, factForMember } from '../../catalog-api/decisive-members.ts'
+import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
+import { isSameIdentifier, quoteForMessage } from '../../catalog-api/identifiers.ts'
+import { describeJsonValue, parseFactMember } from '../facts/fact-values.ts'
+import type { Matched } from '../context.ts'
+import { assertBodyContext } from './body-context.ts'
+import { assertMemberSpelling } from '../facts/member-spelling.ts'
+
+/** The flags of DescribeTable that clients repeat in the body by the defaults of their model: the query wins. */
+const defaultedFlags: ReadonlySet<string> = new Set([
+  'with_table_uri',
+  'load_detailed_metadata',
+  'check_declared',
+])
+
+/**
+ * Holds a member of a body against the route, the query and the table of facts (interface section 3.5). Returns the
+ * JSON to send in its place, if it must change. Throws InvalidInput (400) for a member that contradicts the route,
+ * that states a fact which the operation does not have, or that could not be good whatever the route says.
+ */
+export function checkMember(request: Matched, name: string, value: unknown): string | undefined {
+  const { operation, id, indexName, parameters } = request.route
+  if (value === null) return undefined
+  assertFactSource(operation, 'body', name)
+  assertFactValue(request, name, value)
+  if (name === 'context') assertBodyContext(value)
+  // A route that names no object has the empty id, and so must the body: only its entries name any.
+  const hasSameId =
+    operation.routeMembers.includes('id') || operation.object === 'none' || operation.body === 'map'
+  if (name === 'id' && hasSameId) assertSameId(value, 'id', id)
+  if (name === 'index_name' && operation.routeMembers.includes('index_name')) {
+    if (typeof value !== 'string')
+      throw refusal(
+        'invalid_body',
+        `"index_name" in the body is ${describeJsonValue(value)}; expected a string`,
+      )
+    if (value !== indexName)
+      throw conflictError(name, quoteForMessage(value), quoteForMessage(indexName ?? ''))
+  }
+  const parameter = parameters.get(name)
+  // Facts that may stand in both are compared as facts.
+  if (parameter === undefined || factForMember(operation, name) !== undefined) return undefined
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  const expected = typeof parameter === 'string' ? parameter : JSON.stringify(parameter)
+  if (text === expected) return undefined
+  const isDefault = operation.name === 'DescribeTable' && defaultedFlags.has(name) && value === false
+  if (isDefault) return expected
+  throw conflictError(name, JSON.stringify(value), quoteForMessage(expected))
+}
+
+/** The same for a member of the object `query` in a body: it is about the object of the route, too. */
+export function checkQueryMember({ route }: Matched, name: string, value: unknown): void {
+  if (value === null) return
+  assertFactSource(route.operation, 'body.query', name)
+  if (name === 'id') assertSameId(value, 'query.id', route.id)
+  if (name === 'context') throw refusal('invalid_body', '"query.context" is not accepted; send it as headers')
+}
+
+/** The same for all members of a value that may be the object `query` in a body. */
+export function checkQuery(request: Matched, query: unknown): void {
+  if (typeof query !== 'object' || query === null) return
+  for (const [name, value] of Object.entries(query)) {
+    assertQueryMemberName(name)
+    checkQueryMember(request, name, value)
+  }
+}
+
+/** Throws InvalidInput (400) for a name that no object `query` has, or that could be taken for another. */
+export function assertQueryMemberName(name: string): void {
+  assertMemberSpelling(name)
+  if (name === 'identity')
+    throw refusal('invalid_body', '"query.identity" is not accepted; send it as headers')
+}
+
+/** Throws InvalidInput (400) for an id in the body that is no list of strings, or not the one of the route. */
+function assertSameId(value: unknown, what: string, id: readonly string[]): void {
+  if (!Array.isArray(value) || !value.every((part) => typeof part === 'string')) {
+    throw refusal(
+      'invalid_body',
+      `${quoteForMessage(what)} in the body is ${describeJsonValue(value)}; expected a list of strings`,
+    )
+  }
+  if (!isSameIdentifier(value, id)) throw conflictError(what, JSON.stringify(value), JSON.stringify(id))
+}
+
+/** A fact is read again with the whole body; here it is refused before the rest of a large one has come. */
+function assertFactValue({ route: { operation } }: Matched, name: string, value: unknown): void {
+  const fact = factForMember(operation, name)
+  if (fact !== undefined) parseFactMember(operation, fact, value, `the member "${name}" of the body`)
+}
+
+function conflictError(name: string, body: string, route: string): CatalogError {
+  return refusal(
+    'conflicting_values',
+    `${quoteForMessage(name)} is ${truncate(body)} in the body and ${truncate(route)} in the route; they must not differ`,
+  )
+}
+
+/** JSON of a readable length. */
+function truncate(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 197)}...` : text
+}

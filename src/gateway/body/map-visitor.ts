@@ -1,0 +1,64 @@
+import { isDecisiveMember } from '../../catalog-api/decisive-members.ts'
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import type { Matched } from '../context.ts'
+import { checkMember, checkQuery } from './check-member.ts'
+import type { JsonVisitor } from '../json/json-transformer.ts'
+import { assertMemberSpelling, foldMemberName } from '../facts/member-spelling.ts'
+
+/** The members of an envelope. */
+const envelopeMembers: ReadonlySet<string> = new Set(['id', 'identity', 'context'])
+
+/**
+ * Watches a map whose members are the data of the caller: strings, or null to remove a key. Some catalogs take the map
+ * wrapped, too, as the member `metadata` of a request like any other, which is an object and so no value of a map.
+ * Members beside such a map are held to the rules of any other body, and the facts among them are `found`. Nothing is
+ * cut: without what stands beside it, a wrapped map could be taken for a bare one.
+ */
+export function createMapVisitor(
+  request: Matched,
+  onMember: (name: string, value: unknown) => void,
+): JsonVisitor {
+  let isWrapped = false
+  /** What would decide if the map turned out to be wrapped. */
+  const beside: [name: string, value: unknown][] = []
+
+  function judge(name: string, value: unknown): void {
+    assertMemberSpelling(name)
+    if (typeof value === 'string' && envelopeMembers.has(name)) {
+      throw refusal(
+        'invalid_body',
+        `${quoteForMessage(name)} beside "metadata" in the body is text; leave it out`,
+      )
+    }
+    if (name === 'identity' && value !== null) {
+      throw refusal('invalid_body', '"identity" is not accepted beside "metadata"; send it as headers')
+    }
+    checkMember(request, name, value)
+    if (name === 'query') checkQuery(request, value)
+    onMember(name, value)
+  }
+
+  return {
+    visitName: (name, depth) => (depth === 1 && canDecide(foldMemberName(name)) ? 'value' : 'nothing'),
+    visitValue(text, name) {
+      if (foldMemberName(name) === 'metadata' && text.startsWith('{')) {
+        assertMemberSpelling(name)
+        isWrapped = true
+        onMember(name, {})
+        for (const [other, value] of beside.splice(0)) judge(other, value)
+        return undefined
+      }
+      const value: unknown = JSON.parse(text)
+      // A value of a map is a string or null: anything else is the envelope of a request.
+      const isEntry = typeof value === 'string' || value === null
+      if (isWrapped || !isEntry) judge(name, value)
+      else beside.push([name, value])
+      return undefined
+    },
+  }
+}
+
+function canDecide(name: string): boolean {
+  return envelopeMembers.has(name) || name === 'query' || isDecisiveMember(name)
+}

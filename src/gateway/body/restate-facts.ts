@@ -1,0 +1,94 @@
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import { headerDialects } from '../../catalog-api/headers.ts'
+import type { FactSource } from '../../catalog-api/facts.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import type { BodyChecker } from './body-checker.ts'
+import type { OpenObjectReference } from '../json/json-transformer.ts'
+import type { StatedFacts } from '../../catalog-api/facts.ts'
+import type { Operation } from '../../catalog-api/operations.ts'
+import type { Matched } from '../context.ts'
+import type { FactValue } from '../facts/fact-values.ts'
+import { findHeader, getMember, type JsonObject } from '../facts/stated-facts.ts'
+
+/*
+ * Some facts have several places, of old clients or of the interface itself, and a catalog may read any of them. What
+ * was judged goes out in all of them, so that no catalog finds another value, or none, where it looks.
+ */
+
+/** The query parameters of a request as the upstream gets them, and headers to add. */
+export interface RestatedHead {
+  readonly parameters: RouteMatch['parameters']
+  readonly headers: readonly string[]
+}
+
+/** States facts of several places in all places of the head; undefined if it does already. */
+export function restateHead({ route, head }: Matched, stated: StatedFacts): RestatedHead | undefined {
+  if (route.operation.factsWithSeveralSources.length === 0) return undefined
+  const parameters = new Map(route.parameters)
+  const added: string[] = []
+  for (const [value, location] of sourcesToRestate(route.operation, stated)) {
+    if (location.in === 'query' && !parameters.has(location.name))
+      parameters.set(location.name, formatFactText(value))
+    if (location.in === 'header') {
+      const name =
+        location.name === 'location' ? headerDialects.catalog.location : headerDialects.catalog.properties
+      if (findHeader(head.headers, name) === undefined)
+        added.push(name, escapeNonAscii(formatFactText(value)))
+    }
+  }
+  return parameters.size === route.parameters.size && added.length === 0
+    ? undefined
+    : { parameters, headers: added }
+}
+
+/**
+ * States facts of several places in all places of a body that was read whole and not taken yet. Throws InvalidInput
+ * (400) for a member that is null and whose fact another place states.
+ */
+export function restateBody(operation: Operation, stated: StatedFacts, checker: BodyChecker): void {
+  const { members, json } = checker
+  // The members of a bare map are data; `metadata` was found if the map is wrapped.
+  if (operation.body === 'map' && !Object.hasOwn(members, 'metadata')) return
+  for (const [value, location] of sourcesToRestate(operation, stated)) {
+    if (location.in === 'body') add(members, json.root, location, value)
+    if (location.in === 'body.query')
+      add(getMember(members, 'query'), checker.getQueryObject(), location, value)
+  }
+
+  function add(
+    holder: unknown,
+    object: OpenObjectReference | undefined,
+    { name }: FactSource,
+    value: FactValue,
+  ): void {
+    if (object === undefined || holder === undefined || getMember(holder, name) !== undefined) return
+    if (Object.hasOwn(holder as JsonObject, name)) {
+      throw refusal(
+        'conflicting_values',
+        `${quoteForMessage(name)} is null in one place and ${quoteForMessage(formatFactText(value))} in another; omit the null`,
+      )
+    }
+    json.addMember(object, name, value)
+  }
+}
+
+function* sourcesToRestate(
+  { factsWithSeveralSources }: Operation,
+  stated: StatedFacts,
+): Generator<readonly [FactValue, FactSource]> {
+  for (const [fact, locations] of factsWithSeveralSources) {
+    const value = stated[fact]
+    if (value !== undefined) for (const location of locations) yield [value, location]
+  }
+}
+
+function formatFactText(value: FactValue): string {
+  if (typeof value === 'string') return value
+  return JSON.stringify(value instanceof Map ? Object.fromEntries(value) : value)
+}
+
+/** JSON that any reader of a header takes for the same text. */
+function escapeNonAscii(json: string): string {
+  return json.replaceAll(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}

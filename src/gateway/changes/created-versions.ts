@@ -1,0 +1,68 @@
+import { listKeys } from '../../audit/records/fact-details.ts'
+import { getMember } from '../facts/stated-facts.ts'
+import type { Details, IntentEntry, CreatedVersion } from '../../audit/records/audit-record.ts'
+import { getBranch } from '../../audit/resolution/table-history.ts'
+
+/** What a version belongs to. */
+interface ChangedBranch {
+  readonly id: CreatedVersion['id']
+  readonly details?: Details | undefined
+}
+
+type ChangeFacts = Pick<IntentEntry, 'operation' | 'id' | 'objects' | 'details' | 'effect'>
+
+const maxTextLength = 1024
+
+/**
+ * The versions that a change made, as the answer of success says: `{version: 7}`, `{version: {version: 7, ...}}`, or
+ * those of a batch in the order of its entries. Empty where the answer says nothing of the kind.
+ */
+export function readCreatedVersions(change: ChangeFacts, response: unknown): CreatedVersion[] {
+  if (change.effect !== 'commit') return []
+  const { operation, id, details, objects = [] } = change
+  if (operation !== 'BatchCreateTableVersions' && operation !== 'BatchCommitTables') {
+    return [readCreatedVersion({ id, details }, getMember(response, 'version'))].filter(
+      (made) => made !== undefined,
+    )
+  }
+  const list = getMember(response, operation === 'BatchCommitTables' ? 'results' : 'versions')
+  if (!Array.isArray(list)) return []
+  return objects
+    .map((object, index) => {
+      const result: unknown = list[index]
+      return readCreatedVersion(
+        object,
+        operation === 'BatchCommitTables'
+          ? getMember(getMember(result, 'create_table_version'), 'version')
+          : result,
+      )
+    })
+    .filter((made) => made !== undefined)
+}
+
+/** A version as the interface writes it: its number, or an object; undefined for anything else. */
+export function readCreatedVersion(
+  { id, details }: ChangedBranch,
+  value: unknown,
+): CreatedVersion | undefined {
+  const version = typeof value === 'number' ? value : getMember(value, 'version')
+  if (typeof version !== 'number' || !Number.isSafeInteger(version)) return undefined
+  const branch = getBranch(details)
+  const manifestPath = readText(getMember(value, 'manifest_path'))
+  const manifestSize = getMember(value, 'manifest_size')
+  const eTag = readText(getMember(value, 'e_tag'))
+  const metadataKeys = listKeys(getMember(value, 'metadata'))
+  return {
+    id,
+    branch,
+    version,
+    manifestPath,
+    manifestSize: Number.isSafeInteger(manifestSize) ? (manifestSize as number) : undefined,
+    eTag,
+    metadataKeys,
+  }
+}
+
+function readText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value.slice(0, maxTextLength) : undefined
+}

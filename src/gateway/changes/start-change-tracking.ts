@@ -1,0 +1,122 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { AuditLog } from '../../audit/log/audit-log.ts'
+import { readInDoubtChanges } from '../../audit/resolution/in-doubt-changes.ts'
+import type { IntentReference, OutOfBandVersions } from '../../audit/records/audit-record.ts'
+import type { AuditSettings } from '../../config/audit-settings.ts'
+import { TableHistory } from '../../audit/resolution/table-history.ts'
+import type { Logger } from '../../observability/log/gateway-log.ts'
+import { createLogThrottle } from '../../observability/log/log-throttle.ts'
+import { memoize } from '../../lib/memoize.ts'
+import { createChangeTracker, type ChangeTracker } from './change-tracker.ts'
+import { createVersionObserver } from './version-observer.ts'
+import { createOutcomeResolver } from './outcome-resolver.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+
+/** The changes of a gateway, followed until it is closed. */
+export interface RunningChangeTracking {
+  readonly tracker: ChangeTracker
+  /** The intents whose outcome is unknown and still looked for. */
+  listInDoubtIntents(): IntentReference[]
+  /** Ends the questions to upstreams; what is open then is taken up by the next start. */
+  close(): Promise<void>
+}
+
+interface ChangeTrackingOptions {
+  readonly audit: AuditLog
+  readonly settings: AuditSettings
+  readonly upstreams: readonly Upstream[]
+  readonly registry: Registry
+  readonly log: Logger
+}
+
+/** A script that goes past the gateway must not fill the log of the gateway. */
+const maxLinesPerSecond = 10
+
+/**
+ * Reads what the newest part of the audit log says of tables and of changes with an unknown outcome, begins to resolve
+ * these, and follows the changes to come. Rejects when the log cannot be read.
+ */
+export async function startChangeTracking(options: ChangeTrackingOptions): Promise<RunningChangeTracking> {
+  const { audit, settings, upstreams, log } = options
+  const history = new TableHistory()
+  const requests = await readInDoubtChanges(settings.folder, history)
+  const metrics = createChangeMetrics(options.registry, () => resolver.listInDoubtIntents().length)
+  const lines = createLogThrottle(maxLinesPerSecond)
+  const onOutOfBand = (outOfBand: readonly OutOfBandVersions[], request: string): void => {
+    for (const { id, branch, from, to } of outOfBand) {
+      metrics.outOfBand.inc(to - from + 1)
+      const suppressed = lines.take('out of band')
+      if (suppressed === undefined) continue
+      log.warn({ id, branch, from, to, requestId: request, suppressed }, 'out-of-band versions found')
+    }
+  }
+  const resolver = createOutcomeResolver({
+    audit,
+    history,
+    upstreams,
+    isContinuous: settings.continuity !== 'off',
+    times: {
+      settleTimeMs: settings.resolution.gracePeriodSeconds * 1_000,
+      maxAgeMs: settings.resolution.maxAgeHours * 3_600_000,
+    },
+    onResolved({ result, evidence, outOfBand = [] }, { intent: { request } }) {
+      metrics.resolved.inc({ result })
+      onOutOfBand(outOfBand, request)
+      log.info({ requestId: request, result, evidence }, 'in-doubt change resolved')
+    },
+  })
+  for (const question of requests) resolver.add(question)
+  const observer = createVersionObserver(upstreams)
+  const tracker = createChangeTracker({
+    history,
+    chain: audit.chain,
+    isContinuous: settings.continuity !== 'off',
+    resolve: (request) => resolver.add(request),
+    observeVersion: (entry) => observer.observe(entry),
+    onOutOfBand,
+    onEnd({ operation, effect }, result) {
+      if (effect !== 'read') metrics.change(operation, effect, result).inc()
+    },
+  })
+  return {
+    tracker,
+    listInDoubtIntents: () => resolver.listInDoubtIntents(),
+    async close() {
+      await Promise.all([observer.close(), resolver.close()])
+    },
+  }
+}
+
+function createChangeMetrics(registry: Registry, countInDoubt: () => number) {
+  const registers = [registry]
+  const changes = new Counter({
+    name: 'catalog_gateway_changes_total',
+    help: 'Recorded changes by operation, effect (change, commit) and result (committed, rejected, failed, unknown).',
+    labelNames: ['operation', 'effect', 'result'],
+    registers,
+  })
+  return {
+    change: memoize((operation: string, effect: string, result: string) =>
+      changes.labels(operation, effect, result),
+    ),
+    open: new Gauge({
+      name: 'catalog_gateway_audit_in_doubt_changes',
+      help: 'In-doubt changes: the outcome is unknown and not resolved yet.',
+      registers,
+      collect() {
+        this.set(countInDoubt())
+      },
+    }),
+    resolved: new Counter({
+      name: 'catalog_gateway_audit_resolutions_total',
+      help: 'Resolved in-doubt changes by result (committed, not_committed, taken, undecided).',
+      labelNames: ['result'],
+      registers,
+    }),
+    outOfBand: new Counter({
+      name: 'catalog_gateway_out_of_band_versions_total',
+      help: 'Table versions that appeared in the catalog and were not made through this gateway.',
+      registers,
+    }),
+  }
+}

@@ -1,0 +1,166 @@
+import { factHeaders } from '../../catalog-api/headers.ts'
+import {
+  describeFactSource,
+  type FactName,
+  type FactSource,
+  type StatedFacts,
+} from '../../catalog-api/facts.ts'
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import type { Operation } from '../../catalog-api/operations.ts'
+import {
+  isBodyFact,
+  createKnownFacts,
+  noStatedFacts,
+  factsBeforeBody,
+  type KnownFacts,
+} from '../../policy/conditions/operation-facts.ts'
+import type { Matched } from '../context.ts'
+import {
+  isSameFactValue,
+  parseFactMember,
+  parseFactText,
+  formatFactForMessage,
+  type FactValue,
+} from './fact-values.ts'
+
+/** The members of a JSON object. */
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** A value, and the place that states it. */
+interface Statement {
+  readonly source: FactSource
+  readonly value: FactValue
+}
+
+type ReadSource = (fact: FactName, location: FactSource) => FactValue | undefined
+
+/**
+ * The facts that the head of a request states. Facts that its body may state are pending, unless the head states them.
+ * Throws InvalidInput (400) for a value that a fact cannot have, or if two places disagree.
+ */
+export function readHeadFacts(request: Matched): KnownFacts {
+  const { operation } = request.route
+  const stated = readFacts(operation, createSourceReader(request, undefined))
+  const mayStateMore = request.head.hasBody && operation.body !== 'arrow'
+  return mayStateMore ? withPendingFacts(operation, stated) : createKnownFacts(stated)
+}
+
+/**
+ * The facts that a request states in its head and in the members of its body that were read. If these are not all,
+ * facts that the rest may state are pending. Throws as `readHeadFacts` does.
+ */
+export function readBodyFacts(request: Matched, members: JsonObject, isWhole: boolean): KnownFacts {
+  const { operation } = request.route
+  const stated = readFacts(operation, createSourceReader(request, members))
+  return isWhole ? createKnownFacts(stated) : withPendingFacts(operation, stated)
+}
+
+function withPendingFacts(operation: Operation, stated: StatedFacts): KnownFacts {
+  if (stated === noStatedFacts) return factsBeforeBody(operation)
+  const isPending = ([name, locations]: Operation['facts'][number]): boolean =>
+    stated[name] === undefined && locations.some(isBodyFact)
+  return { stated, pendingFacts: new Set(operation.facts.filter(isPending).map(([name]) => name)) }
+}
+
+/** The facts of an entry of a batch: only what its own members state. Throws as `readHeadFacts` does. */
+export function readEntryFacts(operation: Operation, entry: JsonObject, what: string): KnownFacts {
+  return createKnownFacts(
+    readFacts(operation, (fact, { in: part, name }) => {
+      if (part !== 'body') return undefined
+      return parseFactMember(operation, fact, getMember(entry, name), `"${what}.${name}" in the body`)
+    }),
+  )
+}
+
+/** The member of that name of its own, never of a prototype; undefined for null. */
+export function getMember(members: unknown, name: string): unknown {
+  const isObject = typeof members === 'object' && members !== null && Object.hasOwn(members, name)
+  return isObject ? ((members as JsonObject)[name] ?? undefined) : undefined
+}
+
+function createSourceReader({ route, head }: Matched, members: JsonObject | undefined): ReadSource {
+  const { operation, parameters } = route
+  const fromHead = (fact: FactName, location: FactSource): FactValue | undefined => {
+    const text =
+      location.in === 'query'
+        ? parameters.get(location.name)
+        : findHeader(head.headers, factHeaders[location.name] ?? '')
+    if (typeof text !== 'string') return undefined
+    const where = describeFactSource(location)
+    if (location.in === 'header') assertAscii(text, where)
+    return parseFactText(operation, fact, text, where)
+  }
+  return (fact, location) => {
+    if (location.in === 'properties') return undefined
+    if (location.in === 'query' || location.in === 'header') return fromHead(fact, location)
+    const value = getMember(location.in === 'body' ? members : getMember(members, 'query'), location.name)
+    return value === undefined
+      ? undefined
+      : parseFactMember(operation, fact, value, describeFactSource(location))
+  }
+}
+
+function readFacts(operation: Operation, read: ReadSource): StatedFacts {
+  let stated: Partial<Record<FactName, FactValue>> | undefined
+  for (const [fact, locations] of operation.facts) {
+    let first: Statement | undefined
+    for (const source of locations) {
+      const value = read(fact, source)
+      if (value === undefined) continue
+      if (first === undefined) first = { source, value }
+      else assertSameStatement(first, { source, value })
+    }
+    if (first !== undefined) (stated ??= {})[fact] = first.value
+  }
+  if (stated === undefined) return noStatedFacts
+  const facts = stated as StatedFacts
+  return facts.properties === undefined ? facts : withLocationProperty(operation, facts, facts.properties)
+}
+
+/** Some catalogs take the location of an object from its properties. Every name of it must say the same. */
+function withLocationProperty(
+  operation: Operation,
+  facts: StatedFacts,
+  properties: ReadonlyMap<string, string>,
+): StatedFacts {
+  const locations = operation.facts.find(([name]) => name === 'location')?.[1] ?? []
+  const source = locations.find(({ in: part }) => part === 'properties')
+  if (source === undefined) return facts
+  for (const key of properties.keys()) {
+    if (key !== 'location' && key.toUpperCase().toLowerCase() === 'location') {
+      throw refusal(
+        'conflicting_values',
+        `the key ${quoteForMessage(key)} among the properties is ambiguous; write "location"`,
+      )
+    }
+  }
+  const value = properties.get('location')
+  if (value === undefined) return facts
+  if (facts.location !== undefined)
+    assertSameStatement({ source: locations[0] ?? source, value: facts.location }, { source, value })
+  return { ...facts, location: value }
+}
+
+function assertSameStatement(one: Statement, other: Statement): void {
+  if (isSameFactValue(one.value, other.value)) return
+  throw refusal(
+    'conflicting_values',
+    `${describeFactSource(one.source)} is ${formatFactForMessage(one.value)} and ${describeFactSource(other.source)} is ` +
+      `${formatFactForMessage(other.value)}; they must not differ`,
+  )
+}
+
+/** Bytes beyond ASCII in a header are read in two ways: as Latin-1 and as UTF-8. */
+function assertAscii(text: string, where: string): void {
+  if (/^[\x20-\x7e]*$/.test(text)) return
+  throw refusal('invalid_body', `${where} has a non-ASCII character; escape it in JSON`)
+}
+
+/** The value of a header among names and values in turn. */
+export function findHeader(headers: readonly string[], name: string): string | undefined {
+  for (let index = 0; index < headers.length; index += 2) {
+    if (headers[index] === name) return headers[index + 1]
+  }
+  return undefined
+}

@@ -1,0 +1,119 @@
+import { refusal } from '../catalog-api/catalog-error.ts'
+import { respondToUnparsed } from '../catalog-api/responses/unparsed-request.ts'
+import type { OutgoingResponse } from '../http1/server/outgoing-response.ts'
+import { RequestBody, type RequestBodyOptions } from '../http1/server/request-body.ts'
+import { BodyTimeout } from './body/body-timeout.ts'
+import { noBody } from './downstream.ts'
+import type { IncomingRequest } from '../http1/server/incoming-request.ts'
+import { shutDownGracefully } from '../http1/server/graceful-shutdown.ts'
+import type { LimitSettings, ListenSettings } from '../config/listen-settings.ts'
+import { ClientDisconnected } from './client-disconnected.ts'
+import type { Http1Server } from '../http1/server/http1-server.ts'
+import { createListener, type ListenerOptions } from './http1-listener.ts'
+import type { RequestObserver } from './observability/request-observer.ts'
+import { handle, type Pipeline } from './pipeline.ts'
+import { toCatalogError, drainRequestBody, sendErrorResponse } from './error-response.ts'
+import { startTrace, type Trace } from './trace.ts'
+
+/** Used by `createGatewayServer`. */
+export interface Http1GatewayServerOptions {
+  readonly pipeline: Pipeline
+  readonly listener: ListenerOptions
+  readonly limits: Pick<LimitSettings, 'minBodyBytesPerSecond'>
+  readonly observer: RequestObserver
+}
+
+/** The HTTP server of the gateway. */
+export interface Http1GatewayServer {
+  readonly setCertificates: Http1Server['setCertificates']
+  /** Resolves with the URL when requests are taken. */
+  listen(where: Pick<ListenSettings, 'host' | 'port'>): Promise<string>
+  /** Why no requests should be sent here: it does not listen yet, or not for much longer. */
+  readonly findProblem: () => string | undefined
+  /**
+   * Stops taking requests, finishes those under way, and cuts off what takes longer than the grace: when it
+   * resolves, nothing is under way any more, neither with a client nor with an upstream.
+   */
+  close(): Promise<void>
+}
+
+/** Creates the HTTP/1.1 server of the gateway, which feeds the pipeline. */
+export function createHttp1GatewayServer(options: Http1GatewayServerOptions): Http1GatewayServer {
+  const { pipeline, observer, limits } = options
+  const { timeouts } = options.listener
+  const bodyOptions: RequestBodyOptions = {
+    timeoutMs: timeouts.bodyTimeoutMs,
+    minBytesPerSecond: limits.minBodyBytesPerSecond,
+    error: (reason) =>
+      reason === 'timeout'
+        ? new BodyTimeout()
+        : new ClientDisconnected('the client aborted the request body'),
+  }
+  let passing = 0
+  const listener = createListener(options.listener, {
+    onRequest: take,
+    onConnectionError: observer.connectionRejected,
+  })
+
+  function take(request: IncomingRequest, response: OutgoingResponse): void {
+    if (request.head.method === 'CONNECT') {
+      refuseTunnel(request)
+      return
+    }
+    const trace = startTrace(request)
+    response.onClose.add(() => observer.requestEnded(trace, response))
+    observer.requestStarted(trace, request)
+    void serve(request, response, trace)
+  }
+
+  async function serve(request: IncomingRequest, response: OutgoingResponse, trace: Trace): Promise<void> {
+    const body = request.isComplete ? noBody : new RequestBody(request, response, bodyOptions)
+    passing += 1
+    try {
+      await handle(request, body, response, pipeline, trace)
+      body.release()
+      drainRequestBody(request)
+    } catch (error) {
+      body.release()
+      fail(request, response, trace, error)
+    } finally {
+      passing -= 1
+    }
+  }
+
+  function fail(request: IncomingRequest, response: OutgoingResponse, trace: Trace, error: unknown): void {
+    if (error instanceof ClientDisconnected) return
+    const refusal = toCatalogError(error)
+    observer.requestRefused(trace, refusal)
+    sendErrorResponse(response, refusal, trace)
+    drainRequestBody(request)
+  }
+
+  function refuseTunnel({ socket, remoteAddress }: IncomingRequest): void {
+    observer.connectionRejected('connect_not_supported', remoteAddress)
+    respondToUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not supported'))
+  }
+
+  let problem: string | undefined = 'the gateway is starting'
+  return {
+    setCertificates: (context) => listener.setCertificates(context),
+    findProblem: () => problem,
+    async listen({ host, port }) {
+      const bound = await listener.listen({ host, port })
+      problem = undefined
+      const scheme = options.listener.tls === undefined ? 'http' : 'https'
+      return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${bound}`
+    },
+    async close() {
+      problem = 'the gateway is shutting down'
+      await shutDownGracefully({
+        server: listener,
+        drainDelayMs: listener.isListening ? timeouts.drainDelayMs : 0,
+        graceMs: timeouts.drainTimeoutMs,
+        isProcessing: () => passing > 0,
+        abort: () => pipeline.upstreams.close(),
+        onGraceExpired: observer.requestsAborted,
+      })
+    },
+  }
+}

@@ -1,0 +1,251 @@
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import { JsonEditor } from './json-editor.ts'
+import { JsonScanner } from './json-scanner.ts'
+
+/**
+ * What is wanted of a member. `value`: its text. `members`: the names within. `both`: the two together. `removal`:
+ * that the text goes on without it.
+ */
+export type MemberInterest = 'nothing' | 'value' | 'members' | 'both' | 'removal'
+
+/** Receives the members of a JSON text. Every method may throw to refuse the text. */
+export interface JsonVisitor {
+  /**
+   * Receives a name, decoded, and the object that it is a member of; the members of the outermost object have depth 1,
+   * and a list is a level, too.
+   */
+  readonly visitName: (name: string, depth: number, object: OpenObjectReference) => MemberInterest
+  /** Whether the member of the last name counts as not sent if it is `{}` or `[]`: then the text goes on without it. */
+  readonly isAbsentIfEmpty?: (name: string, depth: number) => boolean
+  /** Receives the text of a value that was wanted; a returned text replaces it. */
+  readonly visitValue?: (text: string, name: string, depth: number) => string | undefined
+}
+
+/** Where a member begins: the brace or comma before its name. */
+interface MemberStart {
+  readonly object: OpenObject
+  readonly separator: number
+  readonly isComma: boolean
+}
+
+interface OpenObject {
+  /** The offset behind its brace. */
+  readonly begin: number
+  /** Most objects have few: a list of them is made, and searched, faster than a set. */
+  readonly firstNames: string[]
+  furtherNames: Set<string> | undefined
+  /** What its names take of the room for names. */
+  nameCost: number
+  /** Whether a member of it stays. */
+  keepsOne: boolean
+}
+
+/** An object of the text, to add members to. */
+export type OpenObjectReference = Pick<OpenObject, 'begin' | 'keepsOne'>
+
+interface PendingValue {
+  readonly name: string
+  readonly depth: number
+  from: number | undefined
+  readonly chunks: Buffer[]
+}
+
+const nothing = Buffer.alloc(0)
+
+/** The names of all objects that are open, in characters and a share for each. */
+const maxNameCost = 4 * 1024 * 1024
+const nameOverhead = 32
+const maxListedNames = 8
+
+/**
+ * A JSON text of which every reader must have the same idea, in whatever pieces it comes: what JsonScanner demands,
+ * and no name twice in any object. Of what it passes it keeps the names of open objects and the values that are
+ * wanted, in bounded memory. Every method throws InvalidInput (400) for a text that cannot be good any more.
+ */
+export class JsonTransformer {
+  readonly #visitor: JsonVisitor
+  readonly #maxValueBytes: number
+  readonly #scanner: JsonScanner
+  readonly #editor = new JsonEditor()
+  readonly #openObjects: OpenObject[] = []
+  #root: OpenObject | undefined
+  #remainingNameCost = maxNameCost
+  #chunk: Buffer = nothing
+  /** Where the piece begins in the whole text. */
+  #chunkOffset = 0
+  /** What stands before the next name, and where. */
+  #separator = 0
+  #isComma = false
+  /** The watcher hears of nothing within the member that is open at this depth; 0 for none. */
+  #skippedDepth = 0
+  #isRemoving = false
+  /** A member that goes if it turns out to be empty. */
+  #possiblyAbsent: MemberStart | undefined
+  /** The values that are being read, each within the one before. */
+  readonly #pendingValues: PendingValue[] = []
+
+  constructor(watcher: JsonVisitor, maximumValueBytes: number) {
+    this.#visitor = watcher
+    this.#maxValueBytes = maximumValueBytes
+    this.#scanner = new JsonScanner({
+      openObject: (at) => this.#openObject(at),
+      comma: (at) => this.#setSeparator(at, true),
+      name: (name, depth) => this.#beginMember(name, depth),
+      value: (at) => {
+        const wanted = this.#pendingValues.at(-1)
+        if (wanted !== undefined) wanted.from ??= at
+        if (this.#possiblyAbsent !== undefined && !this.#opensContainer(at)) this.#retainPossiblyAbsent()
+      },
+      firstItem: () => this.#retainPossiblyAbsent(),
+      valueEnd: (at, depth, isEmpty) => this.#endValue(at, depth, isEmpty),
+      closeObject: () => this.#closeObject(),
+    })
+  }
+
+  /** Reads the next piece, and keeps it until it is taken. */
+  push(chunk: Buffer): void {
+    this.#chunk = chunk
+    this.#editor.push(chunk)
+    this.#scanner.push(chunk)
+    for (const { name, from, chunks } of this.#pendingValues) {
+      if (from === undefined) continue
+      this.#assertValueLength(name, this.#chunkOffset + chunk.length - from)
+      chunks.push(Buffer.from(chunk.subarray(Math.max(0, from - this.#chunkOffset))))
+    }
+    this.#chunkOffset += chunk.length
+  }
+
+  /** The text is at its end. Answers whether it is an object, and not `null` or empty. */
+  end(): boolean {
+    return this.#scanner.end()
+  }
+
+  /** Gives back, once, what stands before the last piece, without the members that were to be removed. */
+  takeReady(): Buffer[] {
+    const undecided = this.#possiblyAbsent?.separator ?? this.#chunkOffset
+    // A value that is being read may still be replaced.
+    const wanted = this.#pendingValues[0]?.from ?? this.#chunkOffset
+    const before = this.#chunkOffset - this.#chunk.length
+    return this.#editor.takeUntil(Math.min(this.#scanner.safeEnd, undecided, wanted, before))
+  }
+
+  /** Gives back all that is left, after the end. */
+  takeRest(): Buffer[] {
+    return this.#editor.takeUntil(this.#chunkOffset)
+  }
+
+  /** Adds a member in front of all others of an object that was opened, before any of it is taken. */
+  addMember(object: OpenObjectReference, name: string, value: unknown): void {
+    const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
+    this.#editor.insert(object.begin, object.keepsOne ? `${text},` : text)
+    object.keepsOne = true
+  }
+
+  /** The outermost object, once it has begun. */
+  get root(): OpenObjectReference | undefined {
+    return this.#root
+  }
+
+  #openObject(at: number): void {
+    const object = { begin: at + 1, firstNames: [], furtherNames: undefined, nameCost: 0, keepsOne: false }
+    this.#openObjects.push(object)
+    this.#root ??= object
+    this.#setSeparator(at, false)
+  }
+
+  #closeObject(): void {
+    this.#remainingNameCost += this.#openObjects.pop()?.nameCost ?? 0
+  }
+
+  #opensContainer(at: number): boolean {
+    const byte = this.#chunk[at - this.#chunkOffset]
+    return byte === 0x5b || byte === 0x7b
+  }
+
+  #setSeparator(at: number, isComma: boolean): void {
+    this.#separator = at
+    this.#isComma = isComma
+  }
+
+  #beginMember(name: string, depth: number): void {
+    const object = this.#openObjects.at(-1)
+    if (object === undefined) return
+    this.#retainPossiblyAbsent()
+    this.#addName(object, name)
+    if (this.#skippedDepth !== 0) return
+    const interest = this.#visitor.visitName(name, depth, object)
+    if (interest !== 'members' && interest !== 'both') this.#skippedDepth = depth
+    if (interest === 'value' || interest === 'both') {
+      this.#pendingValues.push({ name, depth, from: undefined, chunks: [] })
+    }
+    const start = { object, separator: this.#separator, isComma: this.#isComma }
+    if (interest === 'removal') {
+      this.#isRemoving = true
+      this.#editor.cut(memberStart(start))
+    } else if (this.#visitor.isAbsentIfEmpty?.(name, depth) === true) {
+      this.#possiblyAbsent = start
+    } else {
+      this.#retainMember(start)
+    }
+  }
+
+  #retainMember({ object, separator, isComma }: MemberStart): void {
+    // The members before it were removed, and their comma is left.
+    if (isComma && !object.keepsOne) this.#editor.cut(separator, separator + 1)
+    object.keepsOne = true
+  }
+
+  #retainPossiblyAbsent(): void {
+    if (this.#possiblyAbsent === undefined) return
+    this.#retainMember(this.#possiblyAbsent)
+    this.#possiblyAbsent = undefined
+  }
+
+  #addName(object: OpenObject, name: string): void {
+    if (object.firstNames.includes(name) || object.furtherNames?.has(name) === true) {
+      throw refusal('repeated_member', `duplicate key ${quoteForMessage(name)} in an object of the body`)
+    }
+    if (object.firstNames.length < maxListedNames) object.firstNames.push(name)
+    else (object.furtherNames ??= new Set()).add(name)
+    const cost = nameOverhead + name.length
+    object.nameCost += cost
+    this.#remainingNameCost -= cost
+    if (this.#remainingNameCost < 0)
+      throw refusal('malformed_body', 'the names in the body take too much memory')
+  }
+
+  #endValue(at: number, depth: number, isEmpty: boolean): void {
+    if (this.#possiblyAbsent !== undefined && isEmpty) this.#editor.cut(memberStart(this.#possiblyAbsent), at)
+    const isAbsent = this.#possiblyAbsent !== undefined && isEmpty
+    this.#possiblyAbsent = undefined
+    if (depth === this.#skippedDepth) {
+      this.#skippedDepth = 0
+      if (this.#isRemoving) this.#editor.endCut(at)
+      this.#isRemoving = false
+    }
+    const wanted = this.#pendingValues.at(-1)
+    if (wanted?.depth !== depth || wanted.from === undefined) return
+    this.#pendingValues.pop()
+    const { name, from, chunks } = wanted
+    this.#assertValueLength(name, at - from)
+    if (isAbsent) return
+    const last = this.#chunk.subarray(Math.max(0, from - this.#chunkOffset), at - this.#chunkOffset)
+    const text = (chunks.length === 0 ? last : Buffer.concat([...chunks, last])).toString()
+    const replacement = this.#visitor.visitValue?.(text, name, depth)
+    if (replacement !== undefined) this.#editor.replace(from, at, replacement)
+  }
+
+  #assertValueLength(name: string, bytes: number): void {
+    if (bytes <= this.#maxValueBytes) return
+    throw refusal(
+      'malformed_body',
+      `${quoteForMessage(name)} in the body is longer than ${this.#maxValueBytes} bytes`,
+    )
+  }
+}
+
+/** Where the text of a member begins that is removed: with its comma, or behind the brace. */
+function memberStart({ separator, isComma }: MemberStart): number {
+  return isComma ? separator : separator + 1
+}

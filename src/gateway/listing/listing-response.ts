@@ -1,0 +1,138 @@
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import {
+  assertIdentifier,
+  formatIdentifier,
+  parseIdentifier,
+  type Identifier,
+} from '../../catalog-api/identifiers.ts'
+import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import { getPrincipalKey } from '../../limits/limit-key.ts'
+import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
+import type { PolicySet } from '../../policy/policy-set.ts'
+import type { RequestSpans } from '../../observability/traces/request-spans.ts'
+import type { DownstreamResponse } from '../downstream.ts'
+import { gatewayHeaders } from '../gateway-headers.ts'
+import type { UpstreamResponse } from '../upstream/upstream-attempt.ts'
+import { readListingPage, type ListingPosition } from './listing-page.ts'
+import { createListingSources } from './listing-sources.ts'
+import type { PageTokens } from './page-tokens.ts'
+import { readUpstreamJson } from '../upstream/read-upstream-json.ts'
+import { createRequestHeaders } from '../upstream/request-headers.ts'
+import type { Authenticated } from '../context.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+
+/** A listing that the policies allowed. */
+interface PermittedListing extends Authenticated {
+  readonly permit: { readonly policies: PolicySet; readonly facts: RequestFacts }
+  readonly allowedBy: { readonly revision: string }
+}
+
+/** Used by `list`. */
+interface ListingOptions {
+  readonly upstreams: Upstreams
+  readonly pageTokens: PageTokens
+  /** Of the request, where traces are on. */
+  readonly spans: RequestSpans | undefined
+}
+
+/** No page holds more names, whatever the limit; without a limit it is this one. */
+const maxPageSize = 10_000
+
+/**
+ * Answers a listing of names in the place of the upstream: what the caller may see of it, over all upstreams that
+ * have a part in it. Throws InterfaceError (400 for a page token, 502, 503, 504, what an upstream refused with), or
+ * ClientGone.
+ */
+export async function createListingResponse(
+  request: PermittedListing,
+  response: DownstreamResponse,
+  { upstreams, pageTokens, spans }: ListingOptions,
+): Promise<UpstreamResponse> {
+  const { head, route: meaning, principal, permit } = request
+  const { policies, facts } = permit
+  const kind = meaning.operation.lists === 'namespaces' ? 'namespace' : 'table'
+  const limit = getLimit(meaning)
+  const scope = createTokenScope(request)
+  const { position, startAfter } = readPosition(meaning, pageTokens, scope)
+  const sources = createListingSources(meaning, upstreams, (upstream, target) =>
+    readUpstreamJson(upstream, target, {
+      holder: getPrincipalKey(principal),
+      response,
+      spans,
+      headers: createRequestHeaders(upstream, request),
+    }),
+  )
+  const view = policies.visibilityFor({ principal, request: facts })
+  const page = await readListingPage(sources, {
+    limit,
+    startAfter,
+    position,
+    isVisible: (id) => view(kind, id),
+  })
+  const isMore = page.position !== undefined && limit > 0
+  const body = {
+    [kind === 'namespace' ? 'namespaces' : 'tables']: page.ids.map((id) => formatListedName(id, meaning)),
+    ...(isMore && { page_token: pageTokens.seal(page.position, scope) }),
+  }
+  return {
+    status: 200,
+    headers: [
+      'content-type',
+      'application/json',
+      ...gatewayHeaders({
+        requestId: head.requestId,
+        policyRevision: policies.revision,
+        isLancedb: head.database !== undefined,
+      }),
+    ],
+    body: Buffer.from(JSON.stringify(body)),
+  }
+}
+
+function getLimit({ parameters }: RouteMatch): number {
+  return Math.min(maxPageSize, Number(parameters.get('limit') ?? maxPageSize))
+}
+
+/**
+ * Whom and what a page token is for. The policies are no part of it: each page is filtered by those in force, and a
+ * position leads nowhere but to a place in the same listing.
+ */
+function createTokenScope({ principal, route: { operation, id, parameters } }: PermittedListing): string {
+  // Whoever is called anonymous is not the caller without a credential.
+  const caller = principal.method === 'anonymous' ? null : principal.name
+  return JSON.stringify([1, caller, operation.name, id, parameters.get('include_declared') ?? 'true'])
+}
+
+/**
+ * Where the page begins. A page token that is none of ours is a name to start after, as LanceDB sends it: it is
+ * compared with what is listed, and never sent to an upstream, which could take it for something else.
+ */
+function readPosition(
+  route: RouteMatch,
+  pageTokens: PageTokens,
+  scope: string,
+): { position?: ListingPosition; startAfter: Identifier | undefined } {
+  const token = route.parameters.get('page_token')
+  if (typeof token !== 'string') return { startAfter: undefined }
+  if (!pageTokens.isSealed(token)) return { startAfter: parseStartAfter(token, route) }
+  const position = pageTokens.open(token, scope) as ListingPosition
+  return { position, startAfter: position.startAfter }
+}
+
+function parseStartAfter(token: string, { operation, id, delimiter }: RouteMatch): Identifier {
+  try {
+    return operation.lists === 'all tables'
+      ? parseIdentifier(token, delimiter)
+      : assertIdentifier([...id, token])
+  } catch (cause) {
+    throw refusal(
+      'invalid_page_token',
+      'invalid page_token: expected a token of this gateway or a name to start after',
+      { cause },
+    )
+  }
+}
+
+function formatListedName(id: Identifier, { operation, delimiter }: RouteMatch): string {
+  return operation.lists === 'all tables' ? formatIdentifier(id, delimiter) : (id.at(-1) ?? '')
+}

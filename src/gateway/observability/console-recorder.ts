@@ -1,0 +1,135 @@
+import type { AuditLog } from '../../audit/log/audit-log.ts'
+import type { Sinks } from '../../audit/sinks/open-sinks.ts'
+import type { ConsoleSource } from '../../console/console.ts'
+import type { ConsoleState } from '../../console/console-state.ts'
+import { createNewestChangesReader } from '../../console/newest-changes.ts'
+import { createTraffic } from '../../console/traffic.ts'
+import type { PolicySource } from '../../policy/source/policy-source.ts'
+import type { PolicyDocument } from '../../policy/language/policy-document.ts'
+import { findProblems, type ReadinessCheck } from '../../observability/health/readiness.ts'
+import { version } from '../../version.ts'
+import type { PoliciesFollower } from '../bootstrap/open-policies.ts'
+import type { RequestReporter } from './request-reporter.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+
+/** What a gateway keeps for its console, from its start on. */
+export interface ConsoleRecorder {
+  readonly policyFollower: PoliciesFollower
+  /** The same report, and what the console shows of each request. */
+  wrapReporter(report: RequestReporter): RequestReporter
+  /** What the console reads. */
+  createSource(parts: ConsoleSourceOptions): ConsoleSource
+}
+
+/** What the console asks when somebody looks. */
+interface ConsoleSourceOptions {
+  readonly checks: readonly ReadinessCheck[]
+  readonly upstreams: readonly Upstream[]
+  readonly policies: Pick<PolicySource, 'current'>
+  readonly audit: AuditLog
+  readonly auditFolder: string
+  readonly sinks: Pick<Sinks, 'status'>
+}
+
+/** Begins to keep what the console shows: of a request some counts, and of a refused one a line, in bounded memory. */
+export function createConsoleRecorder(): ConsoleRecorder {
+  const startedAt = Date.now()
+  const traffic = createTraffic()
+  const inForce = createPoliciesInForce()
+  return {
+    policyFollower: inForce,
+    wrapReporter: (report) => ({
+      requestStarted: (trace, request) => report.requestStarted(trace, request),
+      requestEnded(trace, response, end) {
+        report.requestEnded(trace, response, end)
+        const { operation, status, decision, refusal, endedAt } = end
+        traffic.addRequest(operation, status, decision, endedAt - trace.startedAt)
+        if (refusal === undefined) return
+        traffic.addRefusal({
+          time: Date.now(),
+          stage: trace.stage,
+          reason: refusal.reason,
+          status,
+          operation,
+          id: trace.progress.route?.id,
+          principal: trace.progress.principal?.name,
+          client: trace.client,
+          requestId: trace.requestId,
+        })
+      },
+    }),
+    createSource(parts) {
+      const { audit, policies, sinks } = parts
+      return {
+        traffic: () => traffic.getSummary(),
+        documents: () => inForce.documents,
+        changes: createNewestChangesReader(parts.auditFolder, () => audit.durableEnd()),
+        async state() {
+          const { revision, size } = policies.current()
+          const { loadedAt, failedAt } = inForce
+          return {
+            gateway: { version, startedAt, now: Date.now() },
+            problems: await findProblems(parts.checks),
+            upstreams: parts.upstreams.map(getUpstreamState),
+            policies: { revision, documents: size, loadedAt, failedAt },
+            audit: getAuditState(audit, sinks),
+          }
+        },
+      }
+    },
+  }
+}
+
+/** What is known of the policies in force, as they are followed. */
+interface PoliciesInForce extends PoliciesFollower {
+  documents: readonly PolicyDocument[]
+  loadedAt: number
+  failedAt: number | undefined
+}
+
+function createPoliciesInForce(): PoliciesInForce {
+  return {
+    documents: [],
+    loadedAt: Date.now(),
+    failedAt: undefined,
+    loaded(documents) {
+      this.documents = documents
+      this.loadedAt = Date.now()
+      this.failedAt = undefined
+    },
+    failed() {
+      this.failedAt ??= Date.now()
+    },
+  }
+}
+
+function getUpstreamState(upstream: Upstream): ConsoleState['upstreams'][number] {
+  const { name, origin, namespaces, health, breaker, slots, client } = upstream
+  return {
+    name,
+    origin,
+    namespaces: namespaces?.map((namespace) => namespace.join('/')),
+    healthy: health.isHealthy(),
+    breaker: breaker.state,
+    active: { small: slots.small.active(), bulk: slots.bulk.active() },
+    pending: slots.small.pending() + slots.bulk.pending(),
+    connections: client.connectionCount(),
+    maxConnections: slots.small.maxActive + slots.bulk.maxActive,
+  }
+}
+
+function getAuditState(audit: AuditLog, sinks: Pick<Sinks, 'status'>): ConsoleState['audit'] {
+  const { writable, queued, dropped, unresolved, head } = audit.status()
+  return {
+    writable,
+    queued,
+    dropped,
+    unresolved,
+    head,
+    sinks: sinks.status().map(({ sink, status: { lagRecords, lagSeconds } }) => ({
+      name: sink,
+      lagRecords,
+      lagSeconds,
+    })),
+  }
+}

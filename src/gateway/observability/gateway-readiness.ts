@@ -1,0 +1,56 @@
+import type { AuditLog } from '../../audit/log/audit-log.ts'
+import type { Authenticator } from '../../identity/authenticate.ts'
+import type { SharedLimits } from '../../limits/shared/shared-limits.ts'
+import type { PolicySource } from '../../policy/source/policy-source.ts'
+import type { ReadinessCheck } from '../../observability/health/readiness.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+
+/** What must be well before requests are sent to a gateway. */
+interface GatewayReadinessOptions {
+  readonly audit: Pick<AuditLog, 'status'>
+  readonly policies: Pick<PolicySource, 'current'>
+  readonly authenticator: Pick<Authenticator, 'status'>
+  readonly upstreams: Pick<Upstreams, 'all'>
+  readonly shared: Pick<SharedLimits, 'isReady'> | undefined
+}
+
+/** The checks of a gateway; each says what is wrong in words for an operator, and none does work of its own. */
+export function createReadinessChecks(parts: GatewayReadinessOptions): ReadinessCheck[] {
+  const { audit, policies, authenticator, upstreams, shared } = parts
+  // Once it had keys, losing them is no reason to leave: the other replicas lose them too, and API keys still work.
+  let hadKeys = false
+  return [
+    {
+      name: 'policies',
+      problem: () =>
+        policies.current().size > 0 ? undefined : 'no policies loaded: every request is denied',
+    },
+    {
+      name: 'jwks',
+      problem: () => {
+        const { issuers } = authenticator.status()
+        hadKeys ||= issuers.length === 0 || issuers.some(({ isUsable }) => isUsable)
+        return hadKeys ? undefined : 'no JWKS loaded yet: tokens cannot be verified'
+      },
+    },
+    {
+      name: 'audit',
+      problem: () => (audit.status().writable ? undefined : 'audit log unavailable: changes are refused'),
+    },
+    {
+      name: 'shared_limits',
+      // As with keys, losing the server later is no reason to leave.
+      problem: () =>
+        shared?.isReady() === false
+          ? 'shared limits not connected yet: limited requests are refused'
+          : undefined,
+    },
+    {
+      name: 'upstreams',
+      problem: async () => {
+        await Promise.all(upstreams.all.map(({ health }) => health.firstCheck))
+        return upstreams.all.some(({ health }) => health.isHealthy()) ? undefined : 'no healthy upstream'
+      },
+    },
+  ]
+}

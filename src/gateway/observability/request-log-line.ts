@@ -1,0 +1,91 @@
+import { idToJson, memberToJson, memoizeText } from '../../audit/records/json-text.ts'
+import type { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { UpstreamError } from '../../catalog-api/responses/redact-error-text.ts'
+import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
+import { takeConnectionBytes } from '../../http1/server/connection-bytes.ts'
+import type { RequestEnd } from './request-end.ts'
+import type { Principal } from '../../identity/principal.ts'
+import type { RuleReference } from '../../policy/engine/decision.ts'
+import { stages, type Trace } from '../trace.ts'
+
+/**
+ * The line of a request in the log, in the words of the design, as the text of JSON members, each with the comma before
+ * it. It holds no header, no query and no body: what of them a message quotes is their structure, never a value that
+ * could be a secret. Whoever counts lines counts each as one divided by its sample rate.
+ */
+export function formatRequestLogLine(
+  trace: Trace,
+  response: OutgoingResponse,
+  end: RequestEnd,
+  sampleRate: number | undefined,
+): string {
+  const { operation, status, decision, refusal, endedAt } = end
+  const { upstream, spans } = trace
+  const { route, principal, allowedBy } = trace.progress
+  const decided = allowedBy ?? trace.denial
+  const { bytesIn, bytesOut } = takeConnectionBytes(response.request.socket)
+  return (
+    memberToJson('requestId', trace.requestId) +
+    memberToJson('traceId', spans?.traceId) +
+    memberToJson('client', trace.client) +
+    (principal === undefined ? '' : formatPrincipalMembers(principal)) +
+    `,"operation":"${operation}"` +
+    (route === undefined ? '' : `,"id":${idToJson(route.id)}`) +
+    `,"decision":"${decision}"` +
+    (decided?.rule === undefined ? '' : formatRuleMembers(decided.rule)) +
+    memberToJson('policyRevision', decided?.revision) +
+    memberToJson('upstream', upstream) +
+    `,"status":${status},"bytesIn":${bytesIn},"bytesOut":${bytesOut}` +
+    `,"durationMs":${formatMilliseconds(endedAt - trace.startedAt)},"stageMs":{${formatStageDurations(trace)}}` +
+    `,"complete":${response.isComplete}` +
+    (refusal === undefined
+      ? ''
+      : memberToJson('stage', trace.stage) +
+        memberToJson('reason', refusal.reason) +
+        formatErrorMembers(refusal)) +
+    (trace.upstreamError === undefined ? '' : formatErrorMembers(trace.upstreamError)) +
+    memberToJson('sampleRate', sampleRate)
+  )
+}
+
+function formatErrorMembers(error: CatalogError): string {
+  return memberToJson('error', error.message) + memberToJson('cause', describeCause(error))
+}
+
+const formatPrincipalMembers = memoizeText(
+  ({ name, method }: Principal) => memberToJson('principal', name) + memberToJson('authentication', method),
+)
+const formatRuleMembers = memoizeText(
+  ({ policy, rule }: RuleReference) => memberToJson('policy', policy) + memberToJson('rule', rule),
+)
+
+const stageMemberNames = stages.map((stage, location) => `${location === 0 ? '' : ','}"${stage}":`)
+
+/** Every request has come to the first stage. */
+function formatStageDurations({ stageMs }: Trace): string {
+  let text = ''
+  for (let location = 0; location < stageMemberNames.length; location += 1) {
+    const ms = stageMs[location] ?? NaN
+    if (!Number.isNaN(ms)) text += `${stageMemberNames[location] ?? ''}${formatMilliseconds(ms)}`
+  }
+  return text
+}
+
+/** Of all durations under a millisecond, by their microseconds. */
+const millisecondTexts = Array.from({ length: 1000 }, (_, microseconds) => String(microseconds / 1000))
+
+/** To the microsecond, and without the way of all digits of a number, which takes three times as long. */
+function formatMilliseconds(duration: number): string {
+  const microseconds = Math.round(duration * 1000)
+  if (microseconds < 1000) return millisecondTexts[microseconds] ?? '0'
+  const whole = Math.trunc(microseconds / 1000)
+  return `${whole}${(millisecondTexts[microseconds - whole * 1000] ?? '').slice(1)}`
+}
+
+/** Of a failure that is ours, where it happened. What is said of broken JSON quotes it, secrets included. */
+function describeCause({ kind, cause }: CatalogError): string | undefined {
+  if (!(cause instanceof Error)) return undefined
+  if (cause instanceof SyntaxError) return cause.name
+  if (cause instanceof UpstreamError) return cause.message
+  return kind === 'Internal' ? cause.stack : String(cause)
+}

@@ -1,0 +1,145 @@
+import { Gauge } from 'prom-client'
+import type { AuditLog } from '../../audit/log/audit-log.ts'
+import { AuthenticationError } from '../../identity/authentication-error.ts'
+import type { CatalogError } from '../../catalog-api/catalog-error.ts'
+import type { Logger } from '../../observability/log/gateway-log.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
+import { createLogThrottle } from '../../observability/log/log-throttle.ts'
+import { memoize } from '../../lib/memoize.ts'
+import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
+import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
+import type { ConnectionErrorReason } from '../../http1/server/http1-server.ts'
+import { DeniedError } from '../authorization/denied-error.ts'
+import { createNamespaceLabeler } from '../../observability/metrics/namespace-label.ts'
+import { createStageTimer } from './stage-timer.ts'
+import type { CredentialRefusalRecorder } from './credential-refusal-recorder.ts'
+import type { RequestReporter } from './request-reporter.ts'
+import type { Trace } from '../trace.ts'
+
+/** What the server tells as requests come and go. */
+export interface RequestObserver {
+  /** A request has arrived. */
+  requestStarted(trace: Trace, request: IncomingRequest): void
+  /** Its answer is over: now it is counted, and has its line. */
+  requestEnded(trace: Trace, response: OutgoingResponse): void
+  /** A stage refused it. */
+  requestRefused(trace: Trace, error: CatalogError): void
+  /** What came over a connection was no request, or its connection was closed without an answer. */
+  readonly connectionRejected: (
+    reason: ConnectionErrorReason | 'connect_not_supported',
+    client?: string,
+    cause?: string,
+  ) => void
+  /** The gateway closes, and requests that are under way are cut off. */
+  readonly requestsAborted: () => void
+}
+
+/** Whoever sends no requests must not fill the disk with lines about it: so many of each reason are written. */
+const maxLinesPerSecond = 10
+
+/** Counts and logs every request, and records in the audit log what the policies denied. */
+export function createRequestObserver(
+  metrics: Metrics,
+  log: Logger,
+  audit: AuditLog,
+  credentials: CredentialRefusalRecorder,
+  reporter: RequestReporter,
+  namespaces?: readonly string[],
+): RequestObserver {
+  const lines = createLogThrottle(maxLinesPerSecond)
+  const nameNamespace = createNamespaceLabeler(namespaces)
+  const counter = memoize((operation: string, status: string, decision: string, ...namespace: string[]) =>
+    metrics.requests.labels(operation, status, decision, ...namespace),
+  )
+  const countRefusal = memoize((stage: string, reason: string) => metrics.refusals.labels(stage, reason))
+  const requestTimer = memoize((operation: string) => metrics.requestSeconds.labels(operation))
+  const upstreamTimer = memoize((upstream: string, operation: string) =>
+    metrics.upstreamSeconds.labels(upstream, operation),
+  )
+  const timeStages = createStageTimer(metrics.stageSeconds)
+  const inProgress = { count: 0 }
+  registerRequestsInProgress(metrics, inProgress)
+  return {
+    requestStarted(trace, request) {
+      inProgress.count += 1
+      reporter.requestStarted(trace, request)
+    },
+    requestEnded,
+    requestRefused(trace, error) {
+      const { reason } = error
+      trace.refusal = error
+      countRefusal(trace.stage, reason).inc()
+      const isUnknown =
+        error instanceof AuthenticationError || trace.progress.principal?.method === 'anonymous'
+      if (error instanceof DeniedError && !isUnknown) recordDenial(audit, trace, error)
+      else if (error instanceof DeniedError || error instanceof AuthenticationError) {
+        credentials.record(trace, { status: error.status, reason })
+      }
+    },
+    connectionRejected(reason, client, cause) {
+      countRefusal('receive', reason).inc()
+      const suppressed = lines.take(reason)
+      if (suppressed === undefined) return
+      log.info(
+        {
+          stage: 'receive',
+          reason,
+          client,
+          ...(cause !== undefined && { cause }),
+          ...(suppressed > 0 && { suppressed }),
+        },
+        'connection refused',
+      )
+    },
+    requestsAborted: () => log.warn('drain timeout: active requests aborted'),
+  }
+
+  function requestEnded(trace: Trace, response: OutgoingResponse): void {
+    const now = performance.now()
+    inProgress.count -= 1
+    const operation = trace.progress.route?.operation.name ?? trace.document ?? 'unknown'
+    const { refusal } = trace
+    const decision = trace.progress.allowedBy ? 'allow' : trace.denial ? 'deny' : 'none'
+    const status = response.hasHead ? response.status : 499
+    const namespace = nameNamespace === undefined ? [] : [nameNamespace(trace.progress.route)]
+    counter(operation, String(status), decision, ...namespace).inc()
+    requestTimer(operation).observe((now - trace.startedAt) / 1000, trace.traceId)
+    if (trace.forwardedAt !== undefined) {
+      const seconds = (now - trace.forwardedAt) / 1000
+      upstreamTimer(trace.upstream ?? '', operation).observe(seconds, trace.traceId)
+    }
+    trace.endStage(now)
+    timeStages(trace)
+    reporter.requestEnded(trace, response, { operation, status, decision, refusal, endedAt: now })
+  }
+}
+
+function registerRequestsInProgress({ registry }: Metrics, inProgress: { readonly count: number }): void {
+  const gauge = new Gauge({
+    name: 'catalog_gateway_active_requests',
+    help: 'Requests whose response is not complete.',
+    registers: [],
+    collect() {
+      this.set(inProgress.count)
+    },
+  })
+  registry.registerMetric(gauge)
+}
+
+function recordDenial(audit: AuditLog, trace: Trace, error: DeniedError): void {
+  const { route, principal } = trace.progress
+  if (route === undefined || principal === undefined) return
+  const { reason, rule, revision } = error.decision
+  audit.recordRefusal({
+    request: trace.requestId,
+    status: error.status,
+    reason,
+    operation: route.operation.name,
+    id: route.id,
+    principal,
+    ...(rule && { rule }),
+    policyRevision: revision,
+    client: trace.client,
+    details: { needs: error.denialMessage },
+  })
+}

@@ -1,0 +1,75 @@
+import { levelOf } from '../../catalog-api/catalog-error.ts'
+import type { GatewaySettings } from '../../config/gateway-settings.ts'
+import type { GatewayLog } from '../../observability/log/gateway-log.ts'
+import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
+import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
+import type { Traces } from '../../observability/traces/traces.ts'
+import type { RequestEnd } from './request-end.ts'
+import { formatRequestLogLine } from './request-log-line.ts'
+import { createSpanAttributes } from './span-attributes.ts'
+import type { Trace } from '../trace.ts'
+
+/** Tells of each request by itself, as metrics do not: its line in the log, and its spans where traces are on. */
+export interface RequestReporter {
+  requestStarted(trace: Trace, request: IncomingRequest): void
+  requestEnded(trace: Trace, response: OutgoingResponse, end: RequestEnd): void
+}
+
+/** The report that the settings ask for; without traces nothing is done for them. */
+export function createRequestReporter(
+  log: Pick<GatewayLog, 'logger' | 'write'>,
+  settings: Pick<GatewaySettings, 'log' | 'traces'>,
+  traces: Traces | undefined,
+): RequestReporter {
+  const rate = settings.log.sample.success
+  const include = settings.traces?.include ?? []
+  return {
+    requestStarted(trace, request) {
+      if (traces === undefined) return
+      trace.spans = traces.startRequest(request.headersByName(), trace.startedAt)
+      if (trace.spans.isSampled) trace.traceId = trace.spans.traceId
+      trace.spans.startStage(trace.stage, trace.startedAt)
+    },
+    requestEnded(trace, response, end) {
+      writeLogLine(log, rate, trace, response, end)
+      if (trace.spans === undefined) return
+      const attributes = trace.spans.isSampled
+        ? createSpanAttributes(trace, end, response.request.head.method, include)
+        : {}
+      const isFailure = end.status >= 500
+      trace.spans.end(
+        end.operation,
+        { attributes, isFailure },
+        end.refusal && { 'error.type': end.refusal.reason },
+      )
+    },
+  }
+}
+
+function writeLogLine(
+  log: Pick<GatewayLog, 'logger' | 'write'>,
+  rate: number,
+  trace: Trace,
+  response: OutgoingResponse,
+  end: RequestEnd,
+): void {
+  const level = end.refusal ? levelOf(end.refusal.reason) : end.status >= 500 ? 'warn' : 'info'
+  if (!log.logger.isLevelEnabled(level)) return
+  const isSampled = rate < 1 && isSuccessfulRead(trace, response, end)
+  if (isSampled && Math.random() >= rate) return
+  log.write(
+    level,
+    formatRequestLogLine(trace, response, end, isSampled ? rate : undefined),
+    'request completed',
+  )
+}
+
+/** A read of the catalog or of a document that went well. */
+function isSuccessfulRead(
+  { progress, document }: Trace,
+  response: OutgoingResponse,
+  { status, refusal }: RequestEnd,
+): boolean {
+  const isRead = document !== undefined || progress.route?.operation.effect === 'read'
+  return isRead && status < 400 && refusal === undefined && response.isComplete
+}

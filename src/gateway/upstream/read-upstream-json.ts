@@ -1,0 +1,66 @@
+import { type CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
+import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import type { CapacityHolder } from '../../limits/overload/fair-capacity.ts'
+import type { RequestSpans } from '../../observability/traces/request-spans.ts'
+import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
+import { callUpstream } from './call-upstream.ts'
+import type { UpstreamResponse } from './upstream-attempt.ts'
+import { createUpstreamError } from './upstream-error.ts'
+import { toDownstreamError } from './attempt-failure.ts'
+import { buildUpstreamTarget } from './upstream-target.ts'
+import type { Upstream } from './upstream.ts'
+
+/** For whom the gateway reads. */
+export interface ReadUpstreamOptions {
+  /** Who holds the slot. */
+  readonly holder: CapacityHolder
+  /** Names and values in turn. */
+  readonly headers: readonly string[]
+  /** The answer that the reading is for; when its client goes away, the reading ends. */
+  readonly response: OutgoingResponse
+  /** Of its request, where traces are on. */
+  readonly spans?: RequestSpans | undefined
+}
+
+/**
+ * Reads the JSON object that an upstream answers to an operation without a body, for an answer that the gateway
+ * composes itself. It takes a slot like any other request, and is repeated like any other read.
+ * Throws what the client would be answered: InterfaceError, or ClientDisconnected.
+ */
+export async function readUpstreamJson(
+  upstream: Upstream,
+  target: RouteMatch,
+  { holder, headers, response, spans }: ReadUpstreamOptions,
+): Promise<Readonly<Record<string, unknown>>> {
+  const answer = await callUpstream(
+    upstream,
+    {
+      method: target.operation.method,
+      path: buildUpstreamTarget(upstream, target),
+      headers,
+      body: null,
+    },
+    { response, headers: [], spans, abortsWithClient: true, buffersResponse: true, pool: 'small', holder },
+    true,
+  ).catch((error: unknown) => {
+    throw toDownstreamError(error)
+  })
+  if (answer.status >= 300) throw createUpstreamError(answer, upstream, headers)
+  return parseJsonObject(answer)
+}
+
+function parseJsonObject({ body }: UpstreamResponse): Readonly<Record<string, unknown>> {
+  let value: unknown
+  try {
+    value = JSON.parse(String(body))
+  } catch (error) {
+    throw invalidResponseError(error)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalidResponseError(undefined)
+  return value as Readonly<Record<string, unknown>>
+}
+
+function invalidResponseError(cause: unknown): CatalogError {
+  return refusal('upstream_response_invalid', 'the response of the catalog is not a JSON object', { cause })
+}

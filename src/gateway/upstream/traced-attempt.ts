@@ -1,0 +1,73 @@
+import type { RequestSpans } from '../../observability/traces/request-spans.ts'
+import {
+  runAttempt,
+  type UpstreamCallOptions,
+  type UpstreamResponse,
+  type UpstreamRequest,
+} from './upstream-attempt.ts'
+import type { Upstream } from './upstream.ts'
+import { getFailureReason } from './attempt-failure.ts'
+
+/** The headers that name the span that a request continues (W3C Trace Context). */
+const traceHeaders: ReadonlySet<string> = new Set(['traceparent', 'tracestate'])
+
+/**
+ * One exchange with an upstream. Where the request has spans, it is one of them, and what it sends continues that one
+ * instead of the span of the client; otherwise the headers of the client pass as they are. Attempts count from 1.
+ */
+export function runTracedAttempt(
+  upstream: Upstream,
+  request: UpstreamRequest,
+  options: UpstreamCallOptions,
+  attempt: number,
+): Promise<UpstreamResponse> {
+  return options.spans === undefined
+    ? runAttempt(upstream, request, options, attempt > 1)
+    : runAttemptInSpan(upstream, request, options, attempt, options.spans)
+}
+
+async function runAttemptInSpan(
+  upstream: Upstream,
+  request: UpstreamRequest,
+  options: UpstreamCallOptions,
+  attempt: number,
+  spans: RequestSpans,
+): Promise<UpstreamResponse> {
+  const span = startClientSpan(spans, upstream, request, attempt)
+  const headers = [...removeTraceHeaders(request.headers), ...span.headers]
+  try {
+    const response = await runAttempt(upstream, { ...request, headers }, options, attempt > 1)
+    const isFailure = response.status >= 400
+    span.end({
+      attributes: {
+        'http.response.status_code': response.status,
+        ...(isFailure && { 'error.type': String(response.status) }),
+      },
+      isFailure,
+    })
+    return response
+  } catch (error) {
+    span.end({ attributes: { 'error.type': getFailureReason(error) }, isFailure: true })
+    throw error
+  }
+}
+
+function startClientSpan(
+  spans: RequestSpans,
+  upstream: Upstream,
+  { method }: UpstreamRequest,
+  attempt: number,
+) {
+  const { protocol, hostname, port } = new URL(upstream.origin)
+  return spans.startCall(method, {
+    'http.request.method': method,
+    'server.address': hostname,
+    'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+    'catalog_gateway.upstream': upstream.name,
+    ...(attempt > 1 && { 'http.request.resend_count': attempt - 1 }),
+  })
+}
+
+function removeTraceHeaders(headers: readonly string[]): string[] {
+  return headers.filter((_, index) => !traceHeaders.has(headers[index - (index % 2)] ?? ''))
+}

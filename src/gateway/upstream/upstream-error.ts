@@ -1,0 +1,74 @@
+import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
+import { challenge } from '../../identity/authentication-error.ts'
+import { parseErrorResponse } from '../../catalog-api/responses/read-error-response.ts'
+import { lancedbServerHeader } from '../../catalog-api/headers.ts'
+import type { Upstream } from './upstream.ts'
+import type { UpstreamResponse } from './upstream-attempt.ts'
+import { JsonTransformer } from '../json/json-transformer.ts'
+import { concatChunks } from '../body/read-body.ts'
+
+/** Of an error response, what the gateway may pass on with an error of its own. */
+const forwardedErrorHeaders = ['retry-after', lancedbServerHeader]
+
+/**
+ * A response of the upstream that is no success, in the shape of the interface, whatever shape it came in: HTML, cut
+ * short, compressed, nothing. The code and, of an error of the request, the first line of the message without paths are
+ * kept; what else it says is the `cause`, for the log. That the upstream refuses the credential of the gateway is no
+ * fault of the caller (502), but that of the caller it is (401).
+ */
+export function createUpstreamError(
+  { status, headers, body }: UpstreamResponse,
+  upstream: Pick<Upstream, 'forwardsCredential'>,
+  sent: readonly string[],
+): CatalogError {
+  const { kind, message, cause } = parseErrorResponse(status, body, sent)
+  if (status === 407 || (status === 401 && !upstream.forwardsCredential))
+    return refusal('upstream_credential_rejected', 'the upstream rejected the credential of the gateway', {
+      cause,
+    })
+  if (status < 400)
+    return refusal('upstream_redirect', 'the catalog responded with a redirect, which is not followed', {
+      cause,
+    })
+  const retained = forwardedErrorHeaders.flatMap((name) => {
+    const value = getHeaderValue(headers, name)
+    return value === undefined ? [] : [[name, value]]
+  })
+  return new CatalogError(kind, createErrorMessage(status, message), {
+    status,
+    headers: {
+      ...(Object.fromEntries(retained) as Record<string, string>),
+      ...(status === 401 && challenge),
+    },
+    cause,
+  })
+}
+
+function createErrorMessage(status: number, sent: string | undefined): string {
+  if (status >= 500) return 'the upstream failed to process the request'
+  return sent ?? `the upstream refused the request with status ${status}`
+}
+
+function getHeaderValue(headers: readonly string[], name: string): string | undefined {
+  const index = headers.findIndex((header, position) => position % 2 === 0 && header === name)
+  return index === -1 ? undefined : headers[index + 1]
+}
+
+/** The members of a response that carry storage credentials. */
+export const credentialMembers = ['storage_options', 'expires_at_millis'] as const
+
+/**
+ * The body of a response without the members of those names, at any depth.
+ * Throws ServiceUnavailable (502) for a body that is not JSON, since nothing can be said of what it holds.
+ */
+export function removeMembers(body: Buffer, names: ReadonlySet<string>): Buffer {
+  if (body.length === 0) return body
+  const text = new JsonTransformer({ visitName: (name) => (names.has(name) ? 'removal' : 'members') }, 0)
+  try {
+    text.push(body)
+    text.end()
+    return concatChunks(text.takeRest())
+  } catch (error) {
+    throw refusal('upstream_response_invalid', 'the response of the catalog is not JSON', { cause: error })
+  }
+}

@@ -1,0 +1,71 @@
+import { Gauge, type Aggregator, type Registry } from 'prom-client'
+import type { CircuitState } from './circuit-breaker.ts'
+import type { ConnectionSlots } from './connection-slots.ts'
+import { poolNames, type Upstream } from './upstream.ts'
+
+const circuitStates: readonly CircuitState[] = ['closed', 'open']
+
+/** Adds gauges of how the upstreams are; they are read when they are asked for. */
+export function registerUpstreamMetrics(registry: Registry, upstreams: readonly Upstream[]): void {
+  const registers = [registry]
+  const gauge = <Label extends string>(
+    name: string,
+    aggregator: Aggregator,
+    help: string,
+    labelNames: Label[],
+    read: ReadSamples<Label>,
+  ) =>
+    new Gauge({
+      name: `catalog_gateway_upstream_${name}`,
+      help,
+      aggregator,
+      labelNames,
+      registers,
+      collect() {
+        for (const upstream of upstreams)
+          for (const [labels, value] of read(upstream)) this.set(labels, value)
+      },
+    })
+  gauge(
+    'healthy',
+    'min',
+    'Whether the health checks of the upstream pass (1) or fail (0).',
+    ['upstream'],
+    (upstream) => [[{ upstream: upstream.name }, upstream.health.isHealthy() ? 1 : 0]],
+  )
+  gauge(
+    'circuit_breaker_state',
+    'max',
+    'State of the circuit breaker of the upstream: 1 for the current state.',
+    ['upstream', 'state'],
+    ({ name, breaker }) =>
+      circuitStates.map((state) => [{ upstream: name, state }, breaker.state === state ? 1 : 0]),
+  )
+  const poolGauge = (
+    name: string,
+    aggregator: Aggregator,
+    help: string,
+    value: (slots: ConnectionSlots) => number,
+  ) =>
+    gauge(name, aggregator, help, ['upstream', 'pool'], ({ name: upstream, slots }) =>
+      poolNames.map((pool) => [{ upstream, pool }, value(slots[pool])]),
+    )
+  poolGauge('active_requests', 'sum', 'Requests that hold a connection slot of the pool.', (slots) =>
+    slots.active(),
+  )
+  poolGauge('max_active_requests', 'sum', 'Connection slots of the pool.', ({ maxActive }) => maxActive)
+  poolGauge('pending_requests', 'sum', 'Requests pending for a connection slot of the pool.', (slots) =>
+    slots.pending(),
+  )
+  poolGauge(
+    'max_pending_requests',
+    'sum',
+    'Limit of pending requests of the pool.',
+    ({ maxPending }) => maxPending,
+  )
+  gauge('connections', 'sum', 'Open connections to the upstream.', ['upstream'], (upstream) => [
+    [{ upstream: upstream.name }, upstream.client.connectionCount()],
+  ])
+}
+
+type ReadSamples<Label extends string> = (upstream: Upstream) => readonly [Record<Label, string>, number][]

@@ -1,0 +1,114 @@
+import { isNode, LineCounter, parseDocument, visit, type Document } from 'yaml'
+import { z } from 'zod'
+import { findTooDeepLine, tooDeepMessage } from '../../lib/yaml/yaml-nesting.ts'
+
+/** A principal or a group of API keys. No `:`, which only names that come from a token have. */
+export const apiKeyNameSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$/, 'expected 1 to 128 letters, digits, or any of . _ @ -')
+const time = z.iso.datetime({ offset: true, error: 'expected a time such as 2026-01-31T12:00:00Z' })
+
+const storedKeySchema = z.strictObject({
+  id: z.string().regex(/^[0-9A-Za-z]{12}$/, 'expected 12 letters or digits'),
+  principal: apiKeyNameSchema,
+  groups: z.array(apiKeyNameSchema).default([]),
+  /** The principal of a token or a certificate that the key may be sent together with. */
+  subject: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}:./, 'expected a name such as corp:alice')
+    .optional(),
+  hash: z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 hex digits'),
+  createdAt: time,
+  notBefore: time.optional(),
+  expiresAt: time.optional(),
+  revokedAt: time.optional(),
+  description: z.string().optional(),
+})
+const storeSchema = z.strictObject({ keys: z.array(storedKeySchema) })
+
+/** An API key as the store holds it: never the secret, only its hash. Times are ISO 8601. */
+export type StoredKey = z.output<typeof storedKeySchema>
+
+/**
+ * The store cannot be used; `problems` names each fault with its file and line, none of them with a value.
+ */
+export class ApiKeyStoreError extends Error {
+  override readonly name = 'ApiKeyStoreError'
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.problems = problems
+  }
+}
+
+/** A file of keys, as a document that can be changed, and as what it says. */
+export interface KeyDocument {
+  readonly document: Document
+  readonly keys: readonly StoredKey[]
+}
+
+/** Reads a file of keys; throws ApiKeyStoreError with all faults at once. */
+export function parseKeyStore(text: string, file: string): KeyDocument {
+  const deepLine = findTooDeepLine(text)
+  if (deepLine !== undefined) throw new ApiKeyStoreError([`${file}:${deepLine}: ${tooDeepMessage}`])
+  const lines = new LineCounter()
+  // Pretty errors quote the file, and with it hashes or a key that was pasted into the wrong place.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const at = (offset: number): string => `${file}:${lines.linePos(offset).line}`
+  const faults = findSyntaxErrors(document)
+  if (faults.length > 0) {
+    throw new ApiKeyStoreError(faults.map(({ offset, message }) => `${at(offset)}: ${message}`))
+  }
+  const parsed = storeSchema.safeParse(document.toJS())
+  const problems = parsed.success ? findDuplicateIds(parsed.data.keys) : parsed.error.issues
+  if (parsed.success && problems.length === 0) return { document, keys: parsed.data.keys }
+  throw new ApiKeyStoreError(
+    problems.map(({ path, message }) => `${at(findOffset(document, path))}: ${formatPath(path)}${message}`),
+  )
+}
+
+/**
+ * What keeps the text from being read. Aliases too: one value in two places cannot be changed in one of
+ * them.
+ */
+function findSyntaxErrors(
+  document: Document.Parsed,
+): { readonly offset: number; readonly message: string }[] {
+  const errors = document.errors.map(({ pos, message }) => ({ offset: pos[0], message }))
+  visit(document, {
+    Alias(_key, { range }) {
+      errors.push({ offset: range?.[0] ?? 0, message: 'expected a value instead of an alias' })
+    },
+  })
+  return errors
+}
+
+interface KeyStoreProblem {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}
+
+function findDuplicateIds(keys: readonly StoredKey[]): KeyStoreProblem[] {
+  const seen = new Set<string>()
+  return keys.flatMap(({ id }, index) => {
+    const again = seen.has(id)
+    seen.add(id)
+    return again ? [{ path: ['keys', index, 'id'], message: 'duplicate id' }] : []
+  })
+}
+
+/** Where a member stands in the file; for one that is missing, where the object that lacks it stands. */
+function findOffset(document: Document, path: readonly PropertyKey[]): number {
+  for (let depth = path.length; depth > 0; depth--) {
+    const node = document.getIn(path.slice(0, depth), true)
+    if (isNode(node) && node.range) return node.range[0]
+  }
+  return 0
+}
+
+/** `keys[1].hash: ` for the path of a member, nothing for the whole file. */
+function formatPath(path: readonly PropertyKey[]): string {
+  const parts = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+  return path.length === 0 ? '' : `${parts.join('').slice(1)}: `
+}

@@ -1,0 +1,144 @@
+import { isSeq } from 'yaml'
+import { ApiKeyStoreError, parseKeyStore, type KeyDocument, type StoredKey } from './key-store-file.ts'
+import { readKeyFiles } from './read-key-files.ts'
+import { assertPepper, hashSecret, generateApiKey, formatApiKey } from './api-key-format.ts'
+import { replaceFile } from '../../lib/fs/replace-file.ts'
+
+const header =
+  ' API keys: written by "catalog-gateway keys". It holds no key, only what is needed to verify one.'
+
+/** Whom a new key stands for, and from when until when. */
+export interface NewKey {
+  readonly principal: string
+  readonly groups: readonly string[]
+  /** The principal of a token or a certificate that the key may be sent together with. */
+  readonly subject?: string
+  readonly notBefore?: Date
+  readonly expiresAt?: Date
+  readonly description?: string
+}
+
+/** A key that was made. Its text is returned here and can never be had again. */
+export interface CreatedKey {
+  readonly text: string
+  readonly key: StoredKey
+}
+
+/** The keys of the store at a path, also those that are revoked or have expired. */
+export async function listKeys(path: string): Promise<readonly StoredKey[]> {
+  return await readKeyFiles(path)
+}
+
+/** Adds a key to the store at a path, which is made if it is not there. */
+export async function createKey(path: string, pepper: Uint8Array, request: NewKey): Promise<CreatedKey> {
+  const made = generateKey(pepper, request)
+  await updateStore(path, (store) => appendKey(store, made.key))
+  return made
+}
+
+/**
+ * Revokes a key for good; a key that was revoked before keeps its time. Throws if the store has no such id.
+ */
+export async function revokeKey(path: string, id: string): Promise<void> {
+  await updateStore(path, (store) => {
+    const { index, key } = findKey(path, store, id)
+    if (key.revokedAt === undefined) setTime(store, index, 'revokedAt', new Date())
+  })
+}
+
+/**
+ * Makes a second key for the principal of a key, alike in everything else, and ends the first at that time. The new
+ * key lives as long as the old one was made to. Throws if the store has no such id, or if the key has ended.
+ */
+export async function rotateKey(
+  path: string,
+  pepper: Uint8Array,
+  { id, endsAt }: { readonly id: string; readonly endsAt: Date },
+): Promise<CreatedKey> {
+  const made: CreatedKey[] = []
+  await updateStore(path, (store) => {
+    const { index, key } = findKey(path, store, id)
+    const expires = key.expiresAt === undefined ? Infinity : Date.parse(key.expiresAt)
+    if (key.revokedAt !== undefined || expires <= Date.now()) {
+      throw new ApiKeyStoreError([`${path}: the key is revoked or expired`])
+    }
+    const successor = generateKey(pepper, createSuccessorRequest(key))
+    if (endsAt.getTime() < expires) setTime(store, index, 'expiresAt', endsAt)
+    appendKey(store, successor.key)
+    made.push(successor)
+  })
+  const [successor] = made
+  if (successor === undefined)
+    throw new Error('the store was replaced by another process and lacks the change')
+  return successor
+}
+
+function createSuccessorRequest({
+  principal,
+  groups,
+  subject,
+  description,
+  createdAt,
+  expiresAt,
+}: StoredKey): NewKey {
+  const lifetime = expiresAt === undefined ? undefined : Date.parse(expiresAt) - Date.parse(createdAt)
+  return {
+    principal,
+    groups,
+    ...(subject === undefined ? {} : { subject }),
+    ...(description === undefined ? {} : { description }),
+    ...(lifetime === undefined ? {} : { expiresAt: new Date(Date.now() + lifetime) }),
+  }
+}
+
+function generateKey(pepper: Uint8Array, request: NewKey): CreatedKey {
+  assertPepper(pepper)
+  const parts = generateApiKey()
+  const { principal, groups, subject, notBefore, expiresAt, description } = request
+  const key: StoredKey = {
+    id: parts.id,
+    principal,
+    groups: [...groups],
+    ...(subject === undefined ? {} : { subject }),
+    hash: hashSecret(pepper, parts.secret).toString('hex'),
+    createdAt: new Date().toISOString(),
+    ...(notBefore === undefined ? {} : { notBefore: notBefore.toISOString() }),
+    ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
+    ...(description === undefined ? {} : { description }),
+  }
+  return { text: formatApiKey(parts), key }
+}
+
+function findKey(path: string, { keys }: KeyDocument, id: string) {
+  const index = keys.findIndex((key) => key.id === id)
+  const key = keys[index]
+  if (key === undefined) throw new ApiKeyStoreError([`${path}: there is no key with this id`])
+  return { index, key }
+}
+
+function appendKey({ document }: KeyDocument, key: StoredKey): void {
+  const list = document.get('keys')
+  // An empty list can only be written as `[]`; what follows reads better a line each.
+  if (isSeq(list)) list.flow = false
+  document.addIn(['keys'], document.createNode(key))
+}
+
+function setTime(
+  { document }: KeyDocument,
+  index: number,
+  member: 'revokedAt' | 'expiresAt',
+  time: Date,
+): void {
+  document.setIn(['keys', index, member], time.toISOString())
+}
+
+/** Works on the document, so that comments of an operator stay; what it writes can be read again. */
+async function updateStore(path: string, change: (store: KeyDocument) => void): Promise<void> {
+  await replaceFile(path, (text) => {
+    const store = parseKeyStore(text ?? `#${header}\nkeys: []\n`, path)
+    change(store)
+    const changed = store.document.toString()
+    parseKeyStore(changed, path)
+    return changed
+  })
+}

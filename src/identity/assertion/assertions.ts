@@ -1,0 +1,92 @@
+import { createHash, createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { AssertionSettings } from '../../config/assertion-settings.ts'
+import type { Principal } from '../principal.ts'
+
+/** Where the gateway publishes the keys of its assertions. */
+export const jwksPath = '/.well-known/jwks.json'
+
+/** What an assertion says besides who made it and when. */
+interface AssertionRequest {
+  readonly principal: Principal
+  /** The configured name of the upstream: the claim aud. */
+  readonly upstream: string
+  readonly operation: string
+  readonly id: readonly string[]
+  readonly policyRevision: string
+  readonly requestId: string
+}
+
+/** Makes signed statements of who calls and what was allowed, for upstreams that trust this gateway. */
+export interface AssertionSigner {
+  /** The name of the header that carries them. */
+  readonly header: string
+  /** The value of that header for one request. About 50 us, spent on the signature. */
+  createHeader(request: AssertionRequest): string
+  /** The public keys as the text of a JSON Web Key Set. */
+  readonly jwks: string
+}
+
+/** Reads the keys; throws if one cannot be read or is not of Ed25519. `now` is the time in milliseconds. */
+export async function openAssertionSigner(
+  settings: AssertionSettings,
+  now: () => number,
+): Promise<AssertionSigner> {
+  const privateKey = assertEd25519(settings.keyFile, createPrivateKey(await readFile(settings.keyFile)))
+  const published = [createPublicJwk(createPublicKey(privateKey))]
+  for (const file of settings.additionalKeyFiles) {
+    // A private key is read for its public half.
+    const key = createPublicJwk(assertEd25519(file, createPublicKey(await readFile(file))))
+    if (published.every(({ kid }) => kid !== key.kid)) published.push(key)
+  }
+  const header = encodeBase64url({ alg: 'EdDSA', typ: 'JWT', kid: published[0]?.kid })
+  const { issuer, lifetimeSeconds } = settings
+  const scheme = settings.header === 'authorization' ? 'Bearer ' : ''
+
+  return {
+    header: settings.header,
+    jwks: JSON.stringify({ keys: published }),
+    createHeader({ principal, upstream, operation, id, policyRevision, requestId }) {
+      const iat = Math.floor(now() / 1000)
+      const claims = encodeBase64url({
+        iss: issuer,
+        aud: upstream,
+        sub: principal.name,
+        groups: [...principal.groups],
+        operation,
+        id,
+        policy_revision: policyRevision,
+        request_id: requestId,
+        iat,
+        exp: iat + lifetimeSeconds,
+      })
+      const input = `${header}.${claims}`
+      return `${scheme}${input}.${sign(null, Buffer.from(input), privateKey).toString('base64url')}`
+    },
+  }
+}
+
+interface PublicJwk {
+  readonly kty: string
+  readonly crv: string
+  readonly x: string
+  readonly kid: string
+  readonly alg: 'EdDSA'
+  readonly use: 'sig'
+}
+
+/** The key as others read it; its id is its thumbprint (RFC 7638, RFC 8037). */
+function createPublicJwk(key: KeyObject): PublicJwk {
+  const { kty = '', crv = '', x = '' } = key.export({ format: 'jwk' })
+  const kid = createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url')
+  return { kty, crv, x, kid, alg: 'EdDSA', use: 'sig' }
+}
+
+function assertEd25519(file: string, key: KeyObject): KeyObject {
+  if (key.asymmetricKeyType !== 'ed25519') throw new Error(`${file}: expected an Ed25519 key in PEM`)
+  return key
+}
+
+function encodeBase64url(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
+}

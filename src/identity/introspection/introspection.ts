@@ -1,0 +1,155 @@
+import { readFile } from 'node:fs/promises'
+import { LRUCache } from 'lru-cache'
+import { Agent } from 'undici'
+import { z } from 'zod'
+import {
+  boundCertificateThumbprint,
+  createCallerReader,
+  createTokenPrincipal,
+  type Claims,
+} from '../jwt/claims.ts'
+import { fetchDocument } from '../jwt/fetch-document.ts'
+import type { IntrospectionSettings } from '../../config/introspection-settings.ts'
+import { AuthenticationError } from '../authentication-error.ts'
+import { estimateBytes, type VerifiedToken } from '../jwt/verified-token.ts'
+
+const maxActive = 50_000
+const maxActiveBytes = 32 * 1024 * 1024
+const maxInactive = 10_000
+
+/** Verifies opaque tokens. */
+export interface Introspection {
+  /**
+   * Who sends this token, whose SHA-256 in hex is `digest`; throws or rejects with AuthenticationRefused. At once if
+   * the answer is remembered.
+   */
+  verify(token: string, digest: string): VerifiedToken | Promise<VerifiedToken>
+  close(): Promise<void>
+}
+
+interface ActiveToken {
+  readonly verified: VerifiedToken
+  /** In milliseconds. */
+  readonly expiresAtMs: number
+}
+
+/**
+ * Asks the authorization server about tokens, once for all who wait for the same one. What it cannot say is 503: no
+ * token is taken for good, or for bad, because nobody answers. `now` is the time in milliseconds.
+ */
+export function openIntrospection(settings: IntrospectionSettings, now: () => number): Introspection {
+  const agent = new Agent({ connections: settings.maxConcurrentIntrospections, pipelining: 1 })
+  const closing = new AbortController()
+  const requests = new Map<string, Promise<VerifiedToken>>()
+  // Inactive tokens have a memory of their own, so that random ones cannot drive out good ones.
+  const active = new LRUCache<string, ActiveToken>({
+    max: maxActive,
+    maxSize: maxActiveBytes,
+    sizeCalculation: ({ verified }) => estimateBytes(verified),
+  })
+  const inactiveUntil = new LRUCache<string, number>({ max: maxInactive })
+
+  async function introspectToken(token: string, digest: string): Promise<VerifiedToken> {
+    let response: Claims
+    try {
+      const timeout = AbortSignal.timeout(settings.timeoutSeconds * 1000)
+      response = await introspect(settings, token, agent, AbortSignal.any([timeout, closing.signal]))
+    } catch (cause) {
+      throw new AuthenticationError('introspection_unavailable', cause)
+    }
+    try {
+      const verified = verifyResponse(settings, response, digest, now())
+      active.set(digest, { verified, expiresAtMs: responseExpiry(settings, response, now()) })
+      return verified
+    } catch (error) {
+      inactiveUntil.set(digest, now() + settings.inactiveCacheSeconds * 1000)
+      throw error
+    }
+  }
+
+  return {
+    verify(token, digest) {
+      const known = active.get(digest)
+      if (known !== undefined && now() < known.expiresAtMs) return known.verified
+      if (now() < (inactiveUntil.get(digest) ?? 0)) throw new AuthenticationError('inactive_token')
+      const requested = requests.get(digest)
+      if (requested !== undefined) return requested
+      if (requests.size >= settings.maxConcurrentIntrospections) {
+        throw new AuthenticationError('introspection_unavailable', 'too many concurrent introspections')
+      }
+      const request = introspectToken(token, digest).finally(() => requests.delete(digest))
+      requests.set(digest, request)
+      return request
+    },
+    async close() {
+      closing.abort()
+      await Promise.allSettled(requests.values())
+      await agent.destroy()
+    },
+  }
+}
+
+const introspectionResponseSchema = z.looseObject({ active: z.boolean() })
+
+async function introspect(
+  { url, clientId, clientSecretFile }: IntrospectionSettings,
+  token: string,
+  dispatcher: Agent,
+  signal: AbortSignal,
+): Promise<Claims> {
+  const secret = (await readFile(clientSecretFile, 'utf8')).trim()
+  // Both are form-encoded before they are joined (RFC 6749 section 2.3.1).
+  const pair = [clientId, secret].map((part) => new URLSearchParams([['', part]]).toString().slice(1))
+  const text = await fetchDocument(url, {
+    method: 'POST',
+    signal,
+    dispatcher,
+    headers: {
+      authorization: `Basic ${Buffer.from(pair.join(':')).toString('base64')}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
+  })
+  return introspectionResponseSchema.parse(JSON.parse(text))
+}
+
+/** Throws AuthenticationRefused unless the token is active, and an access token for us that anybody may send. */
+function verifyResponse(
+  settings: IntrospectionSettings,
+  response: Claims,
+  digest: string,
+  nowMs: number,
+): VerifiedToken {
+  const { active, iss, aud, exp, nbf, token_type: type } = response
+  const skewMs = settings.clockSkewSeconds * 1000
+  if (active !== true) throw new AuthenticationError('inactive_token')
+  if (iss !== undefined && iss !== settings.issuer) throw new AuthenticationError('unknown_issuer')
+  const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
+  if (!settings.audience.some((audience) => audiences.includes(audience))) {
+    throw new AuthenticationError('wrong_audience')
+  }
+  // Refresh tokens and tokens that are bound to a key are active too.
+  if (type !== undefined && (typeof type !== 'string' || !/^(bearer|access_token)$/i.test(type))) {
+    throw new AuthenticationError('wrong_token_type')
+  }
+  for (const time of [exp, nbf]) {
+    if (time !== undefined && typeof time !== 'number') throw new AuthenticationError('malformed_token')
+  }
+  if (typeof exp === 'number' && exp * 1000 + skewMs <= nowMs) throw new AuthenticationError('expired_token')
+  if (typeof nbf === 'number' && nbf * 1000 - skewMs > nowMs)
+    throw new AuthenticationError('token_not_yet_valid')
+  return {
+    principal: createTokenPrincipal(settings.name, createCallerReader(settings)(response), response, digest),
+    certificateThumbprint: boundCertificateThumbprint(response),
+  }
+}
+
+/** Until when an answer holds, in milliseconds: until the token ends at the latest. */
+function responseExpiry(
+  { cacheSeconds, clockSkewSeconds }: IntrospectionSettings,
+  { exp }: Claims,
+  nowMs: number,
+): number {
+  const end = typeof exp === 'number' ? (exp + clockSkewSeconds) * 1000 : Infinity
+  return Math.min(end, nowMs + cacheSeconds * 1000)
+}

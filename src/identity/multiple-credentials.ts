@@ -1,0 +1,80 @@
+import type { ApiKeys } from './api-keys/api-keys.ts'
+import type { BearerTokenVerifier } from './bearer-tokens.ts'
+import type { VerifiedCertificate } from './mtls/client-certificate.ts'
+import type { Principal } from './principal.ts'
+import { AuthenticationError } from './authentication-error.ts'
+
+/** The credential that alone counts where it is sent among others; `agree`: all count, and must agree. */
+export type CredentialPrecedence = 'agree' | 'apiKey' | 'bearer' | 'certificate'
+
+/** At least two credentials. */
+interface MultipleCredentials {
+  readonly apiKey: string | undefined
+  readonly authorization: string | undefined
+  readonly certificate: VerifiedCertificate | undefined
+}
+
+/** What verifies them. */
+interface CredentialVerifiers {
+  readonly keys: Pick<ApiKeys, 'verify'>
+  readonly tokens: Pick<BearerTokenVerifier, 'verify'>
+}
+
+/**
+ * Who calls with several credentials. Where the one that takes precedence is among them, it alone is read. Otherwise
+ * all must be good and bound to one another: a key by its subject, which names the principal of the token (or of the
+ * certificate); a token by the thumbprint of the certificate (RFC 8705). The caller is then the one of the token, or
+ * of the certificate where no token was sent: its groups are the fresher ones.
+ *
+ * Throws or rejects with AuthenticationRefused: `disagree` for whatever is wrong with any of them, so that a good
+ * credential does not help to guess another.
+ */
+export function authenticateMultiple(
+  { apiKey, authorization, certificate }: MultipleCredentials,
+  { keys, tokens }: CredentialVerifiers,
+  precedence: CredentialPrecedence,
+): Principal | Promise<Principal> {
+  if (precedence === 'certificate' && certificate !== undefined) return certificate.principal
+  if (precedence === 'apiKey' && apiKey !== undefined) return keys.verify(apiKey).principal
+  if (precedence === 'bearer' && authorization !== undefined) return bearer(authorization)
+  return agreement()
+
+  async function bearer(authorization: string): Promise<Principal> {
+    const token = await tokens.verify(authorization)
+    if (
+      token.certificateThumbprint !== undefined &&
+      token.certificateThumbprint !== certificate?.thumbprint
+    ) {
+      throw new AuthenticationError('unproven_binding')
+    }
+    return token.principal
+  }
+
+  async function agreement(): Promise<Principal> {
+    try {
+      const key = apiKey === undefined ? undefined : keys.verify(apiKey)
+      // A key that is bound to nobody agrees with nobody: the token need not be looked at.
+      if (key !== undefined && key.subject === undefined)
+        throw new AuthenticationError('conflicting_credentials')
+      const principal = await otherPrincipal()
+      if (key !== undefined && key.subject !== principal?.name)
+        throw new AuthenticationError('conflicting_credentials')
+      if (principal === undefined) throw new AuthenticationError('conflicting_credentials')
+      return principal
+    } catch (error) {
+      if (!(error instanceof AuthenticationError) || error.kind === 'ServiceUnavailable') throw error
+      throw error.reason === 'conflicting_credentials'
+        ? error
+        : new AuthenticationError('conflicting_credentials', error.reason)
+    }
+  }
+
+  /** The caller of the token and the certificate, which must be bound to each other if both were sent. */
+  async function otherPrincipal(): Promise<Principal | undefined> {
+    if (authorization === undefined) return certificate?.principal
+    const token = await tokens.verify(authorization)
+    if (token.certificateThumbprint !== certificate?.thumbprint)
+      throw new AuthenticationError('conflicting_credentials')
+    return token.principal
+  }
+}

@@ -1,0 +1,28 @@
+import type { Limit } from './limit.ts'
+import { createLimitKeyFunction } from './limit-key.ts'
+import type { ConcurrencySettings } from '../config/caller-limit-settings.ts'
+
+/** Nobody knows when a request will be over. */
+const estimatedWaitMs = 1000
+
+/** A limit on how many requests run at a time, from when they are let in until their answer is over. */
+export function createConcurrencyLimit(settings: ConcurrencySettings): Limit {
+  const { name, maxRequests } = settings
+  const running = new Map<string, number>()
+  return {
+    reason: 'concurrency_limited',
+    title: `the limit "${name}" of ${maxRequests} requests at a time`,
+    keyFor: createLimitKeyFunction(settings),
+    waitMs: (key) => ((running.get(key) ?? 0) < maxRequests ? 0 : estimatedWaitMs),
+    take(key) {
+      running.set(key, (running.get(key) ?? 0) + 1)
+      return {
+        release() {
+          const left = (running.get(key) ?? 1) - 1
+          if (left > 0) running.set(key, left)
+          else running.delete(key)
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,16 @@
+import { CatalogError } from '../catalog-api/catalog-error.ts'
+
+/** Which kind of limit was exceeded. */
+export type LimitReason =
+  | 'rate_limited'
+  | 'quota_exceeded'
+  | 'concurrency_limited'
+  | 'too_many_failed_authentications'
+
+/** A caller has exceeded a limit: 429 with `retry-after` in whole seconds. */
+export class LimitExceeded extends CatalogError {
+  constructor(reason: LimitReason, message: string, waitMs: number) {
+    const seconds = String(Math.max(1, Math.ceil(waitMs / 1000)))
+    super('Throttling', message, { reason, headers: { 'retry-after': seconds } })
+  }
+}

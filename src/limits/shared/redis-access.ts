@@ -1,0 +1,23 @@
+import { readFile } from 'node:fs/promises'
+import { readTlsFiles } from '../../lib/tls/tls-files.ts'
+import type { SharedLimitsSettings } from '../../config/shared-limits-settings.ts'
+
+/** How long the server may take to be connected to, and again to let the gateway in. */
+export const connectTimeoutMs = 5_000
+
+/** Reads what the settings name. Throws what reading throws, and where a file cannot be used. */
+export async function readRedisAccess({ url, username, passwordFile, tls }: SharedLimitsSettings) {
+  const { hostname, port, protocol } = new URL(url)
+  const socket = {
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: port === '' ? 6379 : Number(port),
+    connectTimeout: connectTimeoutMs,
+    reconnectStrategy: false as const,
+  }
+  const material = tls && (await readTlsFiles(tls, 'of the shared limits'))
+  return {
+    socket: protocol === 'rediss:' ? { ...socket, tls: true as const, ...material } : socket,
+    ...(username !== undefined && { username }),
+    ...(passwordFile !== undefined && { password: (await readFile(passwordFile, 'utf8')).trim() }),
+  }
+}

@@ -1,0 +1,47 @@
+import fastify, { type FastifyInstance } from 'fastify'
+import type { AddressInfo } from 'node:net'
+import type { Registry } from 'prom-client'
+import { renderMetrics } from '../metrics/render-metrics.ts'
+
+/** Those who ask are few, and send little. */
+const maxConnections = 100
+const timeoutMs = 10_000
+
+/**
+ * The server of the admin port: `/livez` answers as long as the event loop turns, whatever else is wrong; `/readyz`
+ * answers 503 with the problems, by name, while there are any; `/metrics` is for Prometheus, and holds what is in the
+ * registries. It needs no credentials: keep it off public networks.
+ */
+export function createAdminServer(
+  registries: () => readonly Registry[] | Promise<readonly Registry[]>,
+  findProblems: () => Promise<Readonly<Record<string, string>>>,
+): FastifyInstance {
+  const server = fastify({
+    forceCloseConnections: true,
+    requestTimeout: timeoutMs,
+    keepAliveTimeout: timeoutMs,
+    http: { headersTimeout: timeoutMs },
+  })
+  server.server.maxConnections = maxConnections
+  server.get('/livez', () => ({ status: 'ok' }))
+  server.get('/readyz', async (_request, reply) => {
+    const problems = await findProblems()
+    const ready = Object.keys(problems).length === 0
+    return reply.code(ready ? 200 : 503).send(ready ? { status: 'ready' } : { status: 'not ready', problems })
+  })
+  server.get('/metrics', async (request, reply) => {
+    const { contentType, text } = await renderMetrics(await registries(), request.headers.accept)
+    return reply.header('content-type', contentType).send(text)
+  })
+  return server
+}
+
+/** Resolves with the URL of the server when it takes requests. */
+export async function listen(
+  server: FastifyInstance,
+  { host, port }: { host: string; port: number },
+): Promise<string> {
+  await server.listen({ host, port })
+  const { port: bound } = server.server.address() as AddressInfo
+  return `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
+}

@@ -1,0 +1,89 @@
+import { Gauge, type Aggregator, type Registry } from 'prom-client'
+import type { AuditLogEvent } from '../../audit/log/audit-log-event.ts'
+import type { AuditLog, AuditStatus } from '../../audit/log/audit-log.ts'
+import type { Logger } from '../log/gateway-log.ts'
+
+/** The digits of a hash that a number holds exactly. */
+const exactHexDigits = 12
+
+/** Shows whether changes can be recorded, and what waits; read when it is asked for. */
+export function registerAuditMetrics(registry: Registry, audit: AuditLog): void {
+  const gauge = (name: string, aggregator: Aggregator, help: string, read: (status: AuditStatus) => number) =>
+    new Gauge({
+      name: `catalog_gateway_audit_${name}`,
+      help,
+      aggregator,
+      registers: [registry],
+      collect() {
+        this.set(read(audit.status()))
+      },
+    })
+  gauge(
+    'writable',
+    'min',
+    'Whether changes can be recorded (1); if not (0), changes are refused.',
+    ({ writable }) => (writable ? 1 : 0),
+  )
+  gauge('queued_records', 'sum', 'Audit records queued for writing.', ({ queued }) => queued)
+  gauge(
+    'pending_intents',
+    'sum',
+    'Changes with an intent and no outcome yet.',
+    ({ unresolved }) => unresolved,
+  )
+}
+
+/**
+ * Shows the last record of the audit log among the metrics, so that whoever keeps them can tell that the log was
+ * cut. The hash is no label: each would be a series of its own.
+ */
+export function registerAuditHeadMetrics(registry: Registry, audit: AuditLog): void {
+  const sequence = new Gauge({
+    name: 'catalog_gateway_audit_head_sequence',
+    help: 'Sequence number of the last durable audit record of the current chain.',
+    aggregator: 'omit',
+    registers: [],
+    collect() {
+      this.set(audit.status().head.seq)
+    },
+  })
+  const hash = new Gauge({
+    name: 'catalog_gateway_audit_head_hash',
+    help: 'First 12 hex digits of the hash of that record, as a number; in hex, the value for audit verify --expect-head.',
+    aggregator: 'omit',
+    registers: [],
+    collect() {
+      this.set(Number.parseInt(audit.status().head.hash.slice(0, exactHexDigits), 16))
+    },
+  })
+  registry.registerMetric(sequence)
+  registry.registerMetric(hash)
+}
+
+/** Tells the log of the gateway what happens to the audit log; of each seal only where that is asked for. */
+export function createAuditEventLogger(log: Logger, logsSeals: boolean): (note: AuditLogEvent) => void {
+  return (note) => {
+    switch (note.what) {
+      case 'sealed':
+        if (logsSeals) log.warn({ ...note.head }, 'audit log sealed')
+        return
+      case 'tampered':
+        log.error({ file: note.file, change: note.trouble }, 'audit log tampered with')
+        return
+      case 'key made':
+        log.info({ publicKeyFile: note.publicFile }, 'audit seal key created')
+        return
+      case 'pruned':
+        log.info({ files: note.files }, 'audit segments removed')
+        return
+      case 'unpruned':
+        log.error({ error: String(note.error) }, 'audit segment removal failed')
+        return
+      case 'recovered':
+        log.warn({ ...note.repair }, 'audit log recovered')
+        return
+      case 'unjournaled':
+        log.warn({ error: String(note.error) }, 'audit journal unavailable')
+    }
+  }
+}

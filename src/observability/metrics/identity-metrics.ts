@@ -1,0 +1,85 @@
+import { Gauge, type Aggregator, type Registry } from 'prom-client'
+import type { Authenticator } from '../../identity/authenticate.ts'
+import type { JwksStatus } from '../../identity/jwt/jwks.ts'
+
+/** Adds gauges of the keys that callers are known by; they are read when they are asked for. */
+export function registerIdentityMetrics(
+  registry: Registry,
+  authenticator: Pick<Authenticator, 'status'>,
+): void {
+  registerIssuerMetrics(registry, authenticator)
+  const gauge = (name: string, aggregator: Aggregator, help: string, read: () => number | undefined) =>
+    new Gauge({
+      name: `catalog_gateway_${name}`,
+      help,
+      aggregator,
+      registers: [registry],
+      collect() {
+        // 0 would be a time, and the default of a gauge.
+        const value = read()
+        if (value === undefined) this.remove()
+        else this.set(value)
+      },
+    })
+  const keys = () => authenticator.status().apiKeys
+  gauge('api_keys', 'max', 'API keys in the store, including revoked and expired ones.', () => keys().keys)
+  gauge(
+    'api_keys_outdated',
+    'max',
+    'Whether the last reload of the API key store failed (1); the last valid keys stay in use.',
+    () => (keys().isOutdated ? 1 : 0),
+  )
+  gauge(
+    'api_keys_next_expiry_timestamp_seconds',
+    'min',
+    'Unix time at which the next principal loses its last API key; absent if there is none.',
+    () => {
+      const { nextExpiryMs } = keys()
+      return nextExpiryMs && nextExpiryMs / 1000
+    },
+  )
+  gauge(
+    'token_cache_entries',
+    'sum',
+    'Verified bearer tokens in the cache.',
+    () => authenticator.status().cachedTokens,
+  )
+}
+
+function registerIssuerMetrics(registry: Registry, authenticator: Pick<Authenticator, 'status'>): void {
+  const gauge = (
+    name: string,
+    aggregator: Aggregator,
+    help: string,
+    read: (status: JwksStatus) => number | undefined,
+  ) =>
+    new Gauge({
+      name: `catalog_gateway_jwks_${name}`,
+      help,
+      aggregator,
+      labelNames: ['issuer'],
+      registers: [registry],
+      collect() {
+        for (const { name: issuer, ...status } of authenticator.status().issuers) {
+          const value = read(status)
+          if (value !== undefined) this.set({ issuer }, value)
+        }
+      },
+    })
+  gauge('keys', 'max', 'Keys in the JWKS of the issuer.', ({ keyCount }) => keyCount)
+  gauge('usable', 'min', 'Whether tokens of the issuer can be verified (1) or not (0).', ({ isUsable }) =>
+    isUsable ? 1 : 0,
+  )
+  gauge(
+    'last_fetch_timestamp_seconds',
+    'min',
+    'Unix time of the last successful fetch of the JWKS of the issuer.',
+    ({ fetchedAt }) => fetchedAt && fetchedAt / 1000,
+  )
+  gauge(
+    'consecutive_fetch_failures',
+    'max',
+    'Consecutive failed fetches of the JWKS of the issuer.',
+    ({ consecutiveFailures }) => consecutiveFailures,
+  )
+}

@@ -1,0 +1,17 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { LoadShedder } from '../../limits/overload/load-shedder.ts'
+
+/** Adds the gauge of what is refused under overload; it is read when it is asked for. */
+export function registerLoadSheddingMetrics(registry: Registry, shedding: LoadShedder): void {
+  const gauge = new Gauge({
+    name: 'catalog_gateway_load_shed_ratio',
+    help: 'Ratio of the requests of a class that load shedding refuses (0 to 1), by upstream and class.',
+    labelNames: ['upstream', 'class'],
+    aggregator: 'average',
+    registers: [],
+    collect() {
+      for (const { share: capacity, ...labels } of shedding.shedRatios()) this.set(labels, capacity)
+    },
+  })
+  registry.registerMetric(gauge)
+}

@@ -1,0 +1,76 @@
+import { Counter, Gauge, type Aggregator, type Registry } from 'prom-client'
+import type { SinkObserver, SinkStatus } from '../../audit/sinks/sink-delivery.ts'
+import type { Sinks } from '../../audit/sinks/open-sinks.ts'
+import type { Logger } from '../log/gateway-log.ts'
+import { createLogThrottle } from '../log/log-throttle.ts'
+
+/** A sink that fails does so again and again: so many lines of each are written. */
+const maxLinesPerSecond = 1
+
+/** Counts what becomes of deliveries, and logs those that fail. */
+export function createSinkObserver(registry: Registry, log: Logger): SinkObserver {
+  const registers = [registry]
+  const labelNames = ['sink'] as const
+  const counter = (name: string, help: string) =>
+    new Counter({ name: `catalog_gateway_audit_sink_${name}_total`, help, labelNames, registers })
+  const delivered = counter('records_delivered', 'Audit records delivered to the sink.')
+  const failures = counter('delivery_failures', 'Failed deliveries of a batch to the sink; they are retried.')
+  const rejected = counter('records_rejected', 'Audit records that the sink rejected permanently.')
+  const lines = createLogThrottle(maxLinesPerSecond)
+  return {
+    delivered: (sink, records) => delivered.inc({ sink }, records),
+    failed(sink, error) {
+      failures.inc({ sink })
+      const suppressed = lines.take(sink)
+      if (suppressed !== undefined)
+        log.warn({ sink, error: String(error), suppressed }, 'audit delivery failed')
+    },
+    cursorNotSaved: (sink, error) =>
+      log.warn({ sink, error: String(error) }, 'audit sink position not saved'),
+    rejected(sink, records, message) {
+      rejected.inc({ sink }, records)
+      log.error({ sink, records, message }, 'audit records rejected')
+    },
+  }
+}
+
+/** Adds gauges of how far the sinks are behind; they are read when they are asked for. */
+export function registerSinkMetrics(registry: Registry, sinks: Sinks): void {
+  const gauge = (
+    name: string,
+    aggregator: Aggregator,
+    help: string,
+    read: (status: SinkStatus) => number | undefined,
+  ) =>
+    new Gauge({
+      name: `catalog_gateway_audit_sink_${name}`,
+      help,
+      aggregator,
+      labelNames: ['sink'],
+      registers: [registry],
+      collect() {
+        for (const { sink, status } of sinks.status()) {
+          const value = read(status)
+          if (value !== undefined) this.set({ sink }, value)
+        }
+      },
+    })
+  gauge(
+    'lag_records',
+    'sum',
+    'Durable audit records not yet delivered to the sink.',
+    ({ lagRecords }) => lagRecords,
+  )
+  gauge(
+    'lag_seconds',
+    'max',
+    'Age of the oldest record not yet delivered; 0 if there is none.',
+    ({ lagSeconds }) => lagSeconds,
+  )
+  gauge(
+    'last_success_timestamp_seconds',
+    'max',
+    'Unix time of the last successful delivery to the sink.',
+    ({ lastSuccess }) => lastSuccess && lastSuccess / 1000,
+  )
+}

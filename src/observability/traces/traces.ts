@@ -1,0 +1,112 @@
+import { readFile } from 'node:fs/promises'
+import type { IncomingHttpHeaders } from 'node:http'
+import { hostname } from 'node:os'
+import { ROOT_CONTEXT, type TextMapGetter } from '@opentelemetry/api'
+import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
+import {
+  ParentBasedSampler,
+  TracerProvider,
+  TraceIdRatioBasedSampler,
+  type SpanExporter,
+} from '@opentelemetry/sdk-trace'
+import { readPemFile } from '../../lib/tls/pem-file.ts'
+import { createPerformanceEpoch } from '../../lib/time/performance-epoch.ts'
+import { startRequestSpans, type RequestSpans } from './request-spans.ts'
+import { createSpanQueue, type SpanObserver } from './span-queue.ts'
+import type { TracesSettings } from '../../config/traces-settings.ts'
+
+/** Makes the spans of requests, and sends those that are kept. */
+export interface Traces {
+  /** Begins the spans of a request that came with those headers, at that time of performance.now(). */
+  startRequest(headers: IncomingHttpHeaders, startedAt: number): RequestSpans
+  /** Sends what still waits, within the timeout of the settings. Never rejects. */
+  close(): Promise<void>
+}
+
+/** A traceparent of today has 55 characters; one of a version to come may have more (W3C Trace Context, 4.3). */
+const maxTraceparentLength = 256
+const maxBatchSpans = 512
+const batchDelayMs = 1_000
+
+/**
+ * Opens the traces. Whoever has none does not import this file: the library takes its time and memory. Throws where
+ * a file of the settings cannot be read.
+ */
+export async function openTraces(
+  settings: TracesSettings,
+  software: string,
+  observer: SpanObserver,
+): Promise<Traces> {
+  const { maxQueuedSpans, timeoutMs } = settings
+  const batchSpans = Math.min(maxBatchSpans, maxQueuedSpans)
+  // At the end the whole queue is sent at once.
+  const exporter = await openExporter(settings, Math.ceil(maxQueuedSpans / batchSpans) + 1)
+  const provider = new TracerProvider({
+    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win.
+    resource: resourceFromAttributes({
+      'service.name': 'catalog-gateway',
+      'service.version': software,
+      'service.instance.id': hostname(),
+    }).merge(detectResources({ detectors: [envDetector] })),
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.sampleRatio) }),
+    spanProcessors: [
+      createSpanQueue({
+        exporter,
+        batching: {
+          maxExportBatchSize: batchSpans,
+          scheduledDelayMillis: batchDelayMs,
+          // The exporter keeps the time itself.
+          exportTimeoutMillis: timeoutMs * 2,
+        },
+        maxSpans: maxQueuedSpans,
+        observer,
+      }),
+    ],
+  })
+  const tracer = provider.getTracer('catalog-gateway', software)
+  const propagator = new W3CTraceContextPropagator()
+  const epoch = createPerformanceEpoch()
+  return {
+    startRequest(headers, startedAt) {
+      const continued = settings.continueTraces
+        ? propagator.extract(ROOT_CONTEXT, headers, headerGetter)
+        : ROOT_CONTEXT
+      return startRequestSpans(tracer, continued, epoch(), startedAt)
+    },
+    async close() {
+      // What was not taken has been counted; the exporter is then still open.
+      await provider.shutdown().catch(() => exporter.shutdown())
+    },
+  }
+}
+
+async function openExporter(
+  { certificateAuthority, credential, endpoint, timeoutMs }: TracesSettings,
+  concurrencyLimit: number,
+): Promise<SpanExporter> {
+  const ca = certificateAuthority && (await readPemFile(certificateAuthority, 'CERTIFICATE'))
+  const readCredential = async (): Promise<Record<string, string>> =>
+    credential ? { [credential.header]: (await readFile(credential.file, 'utf8')).trim() } : {}
+  // A file that is missing is found at start rather than at the first batch.
+  await readCredential()
+  return new OTLPTraceExporter({
+    ...(endpoint !== undefined && { url: endpoint }),
+    headers: readCredential,
+    timeoutMillis: timeoutMs,
+    concurrencyLimit,
+    httpAgentOptions: { keepAlive: true, ...(ca !== undefined && { ca }) },
+  })
+}
+
+/** A traceparent that was sent twice, or is too long, is none: a trace begins (W3C Trace Context, 3.2.2). */
+const headerGetter: TextMapGetter<IncomingHttpHeaders> = {
+  keys: (headers) => Object.keys(headers),
+  get(headers, name) {
+    const sent = headers[name]
+    if (typeof sent !== 'string') return undefined
+    const isOne = name !== 'traceparent' || (sent.length <= maxTraceparentLength && !sent.includes(','))
+    return isOne ? sent : undefined
+  },
+}

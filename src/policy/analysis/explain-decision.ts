@@ -1,0 +1,88 @@
+import { describeConditionError } from '../conditions/condition.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { groupBy } from '../../lib/group-by.ts'
+import type { PolicyDocument } from '../language/policy-document.ts'
+import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
+import {
+  documentsAbove,
+  indexDocuments,
+  namespaceKey,
+  objectPosition,
+  rulesReaching,
+  type Obstacle,
+  type ReachingRule,
+} from './reaching-rules.ts'
+import { matchSubjects, knownFromPrincipal } from './subject.ts'
+
+/**
+ * What a rule comes to. `denies`, `allows`: it applies. `other-caller`: it does not concern the caller. `false`: its
+ * condition does not hold. `failed`: its condition could not be told, which makes a deny apply and an allow not.
+ */
+type RuleVerdict = Obstacle | 'denies' | 'allows' | 'other-caller' | 'false' | 'failed'
+
+/** A rule about what is asked, and what it comes to. */
+export interface ExplainedRule extends ReachingRule {
+  readonly verdict: RuleVerdict
+  /** Why the condition could not be told. */
+  readonly conditionError: string | undefined
+}
+
+/** A namespace on the way from the root to the object that policies speak of. */
+export interface ExplainedLevel {
+  readonly namespace: Identifier
+  readonly documents: readonly PolicyDocument[]
+  /** Whether it takes no allows from above. */
+  readonly stopsInheritance: boolean
+  /** Whether it reserves the permission. */
+  readonly reservesPermission: boolean
+  readonly rules: readonly ExplainedRule[]
+  /** How many rules are about other operations. */
+  readonly otherRuleCount: number
+}
+
+/** The way of a decision, from the root down. */
+export function explainDecision(
+  documents: readonly PolicyDocument[],
+  request: AuthorizationRequest,
+): readonly ExplainedLevel[] {
+  const index = indexDocuments(documents)
+  const position = objectPosition(request.kind, request.id)
+  const rules = rulesReaching(index, position, request.permission)
+  const levels = groupBy(documentsAbove(index, position.namespace), ({ namespace }) =>
+    namespaceKey(namespace),
+  )
+  return [...levels.values()].map((documents) => {
+    const here = rules.filter(({ document }) => documents.includes(document))
+    return {
+      namespace: documents[0]?.namespace ?? [],
+      documents,
+      stopsInheritance: documents.some(({ inherit }) => !inherit),
+      reservesPermission: documents.some(({ final }) => final.has(request.permission)),
+      rules: here.map((rule) => explainRule(rule, request)),
+      otherRuleCount: documents.reduce((sum, { rules }) => sum + rules.length, 0) - here.length,
+    }
+  })
+}
+
+/** Whether a rule with that verdict applies. */
+export function verdictApplies({ rule, verdict }: ExplainedRule): boolean {
+  return verdict === 'allows' || verdict === 'denies' || (verdict === 'failed' && rule.effect === 'deny')
+}
+
+function explainRule(reaching: ReachingRule, request: AuthorizationRequest): ExplainedRule {
+  const { effect, subjects, condition } = reaching.rule
+  const explained = (verdict: RuleVerdict, conditionError?: string): ExplainedRule => ({
+    ...reaching,
+    verdict,
+    conditionError,
+  })
+  if (matchSubjects(subjects, knownFromPrincipal(request.principal)) !== true)
+    return explained('other-caller')
+  if (reaching.obstacle !== undefined) return explained(reaching.obstacle)
+  try {
+    if (condition?.evaluate(request) === false) return explained('false')
+  } catch (error) {
+    return explained('failed', describeConditionError(error))
+  }
+  return explained(effect === 'allow' ? 'allows' : 'denies')
+}

@@ -1,0 +1,194 @@
+import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import type { Permission } from '../../../catalog-api/permissions.ts'
+import { branchChanges } from '../../conditions/commit-requirements.ts'
+import { constantResult } from './constant-condition.ts'
+import { createFinding, type Finding } from './finding.ts'
+import { groupBy } from '../../../lib/group-by.ts'
+import type { FindUnrestrictedGrants, UnrestrictedGrants } from './unrestricted-grants.ts'
+import type { PolicyDocument } from '../../language/policy-document.ts'
+import { documentsAbove, namespaceKey, type DocumentIndex } from '../reaching-rules.ts'
+import { maxRules, type RuleInDocument } from './rules-by-subject.ts'
+import { matchSubjects, knownFromSubject, listSubjects, type Subject } from '../subject.ts'
+
+/** What together replaces a table with every branch: one that takes it away or overwrites it, and one that makes it. */
+const removePermissions = ['DeregisterTable', 'DropTable', 'OverwriteTable', 'RenameTable'] as const
+const createPermissions = ['RegisterTable', 'CreateTable'] as const
+
+/** The most callers that are tried for one rule, besides those whom it names: the time that lint takes must be bounded. */
+const maxCandidates = 20
+
+/**
+ * Rules that restrict branches while the same callers may replace whole tables, and requirements that allow it.
+ * Requirements without `allowWholeTable` deny whole-table changes by themselves.
+ */
+export function lintBranchBypass(
+  documents: readonly PolicyDocument[],
+  index: DocumentIndex,
+  findGrants: FindUnrestrictedGrants,
+): readonly Finding[] {
+  const findWay = createBypassFinder(documents, index, findGrants)
+  return documents.flatMap((document) =>
+    document.rules.flatMap((rule) => {
+      const requirement = rule.condition?.requirement
+      if (requirement !== undefined) return findAllowedReplacement({ document, rule })
+      if (!restrictsBranches({ document, rule })) return []
+      const way = findWay({ document, rule })
+      return way === undefined
+        ? []
+        : [createFinding(document, rule, 'warning', 'way-around', describeBypass(way))]
+    }),
+  )
+}
+
+function findAllowedReplacement({ document, rule }: RuleInDocument): readonly Finding[] {
+  const allowed = rule.condition?.requirement?.allowedWholeTable ?? new Set()
+  const first = removePermissions.find(
+    (permission) => permission !== 'RenameTable' && allowed.has(permission),
+  )
+  if (first === undefined || !allowed.has('RegisterTable')) return []
+  const message = `allows ${first} and RegisterTable on whole tables, which together can replace every branch of a table; list at most one of them in "allowWholeTable"`
+  return [createFinding(document, rule, 'warning', 'way-around', message)]
+}
+
+/** Whether the rule depends on the branch of a change. */
+function restrictsBranches({ rule: { condition, permissions } }: RuleInDocument): boolean {
+  if (condition?.facts.includes('branch') !== true) return false
+  return [...permissions].some((permission) => isRestricted(permission, condition))
+}
+
+function isRestricted(
+  permission: Permission,
+  condition: NonNullable<RuleInDocument['rule']['condition']>,
+): boolean {
+  return branchChanges.has(permission) && constantResult(condition, permission) === undefined
+}
+
+/** Permissions that replace a table, each with the rule that allows it. */
+type Bypass = readonly (readonly [Permission, RuleInDocument])[]
+
+function describeBypass(way: Bypass): string {
+  const names = way.map(([permission]) => permission).join(' and ')
+  const rules = new Set(
+    way.map(([, { document, rule }]) => `${document.name}/${rule.id} (${document.file}:${rule.line})`),
+  )
+  return (
+    `depends on the branch, but ${[...rules].join(' and ')} allows the same callers ${names} whatever the branch, ` +
+    'which together can replace every branch of a table; restrict these too, or require "branches" of commits'
+  )
+}
+
+function createBypassFinder(
+  documents: readonly PolicyDocument[],
+  index: DocumentIndex,
+  findGrants: FindUnrestrictedGrants,
+): (own: RuleInDocument) => Bypass | undefined {
+  const replacing = rulesGrantingReplacement(documents)
+  const beneath = indexRulesBeneath(replacing)
+  const byNamespace = groupBy(replacing, ({ document }) => namespaceKey(document.namespace))
+
+  return (own) => {
+    const { namespace } = own.document
+    for (const subject of listSubjects(own.rule.subjects)) {
+      if (matchSubjects(own.rule.subjects, knownFromSubject(subject)) === false) continue
+      const way = findBypass(own, subject, namespace, findGrants)
+      if (way !== undefined) return way
+    }
+    // Callers whom the rule concerns by another name, and tables of namespaces beneath.
+    const paths = [...namespace, ''].map((_, depth) => namespace.slice(0, depth))
+    const others = [
+      ...paths.flatMap((path) => byNamespace.get(namespaceKey(path))?.slice(0, maxRules) ?? []),
+      ...(own.rule.tables === undefined ? beneath(namespace) : []),
+    ]
+    let tried = 0
+    for (const other of others) {
+      const isBeneath = other.document.namespace.length > namespace.length
+      if (isBeneath && isInheritanceStopped(other.document.namespace, namespace, index)) continue
+      const location = isBeneath ? other.document.namespace : namespace
+      for (const subject of listSubjects(other.rule.subjects)) {
+        const concern = matchSubjects(own.rule.subjects, knownFromSubject(subject))
+        if (concern === false || (concern !== true && !own.rule.subjects.any)) continue
+        if (++tried > maxCandidates) return undefined
+        const way = findBypass(own, subject, location, findGrants)
+        if (way !== undefined) return way
+      }
+    }
+    return undefined
+  }
+}
+
+/** How callers who are restricted by the rule can replace tables of the namespace. */
+function findBypass(
+  own: RuleInDocument,
+  subject: Subject,
+  namespace: Identifier,
+  findGrants: FindUnrestrictedGrants,
+): Bypass | undefined {
+  const grants = findGrants(subject, namespace)
+  const { condition, effect, permissions, tables } = own.rule
+  // Callers who are allowed all that without the condition are not restricted by it.
+  const restricted = [...permissions].filter((permission) => condition && isRestricted(permission, condition))
+  if (effect === 'allow' && restricted.every((permission) => grants.has(permission))) return undefined
+  const capacitiesTables = ({ rule }: RuleInDocument): boolean =>
+    rule.tables === undefined || tables === undefined || rule.tables.some((one) => tables.includes(one))
+  const first = findFirstGrant(removePermissions, grants, capacitiesTables)
+  const second = findFirstGrant(createPermissions, grants, capacitiesTables)
+  return first && second && [first, second]
+}
+
+function findFirstGrant(
+  permissions: readonly Permission[],
+  grants: UnrestrictedGrants,
+  isFitting: (located: RuleInDocument) => boolean,
+): readonly [Permission, RuleInDocument] | undefined {
+  for (const permission of permissions) {
+    const located = grants.get(permission)
+    if (located !== undefined && isFitting(located)) return [permission, located]
+  }
+  return undefined
+}
+
+/** The rules that allow a part of a replacement, in the order of their namespaces. */
+function rulesGrantingReplacement(documents: readonly PolicyDocument[]): readonly RuleInDocument[] {
+  const parts: readonly Permission[] = [...removePermissions, ...createPermissions]
+  return documents
+    .flatMap((document) => document.rules.map((rule) => ({ document, rule })))
+    .filter(
+      ({ rule }) => rule.effect === 'allow' && parts.some((permission) => rule.permissions.has(permission)),
+    )
+}
+
+/** Finds the rules of namespaces beneath one: in the order of their keys, these lie together. */
+function indexRulesBeneath(
+  rules: readonly RuleInDocument[],
+): (namespace: Identifier) => readonly RuleInDocument[] {
+  const sorted = rules
+    .map((located) => ({ key: namespacePrefix(located.document.namespace), placed: located }))
+    .toSorted((one, other) => (one.key < other.key ? -1 : Number(one.key > other.key)))
+
+  return (namespace) => {
+    const prefix = namespacePrefix(namespace)
+    let [low, high] = [0, sorted.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((sorted[middle]?.key ?? '') <= prefix) low = middle + 1
+      else high = middle
+    }
+    const found: RuleInDocument[] = []
+    for (let at = low; at < sorted.length && found.length < maxRules; at++) {
+      const entry = sorted[at]
+      if (entry?.key.startsWith(prefix) !== true) break
+      found.push(entry.placed)
+    }
+    return found
+  }
+}
+
+function namespacePrefix(namespace: Identifier): string {
+  return namespace.map((part) => `${part}/`).join('')
+}
+
+function isInheritanceStopped(lower: Identifier, upper: Identifier, index: DocumentIndex): boolean {
+  return documentsAbove(index, lower).some(
+    ({ inherit, namespace }) => !inherit && namespace.length > upper.length,
+  )
+}

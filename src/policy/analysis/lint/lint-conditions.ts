@@ -1,0 +1,146 @@
+import { getOperation, operations, type OperationName } from '../../../catalog-api/operations.ts'
+import { permissionGroups, permissionNames, type Permission } from '../../../catalog-api/permissions.ts'
+import type { Condition } from '../../conditions/condition.ts'
+import { constantResult, type ConstantResult } from './constant-condition.ts'
+import { pending, unknown } from '../../conditions/fact.ts'
+import { createFinding, type Finding } from './finding.ts'
+import { groupBy } from '../../../lib/group-by.ts'
+import { constantFacts, factsAvailableFor } from '../../conditions/operation-facts.ts'
+import { describePermissionSet } from '../../language/describe-permissions.ts'
+import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
+import type { OperationFacts } from '../../conditions/authorization-request.ts'
+
+/**
+ * Conditions with the same result in every request, for all operations of their rule or for some of them, and those on
+ * facts that no operation of their rule has.
+ */
+export function lintConditions(documents: readonly PolicyDocument[]): readonly Finding[] {
+  return documents.flatMap((document) =>
+    document.rules.flatMap((rule) => {
+      const { condition } = rule
+      if (condition === undefined || condition.requirement !== undefined) return []
+      const constant = findConstantCondition(document, rule, condition)
+      return [
+        ...(constant === undefined ? findPartlyConstant(document, rule, condition) : [constant]),
+        ...findAbsentFacts(document, rule, condition),
+      ]
+    }),
+  )
+}
+
+/** What a rule of the effect does if the result of its condition is always the same. */
+function constantEffect({ effect }: PolicyRule, result: ConstantResult): 'applies' | 'does not apply' {
+  const counts = effect === 'deny' && result !== 'false'
+  return counts || result === 'true' ? 'applies' : 'does not apply'
+}
+
+function findConstantCondition(
+  document: PolicyDocument,
+  rule: PolicyRule,
+  condition: Condition,
+): Finding | undefined {
+  const results = new Set<ConstantResult>()
+  for (const permission of rule.permissions) {
+    const result = constantResult(condition, permission)
+    if (result === undefined) return undefined
+    results.add(result)
+  }
+  const outcomes = new Set([...results].map((result) => constantEffect(rule, result)))
+  if (outcomes.size !== 1) return undefined
+  const [outcome] = outcomes
+  const [result] = results
+  if (results.size === 1 && result === 'true') {
+    const message = 'has a condition that is always true; remove "when"'
+    return createFinding(document, rule, 'warning', 'condition', message)
+  }
+  const reasons = [...results].map((one) => describeConstant(one, rule, condition))
+  const effect = outcome === 'applies' ? 'so it always applies' : 'so it never applies'
+  const message = `has a condition that ${reasons.join(', or ')}, ${effect}`
+  return createFinding(document, rule, 'error', 'condition', message)
+}
+
+function describeConstant(result: ConstantResult, { permissions }: PolicyRule, { facts }: Condition): string {
+  if (result === 'failed') return 'always fails'
+  if (result !== 'unknown') return `is always ${result}`
+  const depending = [...permissions].filter((permission) => facts.some((fact) => isUnknown(permission, fact)))
+  const never = facts.filter((fact) => depending.some((permission) => isUnknown(permission, fact)))
+  return `depends on ${never.join(', ')}, which is always unknown for ${describePermissionSet(new Set(depending))}`
+}
+
+function isUnknown(permission: Permission, fact: keyof OperationFacts): boolean {
+  return constantFacts(permission)[fact] === unknown
+}
+
+/** Operations that a rule names, not as one of a group, and for which its condition always has the same result. */
+function findPartlyConstant(
+  document: PolicyDocument,
+  rule: PolicyRule,
+  condition: Condition,
+): readonly Finding[] {
+  const named = permissionsOutsideGroups(rule.permissions).filter((permission) => !isBatch(permission))
+  const constants = named.flatMap((permission) => {
+    const result = constantResult(condition, permission, 'any operation')
+    return result === undefined ? [] : [{ permission, outcome: constantEffect(rule, result) }]
+  })
+  const verbs = {
+    applies: rule.effect === 'allow' ? 'always allows' : 'always denies',
+    'does not apply': rule.effect === 'allow' ? 'never allows' : 'never denies',
+  }
+  const parts = groupBy(
+    constants,
+    ({ permission, outcome }) => `${outcome}\n${describeConstantFacts(condition, permission)}`,
+  )
+  const said = [...parts.values()].flatMap((alike) => {
+    const [first] = alike
+    if (first === undefined) return []
+    const names = describePermissionSet(new Set(alike.map(({ permission }) => permission)))
+    return [
+      `${verbs[first.outcome]} ${names}, for which ${describeConstantFacts(condition, first.permission)}`,
+    ]
+  })
+  return said.length === 0 ? [] : [createFinding(document, rule, 'info', 'fact', said.join('; '))]
+}
+
+/** The facts that a condition reads and that are the same in every request for the permission. */
+function describeConstantFacts({ facts }: Condition, permission: Permission): string {
+  const constants = constantFacts(permission)
+  const texts = facts.flatMap((fact) => {
+    const value = constants[fact]
+    if (value === pending) return []
+    if (value === unknown) return [`${fact} is always unknown`]
+    return [
+      `${fact} is always ${typeof value === 'string' && value !== '' ? JSON.stringify(value) : 'empty'}`,
+    ]
+  })
+  return texts.length === 0 ? 'the condition depends on nothing' : texts.join(' and ')
+}
+
+function findAbsentFacts(
+  document: PolicyDocument,
+  rule: PolicyRule,
+  condition: Condition,
+): readonly Finding[] {
+  return condition.facts
+    .filter((fact) => ![...rule.permissions].some((permission) => factsAvailableFor(permission).has(fact)))
+    .map((fact) => {
+      const having = new Set(permissionNames.filter((permission) => factsAvailableFor(permission).has(fact)))
+      const message =
+        `has a condition on ${fact}, which is empty for all its operations; ` +
+        `it is a fact of ${describePermissionSet(having)}`
+      return createFinding(document, rule, 'warning', 'fact', message)
+    })
+}
+
+/** Permissions of which no whole group is there. */
+function permissionsOutsideGroups(permissions: ReadonlySet<Permission>): readonly Permission[] {
+  const left = new Set(permissions)
+  for (const members of permissionGroups.values()) {
+    if (members.length < 2 || !members.every((member) => permissions.has(member))) continue
+    for (const member of members) left.delete(member)
+  }
+  return [...left]
+}
+
+function isBatch(permission: Permission): boolean {
+  return permission in operations && getOperation(permission as OperationName).entries !== undefined
+}

@@ -1,0 +1,62 @@
+import { permissionGroups, type Permission } from '../../../catalog-api/permissions.ts'
+import { createFinding, type Finding } from './finding.ts'
+import type { FindUnrestrictedGrants } from './unrestricted-grants.ts'
+import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
+import { documentsAbove, indexDocuments } from '../reaching-rules.ts'
+import { matchSubjects, knownFromSubject, listSubjects, type Subject } from '../subject.ts'
+
+/** What replaces rows or columns of a table as a manifest does. */
+const overwritePermissions = [
+  'OverwriteTable',
+  'AlterTableDropColumns',
+] as const satisfies readonly Permission[]
+
+/**
+ * Rules that allow commits of any manifest. A manifest replaces rows, columns and indexes: a warning for callers who
+ * may overwrite in no other way, and a note for those who may by another rule or in part.
+ */
+export function lintManifests(
+  documents: readonly PolicyDocument[],
+  findGrants: FindUnrestrictedGrants,
+): readonly Finding[] {
+  const requiring = indexDocuments(documents.filter(({ rules }) => rules.some(requiresFolders)))
+
+  /** The requirements on folders that hold in the namespace of a policy. */
+  function requirementsFor({ namespace, isShadow }: PolicyDocument): readonly PolicyRule[] {
+    return documentsAbove(requiring, namespace)
+      .filter((document) => isShadow || !document.isShadow)
+      .flatMap(({ rules }) => rules.filter(requiresFolders))
+  }
+
+  function finding(document: PolicyDocument, rule: PolicyRule): readonly Finding[] {
+    const { effect, permissions, condition, subjects } = rule
+    if (effect === 'deny' || !permissions.has('CreateTableVersion')) return []
+    if (permissions.has('OverwriteTable') || condition?.facts.includes('manifestPath') === true) return []
+    const callers = listSubjects(subjects).filter(
+      (subject) => matchSubjects(subjects, knownFromSubject(subject)) !== false,
+    )
+    const folders = requirementsFor(document)
+    const free = callers.filter((subject) => !folders.some((one) => ruleMayMatch(one, subject)))
+    if (free.length === 0) return []
+    const overwrites = free.every((subject) => {
+      const grants = findGrants(subject, document.namespace)
+      return overwritePermissions.some((permission) => grants.has(permission))
+    })
+    const isGroup = permissionGroups.get('commit')?.every((member) => permissions.has(member)) === true
+    const what = isGroup ? '"commit", which includes overwriting' : 'CreateTableVersion'
+    const message =
+      `allows ${what}: a manifest can replace all rows, columns and indexes; ` +
+      'require "folders" of commits here or above'
+    return [createFinding(document, rule, overwrites ? 'info' : 'warning', 'manifest', message)]
+  }
+
+  return documents.flatMap((document) => document.rules.flatMap((rule) => finding(document, rule)))
+}
+
+function requiresFolders({ condition }: PolicyRule): boolean {
+  return condition?.requirement?.kind === 'folders'
+}
+
+function ruleMayMatch({ subjects }: PolicyRule, subject: Subject): boolean {
+  return matchSubjects(subjects, knownFromSubject(subject)) !== false
+}

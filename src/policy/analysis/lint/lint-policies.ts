@@ -1,0 +1,52 @@
+import type { Finding } from './finding.ts'
+import { lintConditions } from './lint-conditions.ts'
+import { lintManifests } from './lint-manifests.ts'
+import { lintNames } from './lint-names.ts'
+import { lintRules } from './lint-rules.ts'
+import { lintBranchBypass } from './lint-branch-bypass.ts'
+import { createUnrestrictedGrantsFinder } from './unrestricted-grants.ts'
+import { qualifiedRuleName, runTests, type DecisionTest } from '../../testing/decision-test.ts'
+import type { PolicyDocument } from '../../language/policy-document.ts'
+import { indexDocuments } from '../reaching-rules.ts'
+import type { PolicySet } from '../../policy-set.ts'
+
+/** Everything to say about policies that can be used, by file and line. */
+export function lintPolicies(
+  documents: readonly PolicyDocument[],
+  set: PolicySet,
+  tests: readonly DecisionTest[],
+): readonly Finding[] {
+  const index = indexDocuments(documents)
+  const findGrants = createUnrestrictedGrantsFinder(documents, index)
+  const findings = [
+    ...lintRules(documents),
+    ...lintConditions(documents),
+    ...lintBranchBypass(documents, index, findGrants),
+    ...lintManifests(documents, findGrants),
+    ...lintNames(documents),
+    ...findUntested(documents, set, tests),
+  ]
+  return findings.toSorted((one, other) => compareText(one.file, other.file) || one.line - other.line)
+}
+
+function findUntested(
+  documents: readonly PolicyDocument[],
+  set: PolicySet,
+  tests: readonly DecisionTest[],
+): readonly Finding[] {
+  const { decidingRules } = runTests(tests, () => set)
+  return documents
+    .filter(
+      ({ name, rules }) =>
+        !rules.some(({ id }) => decidingRules.has(qualifiedRuleName({ policy: name, rule: id }))),
+    )
+    .map(({ name, file, line }) => {
+      const message = `no test covers a rule of ${name}; add tests under "tests"`
+      return { level: 'info', check: 'untested', file, line, message }
+    })
+}
+
+function compareText(one: string, other: string): number {
+  if (one === other) return 0
+  return one < other ? -1 : 1
+}

@@ -1,0 +1,65 @@
+import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
+import { namespaceKey } from '../reaching-rules.ts'
+import { anySubject, listSubjects, type Subject } from '../subject.ts'
+
+/** A rule, and the policy that it stands in. */
+export interface RuleInDocument {
+  readonly document: PolicyDocument
+  readonly rule: PolicyRule
+}
+
+/** Rules by their namespace and everybody whom they name. */
+export type RulesBySubject = ReadonlyMap<string, readonly RuleInDocument[]>
+
+/** The most rules that are returned for one subject of one namespace: the time that lint takes must be bounded. */
+export const maxRules = 200
+
+/** The rules of an effect, in their order. */
+export function indexRulesBySubject(
+  documents: readonly PolicyDocument[],
+  effect: PolicyRule['effect'],
+): RulesBySubject {
+  const byKey = new Map<string, RuleInDocument[]>()
+  for (const document of documents) {
+    for (const rule of document.rules) {
+      if (rule.effect !== effect) continue
+      const located = { document, rule }
+      for (const subject of listSubjects(rule.subjects)) {
+        const key = subjectKey(document.namespace, subject)
+        const others = byKey.get(key)
+        if (others === undefined) byKey.set(key, [located])
+        else others.push(located)
+      }
+    }
+  }
+  return byKey
+}
+
+/** The rules of a namespace that name the subject, or every authenticated caller. */
+export function rulesForSubject(
+  rules: RulesBySubject,
+  namespace: Identifier,
+  subject: Subject,
+): readonly RuleInDocument[] {
+  const named = subject.kind === 'any' ? [anySubject] : [subject, anySubject]
+  return named.flatMap((one) => rules.get(subjectKey(namespace, one))?.slice(0, maxRules) ?? [])
+}
+
+/** The rules from the root down to the namespace that name one of those, or every authenticated caller. */
+export function rulesForSubjects(
+  rules: RulesBySubject,
+  namespace: Identifier,
+  subjects: readonly Subject[],
+): readonly RuleInDocument[] {
+  const paths = [...namespace, ''].map((_, depth) => namespace.slice(0, depth))
+  const named = [anySubject, ...subjects.filter((subject) => subject !== anySubject)]
+  return paths.flatMap((path) =>
+    named.flatMap((subject) => rules.get(subjectKey(path, subject))?.slice(0, maxRules) ?? []),
+  )
+}
+
+function subjectKey(namespace: Identifier, { kind, name }: Subject): string {
+  // No name holds a NUL.
+  return `${namespaceKey(namespace)}\0${kind}\0${name}`
+}

@@ -1,0 +1,64 @@
+import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import type { Permission } from '../../../catalog-api/permissions.ts'
+import { constantResult } from './constant-condition.ts'
+import { createNamespaceLimits } from './namespace-limits.ts'
+import type { PolicyDocument } from '../../language/policy-document.ts'
+import type { DocumentIndex } from '../reaching-rules.ts'
+import { indexRulesBySubject, rulesForSubject, type RuleInDocument } from './rules-by-subject.ts'
+import { matchSubjects, knownFromSubject, type Subject } from '../subject.ts'
+
+/** The permissions that callers have on tables of a namespace whatever the branch, each with a rule that allows it. */
+export type UnrestrictedGrants = ReadonlyMap<Permission, RuleInDocument>
+
+/** Finds what callers whom a rule names so are allowed on tables of a namespace whatever the branch. */
+export type FindUnrestrictedGrants = (subject: Subject, namespace: Identifier) => UnrestrictedGrants
+
+/** Conditions on anything but the branch count as true, for rules that allow, and as false for rules that deny. */
+export function createUnrestrictedGrantsFinder(
+  documents: readonly PolicyDocument[],
+  index: DocumentIndex,
+): FindUnrestrictedGrants {
+  const allows = indexRulesBySubject(documents, 'allow')
+  const denies = indexRulesBySubject(documents, 'deny')
+  const { reservedPermissions, inheritanceFloor } = createNamespaceLimits(index)
+  const found = new Map<string, UnrestrictedGrants>()
+
+  return (subject, namespace) => {
+    const key = JSON.stringify([subject.kind, subject.name, namespace])
+    let grants = found.get(key)
+    if (grants === undefined) found.set(key, (grants = find(subject, namespace)))
+    return grants
+  }
+
+  function find(subject: Subject, namespace: Identifier): UnrestrictedGrants {
+    const known = knownFromSubject(subject)
+    const paths = [...namespace, ''].map((_, depth) => namespace.slice(0, depth))
+    const granted = new Map<Permission, RuleInDocument>()
+    for (const path of paths.slice(inheritanceFloor(namespace))) {
+      const reserved = reservedPermissions(path)
+      for (const located of rulesForSubject(allows, path, subject)) {
+        const isHere = located.rule.tables === undefined || path.length === namespace.length
+        if (!isHere || matchSubjects(located.rule.subjects, known) === false) continue
+        for (const permission of located.rule.permissions) {
+          if (!reserved.has(permission) && !granted.has(permission) && isUnrestricted(located, permission))
+            granted.set(permission, located)
+        }
+      }
+    }
+    const denied = paths.flatMap((path) => rulesForSubject(denies, path, subject))
+    for (const { rule } of denied) {
+      if (rule.tables !== undefined || matchSubjects(rule.subjects, known) === false) continue
+      for (const permission of rule.permissions) {
+        const result =
+          rule.condition === undefined ? 'true' : constantResult(rule.condition, permission, 'whole table')
+        if (result !== undefined && result !== 'false') granted.delete(permission)
+      }
+    }
+    return granted
+  }
+}
+
+function isUnrestricted({ rule }: RuleInDocument, permission: Permission): boolean {
+  if (rule.condition === undefined || !rule.condition.facts.includes('branch')) return true
+  return constantResult(rule.condition, permission, 'whole table') === 'true'
+}

@@ -1,0 +1,100 @@
+import type { Identifier } from '../../catalog-api/identifiers.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
+import type { RuleDecision } from './find-difference.ts'
+import { isNamespaceMember, type DecisionChange, type PolicyDiff } from './diff-policies.ts'
+import { groupBy } from '../../lib/group-by.ts'
+import { namespaceKey, createRuleReference, type ObjectPosition } from './reaching-rules.ts'
+
+/** Changes of several operations for the same callers by the same rules. */
+export interface ChangeSummary {
+  readonly example: DecisionChange
+  readonly permissions: ReadonlySet<Permission>
+  /** Whether it holds for everything beneath the namespace, and not for what no policy names there alone. */
+  readonly coversSubtree: boolean
+}
+
+/**
+ * The changes for people to read: what differs in the operation alone is one, and what holds everywhere beneath a
+ * namespace is told once.
+ */
+export function summarizeDiff({ changes, positions }: PolicyDiff): readonly ChangeSummary[] {
+  const alike = [...groupBy(changes, changeKey).values()]
+  const reported = alike.flatMap((list) => removeCovered(list, positions))
+  return [...groupBy(reported, locatedChangeKey).values()].flatMap((list) => {
+    const [first] = list
+    const permissions = new Set(list.map(({ change }) => change.permission))
+    return first === undefined
+      ? []
+      : [{ example: first.change, permissions, coversSubtree: first.coversSubtree }]
+  })
+}
+
+interface LocatedChange {
+  readonly change: DecisionChange
+  readonly coversSubtree: boolean
+}
+
+/** Of changes that differ in their position alone, those that are not beneath one that holds everywhere beneath. */
+function removeCovered(
+  changes: readonly DecisionChange[],
+  positions: readonly ObjectPosition[],
+): readonly LocatedChange[] {
+  const changed = new Set(changes.map(({ position }) => positionKey(position)))
+  const asksTables = changes.some(({ permission }) => isNamespaceMember(permission))
+  // Where something beneath does not change in this way, the change does not hold everywhere.
+  const broken = new Set(
+    positions
+      .filter(
+        (position) => !changed.has(positionKey(position)) && (asksTables || position.table === undefined),
+      )
+      .flatMap(({ namespace }) => ancestorKeys(namespace)),
+  )
+  const coversSubtree = (namespace: string): boolean =>
+    changed.has(JSON.stringify([namespace, null])) && !broken.has(namespace)
+  return changes
+    .filter(({ position: { namespace, table } }) => {
+      const around = ancestorKeys(namespace)
+      return !(table === undefined ? around.slice(0, -1) : around).some(coversSubtree)
+    })
+    .map((change) => {
+      const { namespace, table } = change.position
+      return { change, coversSubtree: table === undefined && coversSubtree(namespaceKey(namespace)) }
+    })
+}
+
+function positionKey({ namespace, table }: ObjectPosition): string {
+  return JSON.stringify([namespaceKey(namespace), table ?? null])
+}
+
+/** The keys of the namespaces from the root to that one. */
+function ancestorKeys(namespace: Identifier): readonly string[] {
+  return [...namespace, ''].map((_, depth) => namespaceKey(namespace.slice(0, depth)))
+}
+
+function changeKey({ permission, direction, known, before, after }: DecisionChange): string {
+  const { isAnonymous, user, key, groups, excludedGroups } = known.caller
+  const caller = [
+    isAnonymous,
+    user,
+    key,
+    [...groups],
+    excludedGroups === 'all' ? excludedGroups : [...excludedGroups],
+  ]
+  return JSON.stringify([
+    permission,
+    direction,
+    caller,
+    [...known.conditions],
+    decidingRuleReference(before),
+    decidingRuleReference(after),
+  ])
+}
+
+function locatedChangeKey({ change, coversSubtree }: LocatedChange): string {
+  const { permission: _, ...rest } = change
+  return JSON.stringify([changeKey({ ...rest, permission: 'ListTables' }), change.position, coversSubtree])
+}
+
+function decidingRuleReference({ decidingRule }: RuleDecision): unknown {
+  return decidingRule && createRuleReference(decidingRule)
+}

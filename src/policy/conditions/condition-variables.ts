@@ -1,0 +1,91 @@
+import type { Principal } from '../../identity/principal.ts'
+import { factValue } from './fact.ts'
+import type { ConditionInput, OperationFacts } from './authorization-request.ts'
+
+/** What decides the value of a variable: the request alone, the time, the object, or a fact of the operation. */
+type VariableSource = 'request' | 'time' | 'object' | 'fact'
+
+/** A variable of conditions. */
+export interface ConditionVariable {
+  /** Its type in CEL. */
+  readonly type: string
+  readonly source: VariableSource
+  /** Its value. Throws FactWithoutValue if it has none. */
+  readonly read: (inquiry: ConditionInput) => unknown
+}
+
+/** The caller, as conditions see it. A class, as the library tells types apart by their constructors. */
+class PrincipalValue {
+  readonly name: string
+  readonly groups: readonly string[]
+  readonly method: string
+  readonly issuer: string
+  readonly claims: Readonly<Record<string, unknown>>
+
+  constructor({ name, groups, method, issuer, claims }: Principal) {
+    this.name = name
+    this.groups = [...groups]
+    this.method = method
+    this.issuer = issuer ?? ''
+    this.claims = claims ?? {}
+  }
+}
+
+/** Where the request comes from, as conditions see it. */
+class ClientValue {
+  readonly address: string
+
+  constructor(address: string) {
+    this.address = address
+  }
+}
+
+/** The types of the two above, as the library declares them. */
+export const conditionTypes = {
+  Principal: {
+    ctor: PrincipalValue,
+    fields: {
+      name: 'string',
+      groups: 'list<string>',
+      method: 'string',
+      issuer: 'string',
+      claims: 'map<string, dyn>',
+    },
+  },
+  Client: { ctor: ClientValue, fields: { address: 'string' } },
+}
+
+/** Everything that a condition can ask for, by name. */
+export const conditionVariables: Readonly<Record<string, ConditionVariable>> = {
+  principal: { type: 'Principal', source: 'request', read: ({ principal }) => principalValueFor(principal) },
+  client: {
+    type: 'Client',
+    source: 'request',
+    read: ({ request }) => new ClientValue(request.clientAddress),
+  },
+  now: { type: 'google.protobuf.Timestamp', source: 'time', read: ({ request }) => request.now },
+  context: { type: 'map<string, string>', source: 'request', read: ({ request }) => request.context },
+  operation: { type: 'string', source: 'request', read: ({ permission }) => permission },
+  id: { type: 'list<string>', source: 'object', read: ({ id }) => id },
+  mode: createFactVariable('mode', 'string'),
+  behavior: createFactVariable('behavior', 'string'),
+  branch: createFactVariable('branch', 'string'),
+  tag: createFactVariable('tag', 'string'),
+  destination: createFactVariable('destination', 'list<string>'),
+  manifestPath: createFactVariable('manifestPath', 'string'),
+  location: createFactVariable('location', 'string'),
+  metadata: createFactVariable('metadata', 'map<string, string>'),
+  properties: createFactVariable('properties', 'map<string, string>'),
+}
+
+function createFactVariable(name: keyof OperationFacts, type: string): ConditionVariable {
+  return { type, source: 'fact', read: ({ operation }) => factValue<unknown>(operation[name]) }
+}
+
+const principalValues = new WeakMap<Principal, PrincipalValue>()
+
+function principalValueFor(principal: Principal): PrincipalValue {
+  let value = principalValues.get(principal)
+  if (value === undefined) principalValues.set(principal, (value = new PrincipalValue(principal)))
+  return value
+}

@@ -1,0 +1,303 @@
+import {
+  canonicalizeBranch,
+  type FactName,
+  type FactSource,
+  type StatedFacts,
+} from '../../catalog-api/facts.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { getOperation, operations, type Operation, type OperationName } from '../../catalog-api/operations.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
+import { pending, unknown, type Fact } from './fact.ts'
+import { noFacts, type OperationFacts } from './authorization-request.ts'
+
+/** The facts that a request states, and those that it may still state in the part that is not read yet. */
+export interface KnownFacts {
+  readonly stated: StatedFacts
+  readonly pendingFacts: ReadonlySet<FactName>
+}
+
+const noFactNames: ReadonlySet<FactName> = new Set()
+const noProperties: ReadonlyMap<string, string> = new Map()
+
+/** The facts of a request that states none. */
+export const noStatedFacts: StatedFacts = Object.freeze({})
+const noKnownFacts: KnownFacts = Object.freeze({ stated: noStatedFacts, pendingFacts: noFactNames })
+
+/** Facts of a request of which all is known. */
+export function createKnownFacts(stated: StatedFacts): KnownFacts {
+  return stated === noStatedFacts ? noKnownFacts : { stated, pendingFacts: noFactNames }
+}
+
+/** The facts of a request whose head states none, and whose body has not been read. */
+export const factsBeforeBody: (operation: Operation) => KnownFacts = cacheByOperation((operation) => {
+  const inBody = operation.facts.filter(([, locations]) => locations.some(isBodyFact))
+  return Object.freeze({ stated: noStatedFacts, pendingFacts: new Set(inBody.map(([name]) => name)) })
+})
+
+/** Whether a fact may stand in a body; properties are a part of one. */
+export function isBodyFact({ in: part }: FactSource): boolean {
+  return part !== 'query' && part !== 'header'
+}
+
+/** The facts of an operation on the object of a request, by what the request states. */
+export function operationFactsOf(operation: Operation, id: Identifier, facts: KnownFacts): OperationFacts {
+  // Most heads state nothing.
+  if (facts === noKnownFacts) return factsIfNoneStated(operation)
+  return facts === factsBeforeBody(operation)
+    ? factsIfBodyPending(operation)
+    : createFacts(operation, id, facts)
+}
+
+/** The facts of storage credentials, which open every branch of a table. */
+function credentialFacts(operation: Operation, id: Identifier, facts: KnownFacts): OperationFacts {
+  if (facts === noKnownFacts) return credentialFactsIfNoneStated(operation)
+  return { ...operationFactsOf(operation, id, facts), branch: unknown }
+}
+
+const factsIfNoneStated = cacheByOperation((operation) => createFacts(operation, [], noKnownFacts))
+const factsIfBodyPending = cacheByOperation((operation) =>
+  createFacts(operation, [], factsBeforeBody(operation)),
+)
+const credentialFactsIfNoneStated = cacheByOperation((operation): OperationFacts => ({
+  ...factsIfNoneStated(operation),
+  branch: unknown,
+}))
+
+function cacheByOperation<Value>(create: (operation: Operation) => Value): (operation: Operation) => Value {
+  const known = new Map<Operation, Value>()
+  return (operation) => {
+    let value = known.get(operation)
+    if (value === undefined) known.set(operation, (value = create(operation)))
+    return value
+  }
+}
+
+function createFacts(operation: Operation, id: Identifier, facts: KnownFacts): OperationFacts {
+  const { stated } = facts
+  const fact = <Name extends FactName, Value>(
+    name: Name,
+    absent: Value,
+  ): Fact<NonNullable<StatedFacts[Name]> | Value> =>
+    stated[name] ?? (facts.pendingFacts.has(name) ? pending : absent)
+  return {
+    mode: fact('mode', ''),
+    behavior: fact('behavior', ''),
+    branch: branchFact(operation, facts),
+    tag: fact('tag', ''),
+    destination: destinationFact(id, facts),
+    manifestPath: fact('manifestPath', ''),
+    location: fact('location', ''),
+    metadata: fact('metadata', noProperties),
+    properties: fact('properties', noProperties),
+  }
+}
+
+/** The facts of a permission on an object, or on everything beneath it, as a test or a command states them. */
+export function permissionFacts(
+  permission: Permission,
+  id: Identifier,
+  stated: StatedFacts,
+  beneath = false,
+): OperationFacts {
+  if (beneath && (permission === 'DropTable' || permission === 'DropNamespace'))
+    return subtreeFacts(permission)
+  const known = createKnownFacts(stated)
+  if (permission === 'ReadAnyTable') return noFacts
+  if (permission === 'OverwriteTable') return overwriteFacts(stated.branch ?? unknown)
+  if (permission === 'VendCredentials') {
+    return credentialFacts(getOperation('DescribeTable'), id, known)
+  }
+  const isChoice = permission === 'ChooseLocation' || permission === 'ChooseStorage'
+  return operationFactsOf(getOperation(isChoice ? 'CreateTable' : permission), id, known)
+}
+
+/**
+ * The facts of replacing a table: what it holds is not known, and neither is the branch unless the rows of one branch
+ * are replaced.
+ */
+function overwriteFacts(branch: Fact<string>): OperationFacts {
+  return { ...noFacts, mode: 'overwrite', branch, location: unknown, properties: unknown }
+}
+
+/** The facts of creating a table by moving one: it has the properties and the branches of its own. */
+const movedTableFacts: OperationFacts = {
+  ...noFacts,
+  branch: unknown,
+  location: unknown,
+  properties: unknown,
+}
+
+/** The facts of an operation on something beneath a namespace that is dropped or replaced whole. */
+export function subtreeFacts(operation: OperationName): OperationFacts {
+  const { facts, unknownBranch } = getOperation(operation)
+  const hasFact = new Set<string>(facts.map(([name]) => name))
+  const entries = Object.entries(noFacts).map(([name, value]) => [name, hasFact.has(name) ? unknown : value])
+  const beneath = { ...noFacts, ...(Object.fromEntries(entries) as Partial<OperationFacts>) }
+  return unknownBranch === undefined ? beneath : { ...beneath, branch: unknown }
+}
+
+/**
+ * The facts of a permission that a request needs besides that of its operation: on its own object, beneath it, or for
+ * the destination of a move. Entries of batches have the facts of their own operation instead.
+ */
+export function additionalPermissionFacts(
+  permission: Permission,
+  operation: Operation,
+  id: Identifier,
+  facts: KnownFacts,
+): OperationFacts {
+  const { name, object, unknownBranch } = operation
+  const own = operationFactsOf(operation, id, facts)
+  const isBeneath = permission === 'DropTable' || permission === 'DropNamespace'
+  if (isBeneath && object === 'namespace') return subtreeFacts(permission)
+  if (permission === name) {
+    const { branch } = operationFactsOf(operation, id, withoutFact(facts, unknownBranch))
+    return { ...own, branch }
+  }
+  if (permission === 'OverwriteTable') {
+    return overwriteFacts(name === 'InsertIntoTable' ? own.branch : unknown)
+  }
+  if (permission === 'ReadAnyTable') return noFacts
+  if (permission === 'CreateTable') return movedTableFacts
+  if (permission === 'VendCredentials') return credentialFacts(operation, id, facts)
+  if (permission === 'DeleteFromTable') return { ...noFacts, branch: own.branch }
+  if (permission === 'QueryTable') return { ...noFacts, branch: sourceBranchFact(facts) }
+  return own
+}
+
+/** The permissions that a request may need on its own object besides that of its operation, by what it states. */
+export function additionalPermissions({
+  name,
+  object,
+  effect,
+  facts,
+  unknownBranch,
+}: Operation): readonly Permission[] {
+  const hasFact = new Set(facts.map(([fact]) => fact))
+  const permissions: readonly (readonly [Permission, boolean])[] = [
+    ['OverwriteTable', hasFact.has('mode') && object === 'table'],
+    [name, effect !== 'read' && unknownBranch !== undefined && unknownBranch !== 'always'],
+    ['DeleteFromTable', hasFact.has('deletesUnmatched')],
+    ['ChooseLocation', hasFact.has('location')],
+    ['ChooseStorage', hasFact.has('storageOptions')],
+    ['VendCredentials', hasFact.has('vendCredentials')],
+    ['QueryTable', hasFact.has('sourceBranch')],
+  ]
+  return permissions.filter(([, isNeeded]) => isNeeded).map(([permission]) => permission)
+}
+
+/** Whether a request may need permissions on other objects: beneath its own, elsewhere, at the root, or those of its entries. */
+export function mayRequireOtherObjects({ object, facts, entries, readsAnyTable }: Operation): boolean {
+  const names = facts.map(([fact]) => fact)
+  const isWholeNamespace = object === 'namespace' && (names.includes('mode') || names.includes('behavior'))
+  const isElsewhere = entries !== undefined || readsAnyTable !== undefined
+  return isElsewhere || isWholeNamespace || names.includes('newName')
+}
+
+/** The facts of a permission as far as they are the same in every request; all others are pending. */
+export function constantFacts(permission: Permission): OperationFacts {
+  if (permission in operations) {
+    const operation = getOperation(permission as OperationName)
+    const names = new Set(operation.facts.map(([name]) => name))
+    const facts = operationFactsOf(operation, [], { stated: {}, pendingFacts: names })
+    // A rename creates a table, too.
+    return permission === 'CreateTable' ? { ...facts, branch: pending } : facts
+  }
+  if (permission === 'ReadAnyTable') return noFacts
+  if (permission === 'OverwriteTable') return overwriteFacts(pending)
+  const facts = { ...noFacts, ...allPending }
+  return permission === 'VendCredentials' ? { ...facts, tag: pending, branch: unknown } : facts
+}
+
+/** The facts that conditions on a permission can depend on; any other is always empty. */
+export function factsAvailableFor(permission: Permission): ReadonlySet<ConditionFact> {
+  if (!(permission in operations)) return new Set(effectFacts[permission as EffectPermission].available)
+  const operation = getOperation(permission as OperationName)
+  const available = conditionFactNames(operation)
+  if (hasBranch(operation)) available.add('branch')
+  return available
+}
+
+/** The facts of a permission that requests state; the others are the same in every request, or never known. */
+export function factsStatedFor(permission: Permission): ReadonlySet<ConditionFact> {
+  if (!(permission in operations)) return new Set(effectFacts[permission as EffectPermission].stated)
+  const operation = getOperation(permission as OperationName)
+  const stated = conditionFactNames(operation)
+  if (operation.unknownBranch === 'always') stated.delete('branch')
+  return stated
+}
+
+/** Why the branch of a permission is not known if it is not. */
+export function describeUnknownBranch(permission: Permission): string {
+  const isOperation = permission in operations
+  const isRead = isOperation && getOperation(permission as OperationName).effect === 'read'
+  return isRead ? 'that of the tag' : 'every branch'
+}
+
+/** The name of a fact in conditions. */
+export type ConditionFact = keyof OperationFacts
+
+type EffectPermission = Exclude<Permission, OperationName>
+
+const newTableFacts = {
+  available: ['mode', 'branch', 'location', 'properties'],
+  stated: ['mode', 'location', 'properties'],
+} as const
+
+/** The facts of the effects that hide in operations. */
+const effectFacts: Readonly<
+  Record<
+    EffectPermission,
+    { readonly available: readonly ConditionFact[]; readonly stated: readonly ConditionFact[] }
+  >
+> = {
+  OverwriteTable: { available: newTableFacts.available, stated: ['branch'] },
+  ChooseLocation: newTableFacts,
+  ChooseStorage: newTableFacts,
+  ReadAnyTable: { available: [], stated: [] },
+  VendCredentials: { available: ['branch', 'tag'], stated: ['tag'] },
+}
+
+const allPending: Pick<OperationFacts, 'mode' | 'branch' | 'location' | 'properties'> = {
+  mode: pending,
+  branch: pending,
+  location: pending,
+  properties: pending,
+}
+
+function conditionFactNames({ facts }: Operation): Set<ConditionFact> {
+  const names = facts.map(([name]) => (name === 'newName' ? 'destination' : name))
+  return new Set(names.filter((name): name is ConditionFact => name in noFacts))
+}
+
+function withoutFact(
+  { stated, pendingFacts: unread }: KnownFacts,
+  name: Operation['unknownBranch'],
+): KnownFacts {
+  if (name === undefined || name === 'always') return { stated, pendingFacts: unread }
+  const { [name]: _whole, ...others } = stated
+  return { stated: others, pendingFacts: new Set([...unread].filter((fact) => fact !== name)) }
+}
+
+function sourceBranchFact({ stated, pendingFacts: unread }: KnownFacts): Fact<string> {
+  return stated.sourceBranch ?? (unread.has('sourceBranch') ? pending : 'main')
+}
+
+function branchFact(operation: Operation, { stated, pendingFacts: unread }: KnownFacts): Fact<string> {
+  const { unknownBranch } = operation
+  if (unknownBranch === 'always') return unknown
+  if (unknownBranch !== undefined && stated[unknownBranch] !== undefined) return unknown
+  if (unknownBranch !== undefined && unread.has(unknownBranch)) return pending
+  if (stated.branch === undefined && unread.has('branch')) return pending
+  return hasBranch(operation) ? canonicalizeBranch(stated.branch) : ''
+}
+
+function hasBranch({ object }: Pick<Operation, 'object'>): boolean {
+  return object === 'table' || object === 'materialized_view'
+}
+
+function destinationFact(id: Identifier, { stated, pendingFacts: unread }: KnownFacts): Fact<Identifier> {
+  if (unread.has('newNamespace')) return pending
+  if (stated.newName !== undefined) return [...(stated.newNamespace ?? id.slice(0, -1)), stated.newName]
+  return unread.has('newName') ? pending : []
+}

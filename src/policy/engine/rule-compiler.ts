@@ -1,0 +1,87 @@
+import type { Permission } from '../../catalog-api/permissions.ts'
+import type { CompiledRule } from './compiled-rule.ts'
+import type { Condition } from '../conditions/condition.ts'
+import type { Decision, RuleReference } from './decision.ts'
+import { createNameMatcher, sampleName, type NameMatcher } from '../conditions/name-pattern.ts'
+import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
+import type { SubjectNumbers } from './subject-numbers.ts'
+
+/** Takes the errors of conditions: an allow did not apply, or a deny applied, because it could not be told. */
+export type ReportConditionFailure = (rule: RuleReference, effect: 'allow' | 'deny', error: unknown) => void
+
+/** Makes a rule ready to be asked; `order` is its place among all rules. */
+export type CompileRule = (rule: PolicyRule, document: PolicyDocument, order: number) => CompiledRule
+
+/** A compiler for the rules of one set of policies. */
+export function createRuleCompiler(
+  subjects: SubjectNumbers,
+  revision: string,
+  conditionFailed: ReportConditionFailure,
+): CompileRule {
+  const set = { subjects, revision, conditionFailed }
+  return (rule, document, order) => new PolicySetRule(set, rule, document, order)
+}
+
+interface RuleContext {
+  readonly subjects: SubjectNumbers
+  readonly revision: string
+  readonly conditionFailed: ReportConditionFailure
+}
+
+const noSubjects: readonly number[] = []
+
+/** A class, as there are thousands of these: the decision of a rule is made when the rule first decides. */
+class PolicySetRule implements CompiledRule {
+  readonly tables: readonly NameMatcher[] | undefined
+  readonly except: readonly number[]
+  readonly condition: Condition | undefined
+  private cachedDecision: Decision | undefined
+  readonly effect: 'allow' | 'deny'
+  readonly order: number
+  readonly permissions: ReadonlySet<Permission>
+  readonly subjects: readonly number[]
+  readonly sampleNames: readonly string[] | undefined
+  private readonly rule: PolicyRule
+  private readonly document: PolicyDocument
+  private readonly set: RuleContext
+
+  constructor(set: RuleContext, rule: PolicyRule, document: PolicyDocument, order: number) {
+    const { effect, subjects, permissions, tables, condition } = rule
+    this.tables = tables?.map(createNameMatcher)
+    this.except = subjects.except === undefined ? noSubjects : set.subjects.numbersOf(subjects.except)
+    this.condition = condition
+    this.cachedDecision = undefined
+    this.effect = effect
+    this.order = order
+    this.permissions = permissions
+    this.subjects = set.subjects.numbersOf(subjects)
+    this.sampleNames = tables?.map(sampleName)
+    this.rule = rule
+    this.document = document
+    this.set = set
+  }
+
+  get decision(): Decision {
+    this.cachedDecision ??= this.createDecision()
+    return this.cachedDecision
+  }
+
+  reportFailure(error: unknown): void {
+    this.set.conditionFailed(this.createReference(), this.effect, error)
+  }
+
+  private createDecision(): Decision {
+    const rule = this.createReference()
+    const { revision } = this.set
+    return Object.freeze(
+      this.effect === 'allow'
+        ? { allowed: true, rule, revision }
+        : { allowed: false, reason: 'denied', rule, revision },
+    )
+  }
+
+  private createReference(): RuleReference {
+    const { name, file } = this.document
+    return Object.freeze({ policy: name, rule: this.rule.id, file, line: this.rule.line })
+  }
+}

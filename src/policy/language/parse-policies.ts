@@ -1,0 +1,159 @@
+import type { Permission } from '../../catalog-api/permissions.ts'
+import type { PolicyDocument, PolicyRule } from './policy-document.ts'
+import type { PolicyProblem } from './policy-error.ts'
+import { readRequirement, readRequirements } from './read-commits.ts'
+import { decisionTableFields, documentFields, metadataFields } from './policy-fields.ts'
+import type { DecisionTest } from '../testing/decision-test.ts'
+import { readTests } from './read-tests.ts'
+import { readLabel, readNamespace, readPermissions, readRule } from './read-rule.ts'
+import {
+  createChoiceReader,
+  Field,
+  type Fields,
+  createFieldsReader,
+  readItems,
+  readOptional,
+  readText,
+  type ReportProblem,
+} from './field.ts'
+import type { YamlNode } from './yaml/yaml-node.ts'
+import { createLocator, readYaml, type Locate } from './yaml/read-yaml.ts'
+
+const noPermissions: ReadonlySet<Permission> = new Set()
+
+const readDocumentFields = createFieldsReader(documentFields)
+const readDecisionTableFields = createFieldsReader(decisionTableFields)
+const readMetadataFields = createFieldsReader(metadataFields)
+const readVersion = createChoiceReader(['catalog-gateway/v1'])
+const readKind = createChoiceReader(['AccessPolicy'])
+const readMode = createChoiceReader(['enforce', 'shadow'])
+const readInherit = createChoiceReader([true, false])
+const readOnDeny = createChoiceReader([403, 404])
+
+/** The policies of one file, and every fault in it; where there is a fault, the policies must not be used. */
+export interface ParsedPolicies {
+  readonly documents: readonly PolicyDocument[]
+  /** What the documents, and decision tables among them, expect of the policies of the folder. */
+  readonly tests: readonly DecisionTest[]
+  readonly problems: readonly PolicyProblem[]
+}
+
+/**
+ * Reads the AccessPolicy documents of one YAML text (1.2, core schema). Aliases are not followed: who reads a
+ * policy sees all of what it says, and a small file cannot become a large one.
+ */
+export function parsePolicies(text: string, file: string): ParsedPolicies {
+  const locate = createLocator(text)
+  const problems: PolicyProblem[] = []
+  const report: ReportProblem = (offset, message) => problems.push({ file, ...locate(offset), message })
+  const documents: PolicyDocument[] = []
+  const tests: DecisionTest[] = []
+  const root = (node: YamlNode): void => {
+    const field = Field.forDocument(node, text)
+    if (isDecisionTable(node)) {
+      tests.push(...readDecisionTable(field, file, locate, report))
+      return
+    }
+    const policy = readDocument(field, file, locate, report, tests)
+    if (policy !== undefined) documents.push(policy)
+  }
+  readYaml(text, { root, error: report })
+  problems.sort(
+    (one, other) => (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0),
+  )
+  return { documents, tests, problems }
+}
+
+function isDecisionTable(node: YamlNode): boolean {
+  const kind = node.kind === 'map' ? node.entries.find(({ key }) => key === 'kind')?.value : undefined
+  return kind?.kind === 'scalar' && kind.value === 'DecisionTable'
+}
+
+/** The tests of a document that holds nothing else. */
+function readDecisionTable(
+  field: Field,
+  file: string,
+  locate: Locate,
+  report: ReportProblem,
+): readonly DecisionTest[] {
+  const fields = readDecisionTableFields(field, report)
+  if (fields === undefined) return []
+  readVersion(fields.get('apiVersion'), report)
+  const metadata = readMetadataFields(fields.get('metadata'), report)
+  const name = metadata && readLabel(metadata.get('name'), report)
+  const location = { document: name ?? '', file }
+  return readTests(fields.get('tests'), location, (offset) => locate(offset).line, report)
+}
+
+/** The policy of a document; what it expects of the policies is added to the tests. */
+function readDocument(
+  field: Field,
+  file: string,
+  locate: Locate,
+  report: ReportProblem,
+  tests: DecisionTest[],
+): PolicyDocument | undefined {
+  const fields = readDocumentFields(field, report)
+  if (fields === undefined) return undefined
+  readVersion(fields.get('apiVersion'), report)
+  readKind(fields.get('kind'), report)
+  const metadata = readMetadataFields(fields.get('metadata'), report)
+  const name = metadata && readLabel(metadata.get('name'), report)
+  if (metadata) readOptional(metadata, 'description', readText, report)
+  const mode = readOptional(fields, 'mode', readMode, report)
+  const isShadow = mode === 'shadow'
+  const namespace = readNamespace(fields.get('namespace'), report)
+  const inherit = readOptional(fields, 'inherit', readInherit, report) ?? true
+  const final = readOptional(fields, 'final', readPermissions, report) ?? noPermissions
+  const onDeny = readOptional(fields, 'onDeny', readOnDeny, report)
+  const rules = readRules(fields, locate, report)
+  const location = { document: name ?? '', file }
+  const expected = readOptional(
+    fields,
+    'tests',
+    (field) => readTests(field, location, (offset) => locate(offset).line, report),
+    report,
+  )
+  tests.push(...(expected ?? []))
+  if (metadata === undefined || name === undefined) return undefined
+  return {
+    name,
+    isShadow,
+    namespace,
+    inherit,
+    final,
+    onDeny,
+    rules,
+    file,
+    ...locate(metadata.get('name').offset),
+  }
+}
+
+type ReadRule = (item: Field, line: number, report: ReportProblem) => PolicyRule | undefined
+
+/** The rules of a document and what it requires of commits, in their order. */
+function readRules(
+  fields: Fields<'rules' | 'commits'>,
+  locate: Locate,
+  report: ReportProblem,
+): readonly PolicyRule[] {
+  const rules: PolicyRule[] = []
+  // Where the rules stand, by id.
+  const lines = new Map<string, number>()
+  const readAll = (items: readonly Field[], read: ReadRule): void => {
+    for (const item of items) {
+      const rule = read(item, locate(item.offset).line, report)
+      if (rule === undefined) continue
+      const before = lines.get(rule.id)
+      if (before === undefined) lines.set(rule.id, rule.line)
+      else report(item.offset, `${item.name}: duplicate rule id "${rule.id}", also in line ${before}`)
+      rules.push(rule)
+    }
+  }
+  const required = readOptional(fields, 'commits', readRequirements, report)
+  if (required !== undefined) readAll(required, readRequirement)
+  if (required === undefined || fields.has('rules')) {
+    readAll(readItems(fields.get('rules'), '[{ id, effect, subjects, operations }]', report) ?? [], readRule)
+  }
+  return required === undefined ? rules.slice() : rules.toSorted((one, other) => one.line - other.line)
+}

@@ -1,0 +1,201 @@
+import { authenticationMethods } from '../../identity/principal.ts'
+import { permissionGroups, permissionNames } from '../../catalog-api/permissions.ts'
+import {
+  callerFields,
+  commitFields,
+  decisionTableFields,
+  documentFields,
+  freezeFields,
+  requestFields,
+  metadataFields,
+  namedSubjectFields,
+  requirementFields,
+  ruleFields,
+  subjectFields,
+  testFields,
+} from './policy-fields.ts'
+
+type Schema = Readonly<Record<string, unknown>>
+
+/**
+ * The JSON Schema (draft 7, which editors know best) of a policy document, for editors: which fields there are, what they hold and mean. What
+ * it cannot say, such as whether a condition is one, only the reader of policies tells.
+ */
+export function createPolicySchema(): Schema {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'AccessPolicy of the catalog gateway',
+    ...createObjectSchema(documentFields, documentSchemas, ['apiVersion', 'kind', 'metadata', 'namespace'], {
+      anyOf: [{ required: ['rules'] }, { required: ['commits'] }],
+    }),
+    definitions,
+  }
+}
+
+/** The JSON Schema of a decision table. */
+export function createDecisionTableSchema(): Schema {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'DecisionTable of the catalog gateway',
+    ...createObjectSchema(
+      decisionTableFields,
+      {
+        apiVersion: documentSchemas.apiVersion,
+        kind: { const: 'DecisionTable' },
+        metadata: documentSchemas.metadata,
+        tests: documentSchemas.tests,
+      },
+      ['apiVersion', 'kind', 'metadata', 'tests'],
+    ),
+    definitions,
+  }
+}
+
+const label = { $ref: '#/definitions/label' }
+const names = { $ref: '#/definitions/names' }
+const operations = { $ref: '#/definitions/operations' }
+const time = { type: 'string', format: 'date-time' }
+
+const namedSubjectSchemas = { users: names, groups: names, keys: names, serviceAccounts: names }
+
+const subjectSchemas = {
+  ...namedSubjectSchemas,
+  any: { const: true },
+  anonymous: { const: true },
+  except: { $ref: '#/definitions/except' },
+}
+
+const ruleSchemas = {
+  id: label,
+  effect: { enum: ['allow', 'deny'] },
+  subjects: createObjectSchema(subjectFields, subjectSchemas, [], {
+    anyOf: Object.keys(subjectSchemas)
+      .filter((name) => name !== 'except')
+      .map((name) => ({ required: [name] })),
+  }),
+  operations,
+  tables: names,
+  when: { type: 'string', maxLength: 2000 },
+}
+
+const requirementSchemas = {
+  id: label,
+  except: { $ref: '#/definitions/except' },
+  metadata: names,
+  branches: names,
+  notBranches: names,
+  allowWholeTable: operations,
+  folders: names,
+  freeze: createObjectSchema(freezeFields, { from: time, until: time }, []),
+}
+
+const texts = { type: 'object', additionalProperties: { type: 'string' } }
+const path = { type: 'array', items: { type: 'string', minLength: 1 } }
+const text = { type: 'string' }
+
+const testSchema = createObjectSchema(
+  testFields,
+  {
+    name: text,
+    as: createObjectSchema(
+      callerFields,
+      {
+        anonymous: { const: true },
+        user: text,
+        groups: path,
+        key: text,
+        method: { enum: authenticationMethods },
+        issuer: text,
+        claims: { type: 'object' },
+      },
+      [],
+    ),
+    operations,
+    namespace: path,
+    table: { ...path, minItems: 1 },
+    transaction: { ...path, minItems: 1 },
+    beneath: { const: true },
+    given: createObjectSchema(
+      requestFields,
+      {
+        address: text,
+        now: time,
+        context: texts,
+        mode: text,
+        behavior: text,
+        branch: text,
+        tag: text,
+        location: text,
+        manifestPath: text,
+        destination: path,
+        metadata: texts,
+        properties: texts,
+      },
+      [],
+    ),
+    expect: { enum: ['allow', 'deny'] },
+    rule: text,
+  },
+  ['operations', 'expect'],
+  { oneOf: ['namespace', 'table', 'transaction'].map((name) => ({ required: [name] })) },
+)
+
+const documentSchemas = {
+  apiVersion: { const: 'catalog-gateway/v1' },
+  kind: { const: 'AccessPolicy' },
+  metadata: createObjectSchema(metadataFields, { name: label, description: { type: 'string' } }, ['name']),
+  namespace: { type: 'array', items: { type: 'string', minLength: 1, pattern: '^[^*]+$' } },
+  mode: { enum: ['enforce', 'shadow'] },
+  inherit: { type: 'boolean' },
+  final: operations,
+  onDeny: { enum: [403, 404] },
+  commits: createObjectSchema(
+    commitFields,
+    {
+      require: {
+        type: 'array',
+        items: createObjectSchema(requirementFields, requirementSchemas, ['id'], {
+          oneOf: Object.keys(requirementSchemas)
+            .filter((name) => !['id', 'except', 'allowWholeTable'].includes(name))
+            .map((name) => ({ required: [name] })),
+        }),
+      },
+    },
+    ['require'],
+  ),
+  rules: {
+    type: 'array',
+    items: createObjectSchema(ruleFields, ruleSchemas, ['id', 'effect', 'subjects', 'operations']),
+  },
+  tests: { type: 'array', items: testSchema },
+}
+
+const definitions = {
+  label: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' },
+  names: { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1 },
+  operations: {
+    type: 'array',
+    items: { enum: [...permissionGroups.keys(), ...permissionNames] },
+    minItems: 1,
+  },
+  except: createObjectSchema(namedSubjectFields, namedSubjectSchemas, [], { minProperties: 1 }),
+}
+
+/** An object of these fields and no others; each has its description. */
+function createObjectSchema<Name extends string>(
+  descriptions: Readonly<Record<Name, string>>,
+  schemas: Readonly<Record<NoInfer<Name>, Schema>>,
+  required: readonly NoInfer<Name>[],
+  more: Schema = {},
+): Schema {
+  const entries = Object.entries(descriptions) as [Name, string][]
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      entries.map(([name, description]) => [name, { description, ...schemas[name] }]),
+    ),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+    ...more,
+  }
+}

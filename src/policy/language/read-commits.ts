@@ -1,0 +1,127 @@
+import { readLabel, readPermissions } from './read-rule.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
+import {
+  allowOnlyBranches,
+  allowOnlyFolders,
+  freezeChanges,
+  requireMetadataKeys,
+  denyBranches,
+  wholeTableChanges,
+  type CommitRequirement,
+} from '../conditions/commit-requirements.ts'
+import { validateFolder } from '../conditions/storage-path.ts'
+import { commitFields, freezeFields, requirementFields } from './policy-fields.ts'
+import type { PolicyRule } from './policy-document.ts'
+import { readExceptions } from './read-subjects.ts'
+import {
+  anyText,
+  createFieldsReader,
+  readItems,
+  readOptional,
+  readNonEmptyTexts,
+  readText,
+  type Field,
+  type Fields,
+  type ReportProblem,
+} from './field.ts'
+
+const readCommitsFields = createFieldsReader(commitFields)
+const readRequirementFields = createFieldsReader(requirementFields)
+const readFreezeFields = createFieldsReader(freezeFields)
+
+const requirementKinds = ['metadata', 'branches', 'notBranches', 'folders', 'freeze'] as const
+
+/** The requirements of a `commits` block, each still to be read. */
+export function readRequirements(field: Field, report: ReportProblem): readonly Field[] {
+  const fields = readCommitsFields(field, report)
+  return fields === undefined ? [] : (readItems(fields.get('require'), '[{ id, branches }]', report) ?? [])
+}
+
+/** What is required of commits, as a rule that denies those that fail it; every fault is reported. */
+export function readRequirement(field: Field, line: number, report: ReportProblem): PolicyRule | undefined {
+  const fields = readRequirementFields(field, report)
+  if (fields === undefined) return undefined
+  const id = readLabel(fields.get('id'), report)
+  const except = readOptional(fields, 'except', readExceptions, report)
+  const wholeTable = readAllowedWholeTable(fields, report)
+  const [name, ...more] = requirementKinds.filter((name) => fields.has(name))
+  if (name === undefined || more.length > 0) {
+    const found =
+      name === undefined ? 'has no requirement' : `has the requirements ${[name, ...more].join(' and ')}`
+    report(field.offset, `${field.name} ${found}; expected exactly one of ${requirementKinds.join(', ')}`)
+    return undefined
+  }
+  const requirement = requirementReaders[name](fields.get(name), report, wholeTable)
+  if (id === undefined || requirement === undefined) return undefined
+  const { permissions, condition } = requirement
+  const subjects = { users: [], groups: [], keys: [], any: true, anonymous: true, except }
+  return { id, effect: 'deny', subjects, permissions, tables: undefined, condition, line }
+}
+
+/** The whole-table changes that a requirement on branches allows all the same. */
+function readAllowedWholeTable(
+  fields: Fields<keyof typeof requirementFields>,
+  report: ReportProblem,
+): ReadonlySet<Permission> {
+  if (!fields.has('allowWholeTable')) return new Set()
+  const field = fields.get('allowWholeTable')
+  if (!fields.has('branches') && !fields.has('notBranches')) {
+    report(field.offset, `${field.name} is allowed only with "branches" or "notBranches"`)
+  }
+  const named = readPermissions(field, report)
+  const allowed = new Set([...named].filter((permission) => wholeTableChanges.has(permission)))
+  if (named.size > 0 && allowed.size === 0) {
+    const expected = [...wholeTableChanges].join(', ')
+    report(field.offset, `${field.name} has no whole-table operation; expected any of ${expected}`)
+  }
+  return allowed
+}
+
+type ReadRequirementKind = (
+  field: Field,
+  report: ReportProblem,
+  wholeTable: ReadonlySet<Permission>,
+) => CommitRequirement | undefined
+
+const requirementReaders: Readonly<Record<(typeof requirementKinds)[number], ReadRequirementKind>> = {
+  metadata: (field, report) => requireMetadataKeys(readNonEmptyTexts(field, '[ticket]', report, anyText)),
+  branches: (field, report, wholeTable) =>
+    allowOnlyBranches(readNonEmptyTexts(field, '["ci/*"]', report, anyText), wholeTable),
+  notBranches: (field, report, wholeTable) =>
+    denyBranches(readNonEmptyTexts(field, '[main]', report, anyText), wholeTable),
+  folders: (field, report) =>
+    allowOnlyFolders(
+      readNonEmptyTexts(field, '["s3://bucket/team"]', report, (folder) => {
+        const error = validateFolder(folder)
+        return error === undefined ? undefined : (item) => `${item}: ${error}`
+      }),
+    ),
+  freeze: (field, report) => {
+    const fields = readFreezeFields(field, report)
+    if (fields === undefined) return undefined
+    const from = readOptional(fields, 'from', readTime, report)
+    const until = readOptional(fields, 'until', readTime, report)
+    if (from !== undefined && until !== undefined && until <= from) {
+      report(
+        fields.get('until').offset,
+        `${fields.get('until').name} is not after ${fields.get('from').name}`,
+      )
+    }
+    return freezeChanges(from, until)
+  },
+}
+
+const timeGrammar = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
+
+/** A time with its offset from UTC (RFC 3339), as milliseconds. */
+export function readTime(field: Field, report: ReportProblem): number | undefined {
+  const text = readText(field, report)
+  if (text === undefined) return undefined
+  const time = timeGrammar.test(text) ? Date.parse(text) : Number.NaN
+  if (!Number.isNaN(time)) return time
+  report(
+    field.offset,
+    `${field.name} is ${JSON.stringify(text)}; expected a time such as 2026-12-20T00:00:00Z`,
+  )
+  return undefined
+}

@@ -1,0 +1,161 @@
+import { LRUCache } from 'lru-cache'
+import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { assertName, type Identifier } from '../../catalog-api/identifiers.ts'
+import { getOperation, operations, type OperationName } from '../../catalog-api/operations.ts'
+import { permissionGroups, permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import {
+  compileCondition,
+  isConditionError,
+  type Condition,
+  type ConditionError,
+} from '../conditions/condition.ts'
+import { ruleFields } from './policy-fields.ts'
+import type { PolicyRule } from './policy-document.ts'
+import { readSubjects } from './read-subjects.ts'
+import { suggestSimilar } from '../../lib/did-you-mean.ts'
+import { sourceOffset } from './yaml/scalar-offset.ts'
+import {
+  createChoiceReader,
+  createFieldsReader,
+  readOptional,
+  readNonEmptyTexts,
+  readText,
+  readTexts,
+  type ValidateText,
+  type Field,
+  type ReportProblem,
+} from './field.ts'
+
+const readRuleFields = createFieldsReader(ruleFields)
+const readEffect = createChoiceReader(['allow', 'deny'])
+
+/** How long a name of a policy or of a rule may be. */
+const maxLabelLength = 128
+const labelGrammar = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${maxLabelLength - 1}}$`)
+
+/** The rule that begins in that line, or undefined where it cannot be read; every fault in it is reported. */
+export function readRule(field: Field, line: number, report: ReportProblem): PolicyRule | undefined {
+  const fields = readRuleFields(field, report)
+  if (fields === undefined) return undefined
+  const id = readLabel(fields.get('id'), report)
+  const effect = readEffect(fields.get('effect'), report)
+  const subjects = readSubjects(fields.get('subjects'), report)
+  const permissions = readPermissions(fields.get('operations'), report)
+  const tables = readOptional(fields, 'tables', readTables, report)
+  if (tables !== undefined && permissions.size > 0 && ![...permissions].some(isTablePermission)) {
+    report(
+      fields.get('tables').offset,
+      `${fields.get('tables').name} has no effect: none of the operations applies to a table`,
+    )
+  }
+  const condition = readOptional(fields, 'when', readCondition, report)
+  if (id === undefined || effect === undefined) return undefined
+  return { id, effect, subjects, permissions, tables, condition, line }
+}
+
+/** A condition; a fault in it points at the very characters. */
+function readCondition(field: Field, report: ReportProblem): Condition | undefined {
+  const text = readText(field, report)
+  if (text === undefined || field.node?.kind !== 'scalar') return undefined
+  const condition = compileCached(text)
+  if (!isConditionError(condition)) return condition
+  report(sourceOffset(field.file, field.node, condition.index), `${field.name}: ${condition.message}`)
+  return undefined
+}
+
+/** The condition of that text, or what is wrong with it. */
+export function compileCached(text: string): Condition | ConditionError {
+  let condition = conditionCache.get(text)
+  if (condition === undefined) {
+    condition = compileCondition(text)
+    conditionCache.set(text, condition)
+  }
+  return condition
+}
+
+/** Many rules have the same conditions; each is compiled once. */
+const conditionCache = new LRUCache<string, Condition | ConditionError>({ max: 1000 })
+
+/** A name that can stand in a log line: of a policy or of a rule. */
+export function readLabel(field: Field, report: ReportProblem): string | undefined {
+  const label = readText(field, report)
+  if (label === undefined || labelGrammar.test(label)) return label
+  report(
+    field.offset,
+    `${field.name} is ${JSON.stringify(label)}; expected 1 to ${maxLabelLength} letters, digits or any of . _ -`,
+  )
+  return undefined
+}
+
+/** The id of a namespace. A part that no namespace can be called is a fault: the policy would never apply. */
+export function readNamespace(field: Field, report: ReportProblem): Identifier {
+  return readTexts(field, '[prod, sales]', report, (part) =>
+    part.includes('*')
+      ? (item) => `${item} contains "*"; namespaces must be named exactly`
+      : validateName(part),
+  )
+}
+
+/** Operations and groups of them, spelled out. */
+export function readPermissions(field: Field, report: ReportProblem): ReadonlySet<Permission> {
+  return permissionsByNames(readNonEmptyTexts(field, '[read, InsertIntoTable]', report, validatePermission))
+}
+
+/** What operations and groups of them stand for; names that are neither stand for nothing. */
+function permissionsByNames(names: readonly string[]): ReadonlySet<Permission> {
+  const key = names.join(' ')
+  let permissions = permissionSetCache.get(key)
+  if (permissions === undefined) {
+    permissions = new Set(names.flatMap((name) => permissionsByName.get(name) ?? []))
+    permissionSetCache.set(key, permissions)
+  }
+  return permissions
+}
+
+/** Whether that is an operation or a group of them. */
+function isPermissionName(name: string): boolean {
+  return permissionsByName.has(name)
+}
+
+function validatePermission(name: string): ReturnType<ValidateText> {
+  if (isPermissionName(name)) return undefined
+  const suggestion = suggestSimilar(name, [...permissionNames, ...permissionGroups.keys()])
+  return (item) => `${item}: unknown operation or group ${JSON.stringify(name)}${suggestion}`
+}
+
+/** Most rules are about the same few lists of operations; each is kept once. */
+const permissionSetCache = new LRUCache<string, ReadonlySet<Permission>>({ max: 1000 })
+
+/** What each operation and group stands for. */
+const permissionsByName: ReadonlyMap<string, readonly Permission[]> = new Map([
+  ...permissionGroups,
+  ...permissionNames.map((name) => [name, [name]] as const),
+])
+
+function isTablePermission(permission: Permission): boolean {
+  if (!(permission in operations)) return true
+  const { object } = getOperation(permission as OperationName)
+  return object !== 'namespace' && object !== 'none'
+}
+
+function readTables(field: Field, report: ReportProblem): readonly string[] {
+  return readNonEmptyTexts(field, '[orders, "evt_*"]', report, (pattern) =>
+    pattern.includes('**')
+      ? (item) => `${item} contains "**"; omit "tables" for everything beneath the namespace`
+      : validateName(pattern.replaceAll('*', 'x')),
+  )
+}
+
+/** A rule or a namespace with a name that nothing can be called would silently never apply. */
+function validateName(name: string): ReturnType<ValidateText> {
+  const message = (item: string): string | undefined => {
+    try {
+      assertName(name, item)
+      return undefined
+    } catch (error) {
+      if (!(error instanceof CatalogError)) throw error
+      return error.message
+    }
+  }
+  return message('') === undefined ? undefined : (item) => message(item) ?? ''
+}

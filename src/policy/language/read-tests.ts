@@ -1,0 +1,241 @@
+import { anonymousPrincipal, authenticationMethods, type Principal } from '../../identity/principal.ts'
+import { assertIdentifier, type Identifier } from '../../catalog-api/identifiers.ts'
+import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { omitUndefinedFacts, type StatedFacts } from '../../catalog-api/facts.ts'
+import type { ObjectKind } from '../../catalog-api/operations.ts'
+import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import { readTime } from './read-commits.ts'
+import type { DecisionTest } from '../testing/decision-test.ts'
+import { conditionFacts, describeUnstatedFact } from './unstated-facts.ts'
+import { readJson, readTextMap } from './read-json.ts'
+import { callerFields, requestFields, testFields } from './policy-fields.ts'
+import { objectKindOfPermission } from './permission-object-kind.ts'
+import { permissionFacts } from '../conditions/operation-facts.ts'
+import type { AuthorizationRequest, RequestFacts } from '../conditions/authorization-request.ts'
+import { readPermissions } from './read-rule.ts'
+import {
+  anyText,
+  createChoiceReader,
+  createFieldsReader,
+  readItems,
+  readOptional,
+  readTrue,
+  readText,
+  readTexts,
+  type Field,
+  type Fields,
+  type ReportProblem,
+} from './field.ts'
+
+const readTestFields = createFieldsReader(testFields)
+const readCallerFields = createFieldsReader(callerFields)
+const readStatedFields = createFieldsReader(requestFields)
+const readExpectation = createChoiceReader(['allow', 'deny'])
+const readMethod = createChoiceReader(authenticationMethods)
+
+/** What a request of a test says where the test does not. It never depends on the day: tests would come to fail. */
+export const defaultRequestFacts: RequestFacts = {
+  clientAddress: '192.0.2.1',
+  now: new Date('2026-01-01T00:00:00Z'),
+  context: new Map(),
+}
+
+/** Where a test stands. */
+type TestLocation = Pick<DecisionTest, 'document' | 'file'>
+
+/** The tests of a list; every fault is reported. `lineOf` answers in which line something begins. */
+export function readTests(
+  field: Field,
+  location: TestLocation,
+  lineOf: (offset: number) => number,
+  report: ReportProblem,
+): readonly DecisionTest[] {
+  const items = readItems(field, '[{ as, operations, table, expect }]', report) ?? []
+  return items.flatMap((item) => readTest(item, { ...location, line: lineOf(item.offset) }, report) ?? [])
+}
+
+function readTest(
+  field: Field,
+  location: TestLocation & { line: number },
+  report: ReportProblem,
+): DecisionTest | undefined {
+  const fields = readTestFields(field, report)
+  if (fields === undefined) return undefined
+  const expect = readExpectation(fields.get('expect'), report)
+  const beneath = readOptional(fields, 'beneath', readTrue, report) ?? false
+  const object = readObject(field, fields, report)
+  const caller = readOptional(fields, 'as', readCaller, report) ?? defaultCaller
+  const permissions = readPermissions(fields.get('operations'), report)
+  const given = readOptional(fields, 'given', readStatedFields, report)
+  const request = given === undefined ? defaultRequestFacts : readRequestFacts(given, report)
+  const stated = given === undefined ? {} : readStatedFacts(given, report)
+  if (given !== undefined) checkStatedFacts(given, permissions, report)
+  if (expect === undefined || object === undefined) return undefined
+  if (beneath && object.field !== 'namespace') {
+    report(fields.get('beneath').offset, `${fields.get('beneath').name} is allowed only with "namespace"`)
+  }
+  checkObjectKinds(fields.get('operations'), object.field, beneath, report)
+  const requests = [...permissions].flatMap((permission): AuthorizationRequest[] => {
+    if (!beneath && objectFieldFor(permission) !== object.field) return []
+    const kind: ObjectKind = beneath ? 'namespace' : objectKindOfPermission(permission)
+    const operation = permissionFacts(permission, object.id, stated, beneath)
+    return [{ principal: caller, permission, kind, id: object.id, request, operation }]
+  })
+  if (requests.length === 0 && permissions.size > 0) {
+    report(
+      fields.get('operations').offset,
+      `${fields.get('operations').name}: none of them applies to a ${object.field}`,
+    )
+  }
+  return {
+    name: readOptional(fields, 'name', readText, report) ?? '',
+    ...location,
+    requests,
+    beneath,
+    expect,
+    rule: readOptional(fields, 'rule', readText, report),
+  }
+}
+
+const objectFields = ['namespace', 'table', 'transaction'] as const
+type ObjectField = (typeof objectFields)[number]
+
+interface NamedObject {
+  readonly field: ObjectField
+  readonly id: Identifier
+}
+
+function readObject(
+  test: Field,
+  fields: Fields<ObjectField>,
+  report: ReportProblem,
+): NamedObject | undefined {
+  const [field, ...more] = objectFields.filter((name) => fields.has(name))
+  if (field === undefined || more.length > 0) {
+    const found = field === undefined ? 'names no object' : `names ${[field, ...more].join(' and ')}`
+    report(test.offset, `${test.name} ${found}; expected exactly one of ${objectFields.join(', ')}`)
+    return undefined
+  }
+  const id = readTexts(fields.get(field), '[prod, sales]', report, anyText)
+  if (field !== 'namespace' && id.length === 0) {
+    report(
+      fields.get(field).offset,
+      `${fields.get(field).name} is empty; expected its namespace and its name`,
+    )
+  }
+  try {
+    return { field, id: assertIdentifier(id) }
+  } catch (error) {
+    if (!(error instanceof CatalogError)) throw error
+    report(fields.get(field).offset, `${fields.get(field).name}: ${error.message}`)
+    return undefined
+  }
+}
+
+/** Of a group only what fits the object is asked; an operation that is named must fit. */
+function checkObjectKinds(
+  operations: Field,
+  field: ObjectField,
+  beneath: boolean,
+  report: ReportProblem,
+): void {
+  if (beneath) return
+  for (const item of readItems(operations, '', () => undefined) ?? []) {
+    const name = item.node?.kind === 'scalar' ? item.node.value : undefined
+    const permission = permissionNames.find((candidate) => candidate === name)
+    if (permission === undefined || objectFieldFor(permission) === field) continue
+    report(
+      item.offset,
+      `${item.name}: ${permission} does not apply to a ${field}; expected "${objectFieldFor(permission)}"`,
+    )
+  }
+}
+
+function objectFieldFor(permission: Permission): ObjectField {
+  const kind = objectKindOfPermission(permission)
+  if (kind === 'transaction') return kind
+  return kind === 'namespace' || kind === 'none' ? 'namespace' : 'table'
+}
+
+const defaultCaller: Principal = { name: 'somebody', method: 'api-key', groups: new Set(), credentialId: '' }
+
+function readCaller(field: Field, report: ReportProblem): Principal | undefined {
+  const fields = readCallerFields(field, report)
+  if (fields === undefined) return undefined
+  if (readOptional(fields, 'anonymous', readTrue, report) === true) {
+    const isSole = field.node?.kind === 'map' && field.node.entries.length === 1
+    if (!isSole) report(field.offset, `${field.name} must not describe an anonymous caller further`)
+    return anonymousPrincipal
+  }
+  const claims = readOptional(fields, 'claims', readClaims, report)
+  const issuer = readOptional(fields, 'issuer', readText, report)
+  const method = readOptional(fields, 'method', readMethod, report)
+  const groups = readOptional(fields, 'groups', readGroups, report)
+  return {
+    name: readOptional(fields, 'user', readText, report) ?? defaultCaller.name,
+    method: method ?? (claims === undefined && issuer === undefined ? 'api-key' : 'token'),
+    groups: new Set(groups),
+    credentialId: readOptional(fields, 'key', readText, report) ?? '',
+    ...(issuer !== undefined && { issuer }),
+    ...(claims !== undefined && { claims }),
+  }
+}
+
+function readClaims(field: Field, report: ReportProblem): Readonly<Record<string, unknown>> | undefined {
+  if (field.node?.kind === 'map') return readJson(field, report) as Readonly<Record<string, unknown>>
+  report(field.offset, `${field.name} is not a map; expected claims, such as { amr: [mfa] }`)
+  return undefined
+}
+
+function readGroups(field: Field, report: ReportProblem): readonly string[] {
+  return readTexts(field, '[sales]', report, anyText)
+}
+
+type StatedFields = Fields<keyof typeof requestFields>
+
+function readRequestFacts(stated: StatedFields, report: ReportProblem): RequestFacts {
+  const now = readOptional(stated, 'now', readTime, report)
+  return {
+    clientAddress: readOptional(stated, 'address', readText, report) ?? defaultRequestFacts.clientAddress,
+    now: now === undefined ? defaultRequestFacts.now : new Date(now),
+    context: readOptional(stated, 'context', readTextMap, report) ?? defaultRequestFacts.context,
+  }
+}
+
+/** The facts that a test states; those of its operations alone count. */
+function readStatedFacts(stated: StatedFields, report: ReportProblem): StatedFacts {
+  const text = (name: keyof typeof requestFields): string | undefined =>
+    readOptional(stated, name, readText, report)
+  const map = (name: keyof typeof requestFields): ReadonlyMap<string, string> | undefined =>
+    readOptional(stated, name, readTextMap, report)
+  const destination = readOptional(stated, 'destination', readDestination, report)
+  return omitUndefinedFacts({
+    mode: text('mode'),
+    behavior: text('behavior'),
+    branch: text('branch'),
+    tag: text('tag'),
+    location: text('location'),
+    manifestPath: text('manifestPath'),
+    newNamespace: destination?.slice(0, -1),
+    newName: destination?.at(-1),
+    metadata: map('metadata'),
+    properties: map('properties'),
+  })
+}
+
+function readDestination(field: Field, report: ReportProblem): Identifier {
+  return readTexts(field, '[b, t]', report, anyText)
+}
+
+/** Reports facts that no request for any of the operations states: the test would not say what its author means. */
+function checkStatedFacts(
+  stated: StatedFields,
+  permissions: ReadonlySet<Permission>,
+  report: ReportProblem,
+): void {
+  if (permissions.size === 0) return
+  for (const fact of conditionFacts) {
+    const error = stated.has(fact) ? describeUnstatedFact(fact, permissions) : undefined
+    if (error !== undefined) report(stated.get(fact).offset, `${stated.get(fact).name}: ${error}`)
+  }
+}

@@ -1,0 +1,19 @@
+import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import { factsStatedFor, type ConditionFact } from '../conditions/operation-facts.ts'
+import { describePermissionSet } from './describe-permissions.ts'
+import { noFacts } from '../conditions/authorization-request.ts'
+
+/** The names of all facts in conditions. */
+export const conditionFacts = Object.keys(noFacts) as readonly ConditionFact[]
+
+/** Why no request for any of the permissions states the fact, with what fits; undefined if one does. */
+export function describeUnstatedFact(
+  fact: ConditionFact,
+  permissions: ReadonlySet<Permission>,
+): string | undefined {
+  const stated = new Set([...permissions].flatMap((permission) => [...factsStatedFor(permission)]))
+  if (stated.has(fact)) return undefined
+  const others = new Set(permissionNames.filter((permission) => factsStatedFor(permission).has(fact)))
+  const own = stated.size === 0 ? 'no facts' : [...stated].join(', ')
+  return `"${fact}" is not a fact of ${describePermissionSet(permissions)}, which has ${own}; it is a fact of ${describePermissionSet(others)}`
+}

@@ -1,8 +1,0 @@
-import { getOperation, operations, type ObjectKind, type OperationName } from '../interface/operations.ts'
-import type { Permission } from '../interface/permissions.ts'
-
-/** What a permission is used on. The effects that hide in an operation are used on tables, but for ReadAnyTable. */
-export function objectKindOfPermission(permission: Permission): ObjectKind {
-  if (permission === 'ReadAnyTable') return 'none'
-  return permission in operations ? getOperation(permission as OperationName).object : 'table'
-}

@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
+import type { ParsedPolicies } from '../language/parse-policies.ts'
+import type { PolicyDocument } from '../language/policy-document.ts'
+import type { PolicyProblem } from '../language/policy-error.ts'
+import type { PolicyText } from './policy-location.ts'
+import { documentFrom, type ParsedPart } from './transferable-document.ts'
+
+/** The policies of one file and every error in it, without tests. */
+export type ParsedFile = Pick<ParsedPolicies, 'documents' | 'problems'>
+
+/** Posting all files at once would stall the event loop. */
+const filesInMessage = 100
+
+/**
+ * Parses files in a thread of its own, which ends afterwards. Takes over the policies in batches, so that the event
+ * loop never stalls for long. Rejects if the thread fails.
+ */
+export async function parseInThread(files: readonly PolicyText[]): Promise<readonly ParsedFile[]> {
+  const thread = startThread()
+  try {
+    const parsed: ParsedFile[] = []
+    for (let first = 0; first < files.length; first += filesInMessage) {
+      const some = files.slice(first, first + filesInMessage)
+      const collected = some.map(() => ({
+        documents: [] as PolicyDocument[],
+        problems: [] as PolicyProblem[],
+      }))
+      for (let parts = await ask(thread, some); parts !== undefined; parts = await ask(thread, undefined)) {
+        await runInSlices(collect(parts, collected))
+      }
+      parsed.push(...collected)
+    }
+    return parsed
+  } finally {
+    await thread.terminate()
+  }
+}
+
+function startThread(): Worker {
+  const extension = extname(import.meta.url)
+  const program = new URL(`parser-thread${extension}`, import.meta.url)
+  const thread =
+    extension === '.ts'
+      ? new Worker(runSource, { eval: true, workerData: program.href })
+      : new Worker(program, { execArgv: [] })
+  thread.unref()
+  return thread
+}
+
+/** Runs a source file without a build, as tests do: a thread does not take over the loader of its process. */
+const runSource = `import('tsx/esm/api').then(({ register }) => {
+  register()
+  return import(require('node:worker_threads').workerData)
+})`
+
+async function ask(
+  thread: Worker,
+  files: readonly PolicyText[] | undefined,
+): Promise<readonly ParsedPart[] | undefined> {
+  const ended = new AbortController()
+  const end = (status: number): void => ended.abort(new Error(`the parser thread ended with ${status}`))
+  thread.once('exit', end)
+  try {
+    const response = once(thread, 'message', { signal: ended.signal })
+    thread.postMessage(files)
+    const [parts] = (await response) as [readonly ParsedPart[] | undefined]
+    return parts
+  } finally {
+    thread.off('exit', end)
+  }
+}
+
+type Collected = readonly { readonly documents: PolicyDocument[]; readonly problems: PolicyProblem[] }[]
+
+function* collect(parts: readonly ParsedPart[], collected: Collected): Steps<void> {
+  for (const { index, documents, problems } of parts) {
+    for (const problem of problems) collected[index]?.problems.push(problem)
+    for (const document of documents) {
+      collected[index]?.documents.push(documentFrom(document))
+      yield
+    }
+  }
+}

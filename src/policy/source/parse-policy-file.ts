@@ -1,0 +1,15 @@
+import { parsePolicies, type ParsedPolicies } from '../language/parse-policies.ts'
+import type { PolicyText } from './policy-location.ts'
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Parses one file of policies, with every error in it. */
+export function parsePolicyFile({ name, bytes }: PolicyText): ParsedPolicies {
+  let text: string
+  try {
+    text = decoder.decode(bytes)
+  } catch {
+    return { documents: [], tests: [], problems: [{ file: name, message: 'is not valid UTF-8' }] }
+  }
+  return parsePolicies(text, name)
+}

@@ -1,0 +1,36 @@
+import { parentPort } from 'node:worker_threads'
+import { parsePolicyFile } from './parse-policy-file.ts'
+import type { PolicyText } from './policy-location.ts'
+import { writtenDocument, type ParsedPart } from './transferable-document.ts'
+
+/*
+ * A thread that parses policies, see parse-in-thread.ts. Each message is answered by one batch of parsed documents, or
+ * by undefined after the last: the files to parse, or undefined for the next batch of the same files.
+ */
+
+/** A larger batch would stall the event loop that receives it. */
+const rulesInBatch = 100
+
+let batches: Iterator<readonly ParsedPart[], void> = batchesOf([])
+parentPort?.on('message', (files: readonly PolicyText[] | undefined) => {
+  if (files !== undefined) batches = batchesOf(files)
+  parentPort?.postMessage(batches.next().value)
+})
+
+function* batchesOf(files: readonly PolicyText[]): Generator<readonly ParsedPart[], void> {
+  let batch: ParsedPart[] = []
+  let rules = 0
+  for (const [index, file] of files.entries()) {
+    const { documents, problems } = parsePolicyFile(file)
+    batch.push({ index, documents: [], problems })
+    for (const document of documents) {
+      batch.push({ index, documents: [writtenDocument(document)], problems: [] })
+      rules += 1 + document.rules.length
+      if (rules < rulesInBatch) continue
+      yield batch
+      batch = []
+      rules = 0
+    }
+  }
+  if (batch.length > 0) yield batch
+}

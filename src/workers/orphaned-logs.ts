@@ -1,0 +1,38 @@
+import { hostname } from 'node:os'
+import { lockFolder } from '../audit/log/folder-lock.ts'
+import { listWorkerLogFolders } from '../audit/storage/log-folders.ts'
+import { openAuditLog } from '../audit/log/audit-log.ts'
+import { recoverFolder } from '../audit/log/recovery.ts'
+import { createAuditLogOptions, type AuditSettings } from '../config/audit-settings.ts'
+import { ignoreMissing } from '../lib/fs/system-error.ts'
+import { version } from '../version.ts'
+import { createWorkerAuditSettings } from './settings-for-worker.ts'
+
+/**
+ * Completes the audit logs of workers that there were before and are not any more: what one of them had begun when it
+ * was killed has an outcome, though nobody knows which. To be called while no worker runs.
+ */
+export async function completeOrphanedLogs(audit: AuditSettings, workers: number): Promise<void> {
+  const folders = await listWorkerLogFolders(audit.folder).catch(ignoreMissing)
+  for (const [number, folder] of folders ?? []) {
+    if (number <= workers) continue
+    if (!(await permissionsCompletion(folder))) continue
+    const options = {
+      ...createAuditLogOptions(createWorkerAuditSettings(audit, number, number)),
+      retention: {},
+      reserveBytes: 0,
+    }
+    const log = await openAuditLog({ ...options, gateway: hostname(), software: version })
+    await log.close()
+  }
+}
+
+async function permissionsCompletion(folder: string): Promise<boolean> {
+  const lock = await lockFolder(folder)
+  try {
+    const { unresolved, repairs } = await recoverFolder(folder)
+    return unresolved.length > 0 || repairs.some(({ damage }) => damage !== undefined)
+  } finally {
+    await lock.release()
+  }
+}

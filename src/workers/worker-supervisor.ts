@@ -1,0 +1,137 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Logger } from '../observability/log/gateway-log.ts'
+import { countedIn, mergeMetrics, type MetricData } from './merge-metrics.ts'
+import type { WorkerReports, StartMessage } from './worker-messages.ts'
+import type { RestartReason } from './worker-metrics.ts'
+import { forkWorker, type ChargeFunction, type WorkerProcess } from './worker-process.ts'
+
+/** The place of one worker: a process and, whenever it ends, the next one. */
+export interface WorkerSupervisor {
+  readonly number: number
+  isServing(): boolean
+  /** Starts the first process. Resolves with its URL when it serves; rejects when it cannot, and then starts no other. */
+  start(): Promise<string>
+  /** Looks whether the process reacts; to be called every so many milliseconds. It is killed if it does not for too long. */
+  checkHeartbeat(everyMs: number): void
+  /** What is not well with it; undefined where it does not answer. */
+  readProblems(): Promise<WorkerReports['problems'] | undefined>
+  /** The metrics of its process, with what those before it have counted. */
+  readMetrics(): Promise<readonly MetricData[]>
+  /** Has the process read its files again. */
+  reload(): void
+  /** Has the process finish what is under way, but kills it after so many milliseconds; resolves when it has ended. */
+  stop(timeoutMs: number): Promise<void>
+  /** Ends the process at once. */
+  kill(): void
+}
+
+interface WorkerSupervisorOptions {
+  readonly startMessage: StartMessage
+  readonly charge: ChargeFunction
+  readonly hangMs: number
+  readonly log: Logger
+  readonly onRestart: (reason: RestartReason) => void
+}
+
+/** How long an answer is waited for. */
+const reportTimeoutMs = 2_000
+/** While a process loads the program and its policies it need not react sooner. */
+const startHangMs = 60_000
+const [firstPauseMs, longestPauseMs] = [100, 30_000]
+/** After it has served for so long, the end of a process is no reason to wait longer than the first time. */
+const stableMs = 60_000
+
+/** A place whose first process is not started yet. */
+export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOptions): WorkerSupervisor {
+  const { startMessage, hangMs, log, onRestart, charge } = parts
+  const stopping = new AbortController()
+  let process: WorkerProcess | undefined
+  let servingSince: number | undefined
+  let silentMs = 0
+  /** What its process has told last, and what those before it have counted. */
+  let latest: readonly MetricData[] = []
+  let counted: readonly MetricData[] = []
+  let retained: Promise<void> = Promise.resolve()
+
+  const timeoutMs = (): number => (servingSince === undefined ? Math.max(hangMs, startHangMs) : hangMs)
+
+  function launch(): WorkerProcess {
+    silentMs = 0
+    const launched = (process = forkWorker(startMessage, charge))
+    launched.serving.then(
+      () => (servingSince = performance.now()),
+      () => undefined,
+    )
+    return launched
+  }
+
+  /** Lets another process follow on each that ends, once the first has served. */
+  async function keep(first: WorkerProcess): Promise<void> {
+    let pauseMs = firstPauseMs
+    let hasServed = false
+    for (let running = first; ; running = launch()) {
+      const end = await running.ended
+      hasServed ||= servingSince !== undefined
+      if (stopping.signal.aborted || !hasServed) return
+      if (servingSince !== undefined && performance.now() - servingSince > stableMs) pauseMs = firstPauseMs
+      reportOfEnd(end, pauseMs, await running.serving.catch((error: Error) => error))
+      forget()
+      await pause(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+      if (stopping.signal.aborted) return
+      pauseMs = Math.min(2 * pauseMs, longestPauseMs)
+    }
+  }
+
+  function reportOfEnd(end: number | string, restartDelayMs: number, served: string | Error): void {
+    const reason =
+      silentMs > timeoutMs() ? 'unresponsive' : typeof served === 'string' ? 'exited' : 'start_failed'
+    const error = served instanceof Error && served.message
+    onRestart(reason)
+    log.error(
+      { worker: number, reason, exit: end, ...(error && { error }), restartDelayMs },
+      'worker restarting',
+    )
+  }
+
+  function forget(): void {
+    counted = mergeMetrics([counted, countedIn(latest)].map((metrics) => ({ worker: '', metrics })))
+    latest = []
+    process = undefined
+    servingSince = undefined
+  }
+
+  return {
+    number,
+    isServing: () => servingSince !== undefined && process?.isDead() === false,
+    start() {
+      const first = launch()
+      retained = keep(first)
+      return first.serving
+    },
+    checkHeartbeat(everyMs) {
+      const polled = process
+      if (polled === undefined) return
+      silentMs += everyMs
+      if (silentMs > timeoutMs()) polled.kill()
+      void polled.requestReport('life', hangMs).then((responded) => {
+        if (responded !== undefined && polled === process) silentMs = 0
+      })
+    },
+    readProblems: async () => (await process?.requestReport('problems', reportTimeoutMs))?.answer,
+    async readMetrics() {
+      const requested = process
+      const responded = await requested?.requestReport('metrics', reportTimeoutMs)
+      if (responded !== undefined && requested === process) latest = responded.answer
+      return mergeMetrics([latest, counted].map((metrics) => ({ worker: String(number), metrics })))
+    },
+    reload: () => process?.reload(),
+    async stop(timeoutMs) {
+      stopping.abort()
+      process?.stop()
+      const timer = setTimeout(() => process?.kill(), timeoutMs)
+      await retained
+      clearTimeout(timer)
+    },
+    kill: () => process?.kill(),
+  }
+}

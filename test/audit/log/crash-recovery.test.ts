@@ -1,0 +1,95 @@
+import { appendFile, cp, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { recoverFolder } from '../../../src/audit/log/recovery.ts'
+import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
+import {
+  anIntent,
+  committed,
+  logOptions,
+  ofKind,
+  recordsOf,
+  segmentsOf,
+  temporaryFolder,
+} from '../audit-fixtures.ts'
+
+/** A folder as a crash leaves it: of three intents, only the second has its outcome. */
+async function crashedFolder(): Promise<{ folder: string; path: string; chain: string }> {
+  const [running, folder] = [await temporaryFolder(), await temporaryFolder()]
+  const log = await openAuditLog(logOptions(running))
+  await log.recordIntent(anIntent('one'))
+  const second = await log.recordIntent(anIntent('two'))
+  await log.recordOutcome(second, committed)
+  await log.recordIntent(anIntent('three'))
+  for (const file of await segmentsOf(running)) await cp(join(running, file), join(folder, file))
+  await log.close()
+  return { folder, path: join(folder, `${log.chain}-0000.jsonl`), chain: log.chain }
+}
+
+async function reopen(folder: string) {
+  const log = await openAuditLog(logOptions(folder))
+  await log.close()
+  return log
+}
+
+it('every intent without an outcome gets one, unknown, and only once', async () => {
+  const { folder, chain } = await crashedFolder()
+  expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, chains: 1, records: 6, unresolved: 2 })
+  const second = await reopen(folder)
+  await reopen(folder)
+  const outcomes = ofKind(await recordsOf(folder), 'outcome').filter(({ result }) => result === 'unknown')
+  const crash = { intentChain: chain, chain: second.chain, details: { reason: 'crash' } }
+  expect(outcomes).toMatchObject([
+    { request: 'one', intentSeq: 2, ...crash },
+    { request: 'three', intentSeq: 5, ...crash },
+  ])
+  expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, chains: 3, unresolved: 0 })
+})
+
+it('a torn last line is cut, wherever it was torn, and the next chain says so', async () => {
+  const { folder, path } = await crashedFolder()
+  const good = await readFile(path)
+  const lastLine = good.subarray(good.lastIndexOf(10, good.length - 2) + 1)
+  const file = path.slice(folder.length + 1)
+  for (let bytes = 1; bytes < lastLine.length; bytes += 1) {
+    await writeFile(path, Buffer.concat([good, lastLine.subarray(0, bytes)]))
+    expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, records: 6, tornTail: { file, bytes } })
+    // Cutting waits for the disk.
+    if (bytes % 32 !== 1) continue
+    expect((await recoverFolder(folder)).repairs).toEqual([{ file, bytesCut: bytes }])
+    expect(await readFile(path)).toEqual(good)
+  }
+  await writeFile(path, Buffer.concat([good, lastLine.subarray(0, 97)]))
+  await reopen(folder)
+  expect(ofKind(await recordsOf(folder), 'recovered')).toMatchObject([{ file, bytesCut: 97 }])
+  const report = await verifyAuditLog(folder)
+  expect(report).toMatchObject({ ok: true, chains: 2, records: 12, unresolved: 0 })
+})
+
+it('a whole line that is wrong is no torn tail: it is kept as evidence and reported', async () => {
+  const { folder, path } = await crashedFolder()
+  const forged = (await readFile(path, 'utf8')).replace('"three"', '"seven"')
+  await writeFile(path, forged)
+  await reopen(folder)
+  expect(await readFile(path, 'utf8')).toBe(forged)
+  const [recovered] = ofKind(await recordsOf(folder), 'recovered')
+  expect(recovered).toMatchObject({ bytesCut: 0, damage: 'line 6: the hash does not match the line' })
+  expect(await verifyAuditLog(folder)).toMatchObject({ ok: false, problem: { line: 6 } })
+})
+
+it('a crash while a chain is being opened leaves no chain', async () => {
+  const { folder, chain } = await crashedFolder()
+  await appendFile(join(folder, '00000001-0123456789ab-0000.jsonl.opening'), '{"v":1,"kind":"st')
+  expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, chains: 1, unresolved: 2 })
+  const log = await reopen(folder)
+  expect(log.recovery).toMatchObject({ previous: { chain }, unresolved: [{ seq: 2 }, { seq: 5 }] })
+  expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, chains: 2, unresolved: 0 })
+})
+
+it('a chain of which nothing is left stops no start, and is reported', async () => {
+  const { folder, path } = await crashedFolder()
+  await writeFile(path, '')
+  await reopen(folder)
+  expect((await verifyAuditLog(folder)).problem?.what).toMatch(/no records/)
+})

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
+import { logOptions, ofKind, recordsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { killedWriter } from './killed-writer.ts'
+
+it('what a killed writer had reported is in the log', async () => {
+  const folder = await temporaryFolder()
+  const printed: string[] = []
+  const rounds = 4
+  for (let round = 0; round < rounds; round += 1) {
+    printed.push(...(await killedWriter(folder)))
+    expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, chains: round + 1 })
+  }
+  const log = await openAuditLog(logOptions(folder))
+  await log.close()
+
+  expect(printed.length).toBeGreaterThan(0)
+  const records = await recordsOf(folder)
+  const intents = ofKind(records, 'intent').map(({ chain, seq }) => `${chain} ${seq}`)
+  const durable = new Set(intents)
+  expect(printed.filter((intent) => !durable.has(intent))).toEqual([])
+
+  const resolved = ofKind(records, 'outcome').map(
+    ({ chain, intentChain, intentSeq }) => `${intentChain ?? chain} ${intentSeq}`,
+  )
+  expect(resolved.toSorted()).toEqual(intents.toSorted())
+  const report = await verifyAuditLog(folder)
+  expect(report).toMatchObject({ ok: true, chains: rounds + 1, records: records.length, unresolved: 0 })
+})

@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
+import { logOptions, ofKind, recordsOf, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { canFailSyncs, programOf, withFailingSync, type FailingSync } from './failing-syncs.ts'
+import { keyOf } from '../verify/forge-log.ts'
+import { cutPower } from '../storage/power-cut.ts'
+
+// Seven of the records fill a segment. Before the first rotation one fdatasync makes the first segment durable, and
+// four calls of fsync the two keys, the name of the segment, and the journal.
+const segmentBytes = '400000'
+const full = 7
+const failures: (FailingSync & { what: string; refused: number })[] = [
+  { what: 'the segment that ends', call: 'fdatasync', which: '2', refused: 1 },
+  { what: 'the segment that ends, again and again', call: 'fdatasync', which: '2..4', refused: 3 },
+  { what: 'the folder', call: 'fsync', which: '5', refused: 1 },
+  { what: 'the folder, again and again', call: 'fsync', which: '5..7', refused: 3 },
+]
+
+it.skipIf(!canFailSyncs).each(failures)(
+  'while $what cannot be synced at a rotation, nothing is taken, and nothing that was taken is lost',
+  async ({ refused, ...failure }) => {
+    const folder = await temporaryFolder()
+    const program = programOf('failing-sync-process.ts')
+    const { stdout, signal } = withFailingSync(failure, process.execPath, ...program, folder, segmentBytes)
+    const states = stdout.trimEnd().split('\n')
+    const isRefused = (n: number) => n >= full && n < full + refused
+    expect(states).toEqual(Array.from({ length: 24 }, (_, n) => (isRefused(n) ? 'disk' : 'durable')))
+    expect(signal).toBe('SIGKILL')
+
+    await cutPower(folder)
+    await (await openAuditLog(logOptions(folder))).close()
+    const found = ofKind(await recordsOf(folder), 'intent').map(({ request }) => request)
+    expect(found).toEqual(states.flatMap((state, n) => (state === 'durable' ? [`${n}`] : [])))
+    const report = await verifyAuditLog(folder, { keys: [await keyOf(folder)] })
+    expect(report).toMatchObject({ ok: true, chains: 2, unresolved: 0 })
+  },
+)
+
+// A later sync of the folder says nothing of a name that an earlier one failed to write: it must be made again.
+it.skipIf(!canFailSyncs)('a segment whose name cannot be made durable is removed again', async () => {
+  const folder = await temporaryFolder()
+  const program = programOf('failing-sync-process.ts')
+  const { stdout } = withFailingSync(
+    { call: 'fsync', which: '5' },
+    process.execPath,
+    ...program,
+    folder,
+    segmentBytes,
+    '1',
+  )
+  expect(stdout.trimEnd().split('\n').slice(full)).toEqual(['disk'])
+  expect(await segmentsOf(folder)).toHaveLength(1)
+})

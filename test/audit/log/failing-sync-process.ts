@@ -1,0 +1,24 @@
+// Appends large records, one after the other, and prints for each whether it is durable; then it kills itself, at the
+// latest after the number of refusals that it was given.
+import { writeSync } from 'node:fs'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { anIntent } from '../intent-fixtures.ts'
+
+const [folder = '', segmentBytes = `${64 * 1024 * 1024}`, maxRefused = 'Infinity'] = process.argv.slice(2)
+const log = await openAuditLog({
+  folder,
+  gateway: 'gateway-0',
+  software: '0.1.0',
+  segmentBytes: Number(segmentBytes),
+})
+let refused = 0
+const note = 'x'.repeat(65_000)
+for (let n = 0; n < 24 && refused < Number(maxRefused); n += 1) {
+  const state = await log.recordIntent(anIntent(`${n}`, { note })).then(
+    () => 'durable',
+    ({ reason }: { reason: string }) => reason,
+  )
+  if (state !== 'durable') refused += 1
+  writeSync(1, `${state}\n`)
+}
+process.kill(process.pid, 'SIGKILL')

@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, readdir, utimes, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { logOptions, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
+
+/** The process id of a process that is dead. */
+async function deadProcess(): Promise<number> {
+  const child = spawn(process.execPath, ['-e', ''])
+  await once(child, 'exit')
+  return child.pid ?? 0
+}
+
+async function writeLock(folder: string, holder: object, ageSeconds = 0): Promise<void> {
+  const path = join(folder, 'writer.lock')
+  await writeFile(path, JSON.stringify(holder))
+  const time = Date.now() / 1_000 - ageSeconds
+  await utimes(path, time, time)
+}
+
+it('a second writer is refused while the first one lives', async () => {
+  const folder = await temporaryFolder()
+  const first = await openAuditLog(logOptions(folder))
+  await expect(openAuditLog(logOptions(folder))).rejects.toThrow(`already written by process ${process.pid}`)
+  await first.close()
+  expect(await segmentsOf(folder)).toHaveLength(1)
+  const second = await openAuditLog(logOptions(folder))
+  await second.close()
+  expect((await readdir(folder)).filter((file) => file.includes('lock'))).toEqual([])
+})
+
+it('the lock of a dead process is taken over', async () => {
+  const folder = await temporaryFolder()
+  await writeLock(folder, { pid: await deadProcess(), host: hostname(), began: '1' })
+  await (await openAuditLog(logOptions(folder))).close()
+})
+
+it.skipIf(process.platform !== 'linux')(
+  'a process that only has the same id does not hold the lock',
+  async () => {
+    const folder = await temporaryFolder()
+    await writeLock(folder, { pid: process.pid, host: hostname(), began: '1' })
+    await (await openAuditLog(logOptions(folder))).close()
+  },
+)
+
+it('the lock of another host is believed as long as it is refreshed', async () => {
+  const folder = await temporaryFolder()
+  const holder = { pid: process.pid, host: 'another-host', began: null }
+  await writeLock(folder, holder)
+  await expect(openAuditLog(logOptions(folder))).rejects.toThrow('on host another-host')
+  await writeLock(folder, holder, 120)
+  await (await openAuditLog(logOptions(folder))).close()
+})
+
+it('of many that find a dead lock, one wins', async () => {
+  const folder = await temporaryFolder()
+  for (let round = 0; round < 8; round += 1) {
+    await writeLock(folder, { pid: 1, host: 'another-host', began: null }, 120)
+    const opened = await Promise.allSettled(Array.from({ length: 8 }, () => openAuditLog(logOptions(folder))))
+    const logs = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+    expect(logs).toHaveLength(1)
+    expect(await readFile(join(folder, 'writer.lock'), 'utf8')).toContain(`"pid":${process.pid}`)
+    await Promise.all(logs.map((log) => log.close()))
+  }
+})

@@ -1,0 +1,127 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
+import { eventually } from '../../gateway/support/waiting.ts'
+import {
+  aRefusal,
+  anIntent,
+  committed,
+  logOptions,
+  ofKind,
+  recordsOf,
+  temporaryFolder,
+} from '../audit-fixtures.ts'
+
+it('a thousand concurrent intents share few flushes, and all are durable', async () => {
+  const folder = await temporaryFolder()
+  let flushes = 0
+  let flushed = 0
+  const observer = {
+    flushed(records: number) {
+      flushes += 1
+      flushed += records
+    },
+    failed() {},
+    dropped() {},
+  }
+  const log = await openAuditLog(logOptions(folder, { observer }))
+  const requests = Array.from({ length: 1_000 }, (_, index) => `request-${index}`)
+  const receipts = await Promise.all(requests.map((request) => log.recordIntent(anIntent(request))))
+  expect(log.status()).toMatchObject({ writable: true, queued: 0, unresolved: 1_000 })
+  expect(receipts.map(({ seq }) => seq)).toEqual(requests.map((_, index) => index + 2))
+  await Promise.all(receipts.map((receipt) => log.recordOutcome(receipt, committed)))
+  expect(log.status().unresolved).toBe(0)
+  expect(flushes).toBeLessThan(20)
+  expect(flushed).toBe(2_000)
+  await log.close()
+
+  const records = await recordsOf(folder)
+  expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index))
+  expect(ofKind(records, 'intent').map(({ request }) => request)).toEqual(requests)
+  expect(ofKind(records, 'outcome').map(({ intentSeq }) => intentSeq)).toEqual(receipts.map(({ seq }) => seq))
+  expect(await verifyAuditLog(folder)).toMatchObject({
+    ok: true,
+    chains: 1,
+    records: records.length,
+    unresolved: 0,
+  })
+})
+
+it('an intent that resolved can be read from the file', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  for (const request of ['a', 'b', 'c']) {
+    const { seq } = await log.recordIntent(anIntent(request))
+    expect((await recordsOf(folder))[seq]).toMatchObject({ kind: 'intent', request, chain: log.chain })
+  }
+  await log.close()
+})
+
+it('records stand in the order in which they were handed over', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  log.recordReload({ what: 'policies', revision: 'r2' })
+  const intent = log.recordIntent(anIntent('a'))
+  log.recordRefusal(aRefusal('b'))
+  await intent
+  await log.close()
+  const kinds = (await recordsOf(folder)).map(({ kind }) => kind)
+  expect(kinds).toEqual(['start', 'seal', 'reload', 'intent', 'refusal', 'seal'])
+})
+
+it('closing writes what waits, and takes nothing after it', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  const waiting = log.recordIntent(anIntent('a'))
+  log.recordRefusal(aRefusal('b'))
+  const closed = log.close()
+  await expect(log.recordIntent(anIntent('c'))).rejects.toMatchObject({ reason: 'closed', status: 503 })
+  await closed
+  await log.close()
+  await waiting
+  const kinds = (await recordsOf(folder)).map(({ kind }) => kind)
+  expect(kinds.filter((kind) => kind !== 'gap')).toEqual(['start', 'seal', 'intent', 'refusal', 'seal'])
+  expect(log.status().writable).toBe(false)
+})
+
+it('a record that nobody waits for stays for others to share its write with, and is written without any', async () => {
+  const folder = await temporaryFolder()
+  let flushes = 0
+  const observer = { flushed: () => (flushes += 1), failed() {}, dropped() {} }
+  const log = await openAuditLog(logOptions(folder, { observer }))
+  let stayed = 0
+  // A busy machine may take longer for a turn than it stays.
+  for (let round = 1; round <= 10; round += 1) {
+    log.recordRefusal(aRefusal('alone'))
+    for (let turn = 0; turn < 3; turn += 1) await endOfTurn()
+    stayed += log.status().queued
+    await eventually(() => expect(flushes).toBe(round))
+  }
+  expect(stayed).toBeGreaterThan(0)
+  expect(ofKind(await recordsOf(folder), 'refusal')).toHaveLength(10)
+  await log.close()
+})
+
+it('what nobody waits for is written with what somebody waits for', async () => {
+  const folder = await temporaryFolder()
+  const groups: number[] = []
+  const observer = { flushed: (records: number) => groups.push(records), failed() {}, dropped() {} }
+  const log = await openAuditLog(logOptions(folder, { observer }))
+  log.recordRefusal(aRefusal('a'))
+  await log.recordIntent(anIntent('b'))
+  expect(groups).toEqual([2])
+  await log.close()
+})
+
+it('a change that nobody waits for has its outcome in the log when that is closed', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  const ended = log
+    .recordIntent(anIntent('a'), false)
+    .then((receipt) => log.recordOutcome(receipt, committed, false))
+  await log.close()
+  await ended
+  const kinds = (await recordsOf(folder)).map(({ kind }) => kind)
+  expect(kinds).toEqual(['start', 'seal', 'intent', 'outcome', 'seal'])
+})

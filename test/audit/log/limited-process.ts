@@ -1,0 +1,43 @@
+// Runs where no file can grow beyond some size, and prints as JSON what the log did about it, after it has written
+// records of the lengths that are given.
+import { setTimeout as pause } from 'node:timers/promises'
+import { readJournal } from '../../../src/audit/storage/journal.ts'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { anIntent } from '../intent-fixtures.ts'
+
+const [folder = '', ...lengths] = process.argv.slice(2)
+let failed = 0
+const observe = { flushed() {}, failed: () => (failed += 1), dropped() {} }
+const log = await openAuditLog({ folder, gateway: 'gateway-0', software: '0.1.0', observer: observe })
+const tooLarge = { note: 'x'.repeat(100_000) }
+const seen: unknown[] = []
+
+async function attempt(...intents: Promise<unknown>[]): Promise<void> {
+  const results = await Promise.allSettled(intents)
+  const reasons = results.map((result) => (result.status === 'fulfilled' ? 'durable' : result.reason.reason))
+  const { writable, dropped, failure } = log.status()
+  const held = await readJournal(folder)
+  // What was refused must not come back after a crash.
+  const comesBack = typeof held === 'string' || held.some(({ bytes }) => bytes.includes('too large'))
+  seen.push({
+    reasons,
+    comesBack,
+    writable,
+    dropped,
+    failed,
+    failure: failure && 'code' in failure && failure.code,
+  })
+}
+
+for (const length of lengths)
+  await log.recordIntent(anIntent('filling', { note: 'x'.repeat(Number(length)) }))
+await attempt(log.recordIntent(anIntent('fits')))
+await attempt(log.recordIntent(anIntent('same group')), log.recordIntent(anIntent('too large', tooLarge)))
+await attempt(log.recordIntent(anIntent('fits again')))
+
+log.recordReload({ what: 'policies', revision: 'r2' })
+await attempt(log.recordIntent(anIntent('too large again', tooLarge)))
+while (!log.status().writable) await pause(50)
+await attempt()
+await log.close()
+process.stdout.write(JSON.stringify(seen))

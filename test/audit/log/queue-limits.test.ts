@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { AuditUnavailable } from '../../../src/audit/log/audit-unavailable.ts'
+import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
+import {
+  aRefusal,
+  anIntent,
+  committed,
+  logOptions,
+  ofKind,
+  recordsOf,
+  temporaryFolder,
+} from '../audit-fixtures.ts'
+
+it('an intent that finds the queue full is refused, and the log says that it is missing', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder, { queueRecords: 10 }))
+  const resolved = Promise.allSettled(
+    Array.from({ length: 13 }, (_, n) => log.recordIntent(anIntent(`${n}`))),
+  )
+  expect(log.status()).toMatchObject({ writable: false, queued: 10 })
+  const results = await resolved
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
+  for (const result of results.slice(10)) {
+    expect(result).toMatchObject({ status: 'rejected', reason: expect.any(AuditUnavailable) })
+    expect(result).toMatchObject({
+      reason: { reason: 'audit_queue_full', kind: 'ServiceUnavailable', status: 503 },
+    })
+  }
+  await log.close()
+  const records = await recordsOf(folder)
+  expect(ofKind(records, 'gap')).toMatchObject([{ refused: 3, dropped: 0 }])
+  expect(ofKind(records, 'intent')).toHaveLength(10)
+  expect((await verifyAuditLog(folder)).ok).toBe(true)
+})
+
+it('the queue is bounded in bytes too', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder, { queueBytes: 10_000 }))
+  const large = { note: 'x'.repeat(6_000) }
+  const intents = ['a', 'b', 'c'].map((request) => log.recordIntent(anIntent(request, large)))
+  const results = await Promise.allSettled(intents)
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
+  await log.close()
+})
+
+it('refusals leave half of the queue to changes, and none is lost in silence', async () => {
+  const folder = await temporaryFolder()
+  let dropped = 0
+  const observer = { flushed() {}, failed() {}, dropped: () => (dropped += 1) }
+  const log = await openAuditLog(logOptions(folder, { queueRecords: 10, observer }))
+  for (let n = 0; n < 100; n += 1) log.recordRefusal(aRefusal(`${n}`))
+  const intents = Array.from({ length: 5 }, (_, n) => log.recordIntent(anIntent(`${n}`)))
+  expect(await Promise.all(intents)).toHaveLength(5)
+  expect(dropped).toBe(95)
+  expect(log.status().dropped).toBe(95)
+  await log.close()
+  const records = await recordsOf(folder)
+  expect(ofKind(records, 'refusal')).toHaveLength(5)
+  expect(ofKind(records, 'gap')).toMatchObject([{ dropped: 95, refused: 0 }])
+})
+
+it('an outcome is never refused for want of room', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder, { queueRecords: 2 }))
+  const receipt = await log.recordIntent(anIntent('a'))
+  const others = Promise.allSettled(['b', 'c', 'd'].map((request) => log.recordIntent(anIntent(request))))
+  await log.recordOutcome(receipt, committed)
+  expect((await others).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
+  await log.close()
+})

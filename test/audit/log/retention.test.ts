@@ -1,0 +1,156 @@
+import { readFile, rm, stat, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import type { Retention } from '../../../src/audit/log/retention.ts'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
+import { eventually } from '../../gateway/support/waiting.ts'
+import {
+  anIntent,
+  committed,
+  logOptions,
+  ofKind,
+  recordsOf,
+  segmentsOf,
+  temporaryFolder,
+} from '../audit-fixtures.ts'
+import { forge, keyOf } from '../verify/forge-log.ts'
+
+/** An open log with some segments of 4,000 bytes, oldest first. */
+async function segmentedLog(retention?: Retention, folder?: string) {
+  const where = folder ?? (await temporaryFolder())
+  const log = await openAuditLog(logOptions(where, { segmentBytes: 4_000, ...(retention && { retention }) }))
+  const write = async (count: number): Promise<void> => {
+    for (let n = 0; n < count; n += 1)
+      await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
+  }
+  await write(20)
+  return { folder: where, log, write }
+}
+
+async function sizeOf(folder: string): Promise<number> {
+  const sizes = (await segmentsOf(folder)).map(async (file) => (await stat(join(folder, file))).size)
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+}
+
+it('the oldest segments go when the log is too large, and the rest still verifies', async () => {
+  const { folder, log, write } = await segmentedLog({ maxBytes: 12_000 })
+  await write(20)
+  await eventually(async () => expect(await sizeOf(folder)).toBeLessThan(20_000))
+  await log.close()
+  const keys = [await keyOf(folder)]
+  const report = await verifyAuditLog(folder, { keys })
+  expect(report).toMatchObject({ ok: true, unresolved: 0, pruned: { chain: log.chain } })
+  expect((await segmentsOf(folder))[0]).not.toMatch(/-0000\.jsonl$/)
+
+  // The checkpoint itself is pruned in its time, and so is a whole chain.
+  const next = await segmentedLog({ maxBytes: 12_000 }, folder)
+  await eventually(async () =>
+    expect((await segmentsOf(folder)).filter((file) => file.startsWith(log.chain))).toEqual([]),
+  )
+  await next.log.close()
+  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true })
+})
+
+it('old segments go at the next start, and not those that are younger', async () => {
+  const { folder, log } = await segmentedLog()
+  await log.close()
+  const files = await segmentsOf(folder)
+  const longAgo = Date.now() / 1_000 - 100_000
+  for (const file of files.slice(0, 2)) await utimes(join(folder, file), longAgo, longAgo)
+  const again = await openAuditLog(logOptions(folder, { retention: { maxAgeMs: 50_000_000 } }))
+  await eventually(async () => expect(await segmentsOf(folder)).not.toContain(files[1]))
+  await again.close()
+  expect((await segmentsOf(folder)).slice(0, -1)).toEqual(files.slice(2))
+  expect(ofKind(await recordsOf(folder), 'pruned')).toMatchObject([{ files: files.slice(0, 2) }])
+  expect(await verifyAuditLog(folder, { keys: [await keyOf(folder)] })).toMatchObject({ ok: true, chains: 2 })
+})
+
+it('what somebody still reads, and an intent without an outcome, stay', async () => {
+  const { folder, log } = await segmentedLog()
+  await log.close()
+  const files = await segmentsOf(folder)
+  const needed = files[1]
+  const again = await openAuditLog(
+    logOptions(folder, {
+      retention: { maxBytes: 1, oldestNeededSegment: () => needed },
+      segmentBytes: 4_000,
+    }),
+  )
+  await again.recordIntent(anIntent('open'))
+  await eventually(async () => expect((await segmentsOf(folder))[0]).toBe(needed))
+  await again.close()
+
+  const third = await openAuditLog(logOptions(folder, { retention: { maxBytes: 1 }, segmentBytes: 4_000 }))
+  const open = await third.recordIntent(anIntent('open'))
+  for (let n = 0; n < 30; n += 1)
+    await third.recordOutcome(await third.recordIntent(anIntent(`${n}`)), committed)
+  await eventually(async () => expect((await segmentsOf(folder))[0]).toBe(`${third.chain}-0000.jsonl`))
+  await third.recordOutcome(open, committed)
+  await third.close()
+  expect((await verifyAuditLog(folder)).ok).toBe(true)
+})
+
+it('an intent whose outcome is looked for stays, and nothing goes before it is known which these are', async () => {
+  const { folder, log } = await segmentedLog()
+  const { seq } = await log.recordIntent(anIntent('lost'))
+  await log.close()
+  const files = await segmentsOf(folder)
+  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))
+  const holding = files[texts.findIndex((text) => text.includes('"lost"'))]
+  let polledFor: { chain: string; seq: number }[] | undefined
+  const retention: Retention = { maxBytes: 1, inDoubtIntents: () => polledFor }
+  const again = await openAuditLog(logOptions(folder, { retention, segmentBytes: 4_000 }))
+  const write = async (): Promise<void> => {
+    for (let n = 0; n < 10; n += 1)
+      await again.recordOutcome(await again.recordIntent(anIntent(`${n}`)), committed)
+  }
+  await write()
+  expect((await segmentsOf(folder)).slice(0, files.length)).toEqual(files)
+
+  polledFor = [{ chain: log.chain, seq }]
+  again.prune()
+  await eventually(async () => expect((await segmentsOf(folder))[0]).toBe(holding))
+  await write()
+  expect((await segmentsOf(folder))[0]).toBe(holding)
+
+  polledFor = []
+  again.prune()
+  await eventually(async () => expect((await segmentsOf(folder))[0]).toContain(again.chain))
+  await again.close()
+  expect((await verifyAuditLog(folder)).ok).toBe(true)
+})
+
+it('segments that somebody else removed are missed', async () => {
+  const { folder, log } = await segmentedLog()
+  await log.close()
+  const keys = [await keyOf(folder)]
+  const [first = '', second = ''] = await segmentsOf(folder)
+  await rm(join(folder, first))
+  const { problem } = await verifyAuditLog(folder, { keys })
+  expect(problem).toMatchObject({
+    file: second,
+    line: 1,
+    what: expect.stringMatching(/does not say, signed, that it was removed/),
+  })
+})
+
+it('a checkpoint that is not signed excuses nothing', async () => {
+  const { folder, log } = await segmentedLog()
+  await log.close()
+  const [first = '', second = '', ...others] = await segmentsOf(folder)
+  const [retained] = (await readFile(join(folder, second), 'utf8')).split('\n')
+  const { chain, seq, prev } = JSON.parse(retained ?? '') as { chain: string; seq: number; prev: string }
+  await rm(join(folder, first))
+  await forge(join(folder, others.at(-1) ?? ''), (lines) => {
+    const location = `"chain":"${chain}","seq":0,"time":"2027-01-31T00:00:00.000Z","prev":"00"`
+    const through = JSON.stringify({ chain, seq: seq - 1, hash: prev })
+    return [
+      ...lines,
+      `{"v":1,"kind":"pruned",${location},"through":${through},"files":["${first}"],"hash":"00"}`,
+    ]
+  })
+  expect((await verifyAuditLog(folder)).ok).toBe(true)
+  const { problem } = await verifyAuditLog(folder, { keys: [await keyOf(folder)] })
+  expect(problem).toMatchObject({ what: expect.stringMatching(/does not say, signed, that it was removed/) })
+})

@@ -1,0 +1,79 @@
+import { cp, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
+import {
+  anIntent,
+  committed,
+  logOptions,
+  ofKind,
+  recordsOf,
+  segmentsOf,
+  temporaryFolder,
+} from '../audit-fixtures.ts'
+
+it('a chain goes on over its segments without a gap', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder, { segmentBytes: 2_000 }))
+  for (let n = 0; n < 50; n += 1) await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
+  await log.close()
+  const files = await segmentsOf(folder)
+  expect(files.length).toBeGreaterThan(10)
+  expect(files.slice(0, 2)).toEqual([`${log.chain}-0000.jsonl`, `${log.chain}-0001.jsonl`])
+  const records = await recordsOf(folder)
+  expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index))
+  expect(ofKind(records, 'intent')).toHaveLength(50)
+  expect(ofKind(records, 'segment')).toHaveLength(files.length - 1)
+  const good = { ok: true, chains: 1, records: records.length, unresolved: 0 }
+  expect(await verifyAuditLog(folder)).toMatchObject(good)
+
+  const copy = await temporaryFolder()
+  for (const file of files) {
+    await cp(folder, copy, { recursive: true })
+    await rm(join(copy, file))
+    // The last segment of a chain that nothing follows is not missed.
+    expect((await verifyAuditLog(copy)).ok).toBe(file === files.at(-1))
+  }
+})
+
+it('a crash is recovered from the last segment alone', async () => {
+  const folder = await temporaryFolder()
+  const crashed = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder, { segmentBytes: 1_000 }))
+  const early = await log.recordIntent(anIntent('early'))
+  const middle = await log.recordIntent(anIntent('middle'))
+  for (let n = 0; n < 10; n += 1) await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
+  await log.recordOutcome(middle, committed)
+  const late = await log.recordIntent(anIntent('late'))
+  for (const file of await segmentsOf(folder)) await cp(join(folder, file), join(crashed, file))
+  await log.close()
+
+  const files = await segmentsOf(crashed)
+  // Recovery reads none but the last, so it does not see that the first is damaged; verification does.
+  await writeFile(join(crashed, files[0] ?? ''), 'not read')
+  const next = await openAuditLog(logOptions(crashed))
+  expect(next.recovery.repairs).toEqual([])
+  expect(next.recovery.unresolved).toEqual([early, late])
+  await next.close()
+  expect((await verifyAuditLog(crashed)).problem).toMatchObject({ file: files[0], line: 1 })
+})
+
+it('a crash in the middle of a rotation is recovered from the segment before', async () => {
+  const folder = await temporaryFolder()
+  const crashed = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  const receipt = await log.recordIntent(anIntent('open'))
+  for (const file of await segmentsOf(folder)) await cp(join(folder, file), join(crashed, file))
+  await log.close()
+  await writeFile(join(crashed, `${log.chain}-0001.jsonl`), '{"v":1,"kind":"segm')
+  expect(await verifyAuditLog(crashed)).toMatchObject({ ok: true, unresolved: 1, tornTail: { bytes: 19 } })
+  const next = await openAuditLog(logOptions(crashed))
+  expect(next.recovery).toMatchObject({
+    previous: { seq: 2 },
+    unresolved: [receipt],
+    repairs: [{ bytesCut: 19 }],
+  })
+  await next.close()
+  expect(await verifyAuditLog(crashed)).toMatchObject({ ok: true, chains: 2, unresolved: 0 })
+})

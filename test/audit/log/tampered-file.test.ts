@@ -1,0 +1,94 @@
+import { appendFile, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import type { AuditLogEvent } from '../../../src/audit/log/audit-log-event.ts'
+import { fileCheckIntervalMs } from '../../../src/audit/log/chain-writer.ts'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
+import { anIntent, logOptions, ofKind, recordsOf, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { keyOf } from '../verify/forge-log.ts'
+
+/** Does that to the file of an open log, and answers the log after two more intents. */
+async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
+  const folder = await temporaryFolder()
+  const notes: AuditLogEvent[] = []
+  const log = await openAuditLog(logOptions(folder, { onEvent: (note) => notes.push(note) }))
+  await log.recordIntent(anIntent('before'))
+  const [file = ''] = await segmentsOf(folder)
+  await tamper(join(folder, file))
+  // Now the next record looks at the file.
+  await pause(fileCheckIntervalMs + 1)
+  await log.recordIntent(anIntent('after'))
+  await log.recordIntent(anIntent('later'))
+  await log.close()
+  expect(notes.filter(({ what }) => what === 'tampered')).toHaveLength(1)
+  const records = await recordsOf(folder)
+  return { folder, file, records, report: await verifyAuditLog(folder, { keys: [await keyOf(folder)] }) }
+}
+
+const requests = (records: Parameters<typeof ofKind>[0]) =>
+  ofKind(records, 'intent').map(({ request }) => request)
+
+it('a file that is deleted while it is written comes back, and the log says so', async () => {
+  const { file, records, report } = await tamperedLog((path) => rm(path))
+  expect(ofKind(records, 'tampered')).toMatchObject([{ file, what: 'removed', restored: true }])
+  expect(requests(records)).toEqual(['before', 'after', 'later'])
+  expect(report).toMatchObject({ ok: true, chains: 1 })
+})
+
+it('a file that is moved away, as log rotation does, comes back', async () => {
+  const { records, report } = await tamperedLog((path) => rename(path, `${path}.1`))
+  expect(ofKind(records, 'tampered')).toMatchObject([{ what: 'removed', restored: true }])
+  expect(report.ok).toBe(true)
+})
+
+it('a file that stands in its place is kept as evidence, and is no part of the log', async () => {
+  const { folder, records, report } = await tamperedLog(async (path) => {
+    await writeFile(`${path}.other`, (await readFile(path, 'utf8')).replace('before', 'forged'))
+    await rename(`${path}.other`, path)
+  })
+  const [tampered] = ofKind(records, 'tampered')
+  expect(tampered).toMatchObject({ what: 'replaced', restored: true, foreign: expect.any(String) })
+  expect(await readFile(join(folder, tampered?.foreign ?? ''), 'utf8')).toContain('forged')
+  expect(requests(records)).toEqual(['before', 'after', 'later'])
+  expect(report.ok).toBe(true)
+  expect((await readdir(folder)).filter((name) => name.includes('restoring'))).toEqual([])
+})
+
+it.each([
+  ['cut', (path: string) => truncate(path, 100)],
+  ['continued', (path: string) => appendFile(path, '{"v":1}\n')],
+])('where it was %s in place, records go on in a new file, and verification finds it', async (_, tamper) => {
+  const { file, records, report } = await tamperedLog(tamper)
+  expect(ofKind(records.slice(-9), 'tampered')).toMatchObject([{ file, what: 'resized', restored: false }])
+  expect(requests(records).slice(-2)).toEqual(['after', 'later'])
+  expect(report).toMatchObject({ ok: false, problem: { file } })
+})
+
+it('what is tampered with while record follows record is found before the log is closed', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  const [file = ''] = await segmentsOf(folder)
+  for (let n = 0; n < 5; n += 1) {
+    await log.recordIntent(anIntent(`before ${n}`))
+    await rm(join(folder, file), { force: true })
+  }
+  await log.close()
+  const records = await recordsOf(folder)
+  expect(requests(records)).toEqual(['before 0', 'before 1', 'before 2', 'before 3', 'before 4'])
+  expect(await verifyAuditLog(folder, { keys: [await keyOf(folder)] })).toMatchObject({ ok: true, chains: 1 })
+})
+
+it('records that follow a cut at once do not hide it', async () => {
+  const folder = await temporaryFolder()
+  const notes: AuditLogEvent[] = []
+  const log = await openAuditLog(logOptions(folder, { onEvent: (note) => notes.push(note) }))
+  const [file = ''] = await segmentsOf(folder)
+  await log.recordIntent(anIntent('before'))
+  await truncate(join(folder, file), 100)
+  await Promise.all([log.recordIntent(anIntent('at once')), log.recordIntent(anIntent('too'))])
+  await log.close()
+  expect(notes).toContainEqual({ what: 'tampered', file, trouble: 'resized' })
+  expect(await verifyAuditLog(folder)).toMatchObject({ ok: false, problem: { file } })
+})

@@ -1,0 +1,109 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import {
+  aRefusal,
+  anIntent,
+  committed,
+  logOptions,
+  recordsOf,
+  segmentsOf,
+  temporaryFolder,
+} from '../audit-fixtures.ts'
+
+it('a record holds what the entry says, in a fixed order', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  const entry = { ...anIntent('a', { version: 7, branch: 'main\n"\u2028\ud800' }), id: ['ünïcode', '$'] }
+  const receipt = await log.recordIntent({
+    ...entry,
+    objects: [{ operation: 'CreateTableVersion', id: ['x'] }],
+  })
+  await log.recordOutcome(receipt, { ...committed, details: { etag: 'e' } })
+  log.recordRefusal({ request: 'b', status: 401, reason: 'expired', client: '10.0.0.1' })
+  log.recordReload({ what: 'keys', revision: 'k2' })
+  await log.close()
+
+  const [start, , intent, outcome, refusal, reload] = await recordsOf(folder)
+  const head = ['v', 'kind', 'chain', 'seq', 'time', 'prev']
+  const ofTables = [...head, 'tables']
+  expect(start).toMatchObject({ kind: 'start', gateway: 'gateway-0', software: '0.1.0' })
+  expect(intent).toMatchObject(entry)
+  expect(intent?.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  const facts = ['request', 'operation', 'id', 'objects', 'effect', 'principal', 'rule', 'policyRevision']
+  expect(Object.keys(intent ?? {})).toEqual([...ofTables, ...facts, 'client', 'upstream', 'details', 'hash'])
+  expect(outcome).toMatchObject({
+    ...committed,
+    request: 'a',
+    intentSeq: receipt.seq,
+    details: { etag: 'e' },
+  })
+  expect(Object.keys(refusal ?? {})).toEqual([...head, 'request', 'status', 'reason', 'client', 'hash'])
+  expect(reload).toMatchObject({ kind: 'reload', what: 'keys', revision: 'k2' })
+})
+
+/** The beginning of a line, with a letter for what is another in every log. */
+function head(kind: string, seq: number, table: string): string {
+  return (
+    `{"v":1,"kind":"${kind}","chain":"C","seq":${seq},"time":"T","prev":"H",` +
+    `"tables":[{"id":["production","orders"],"prev":"${table}"}],`
+  )
+}
+
+it('the lines of a change and of a refusal are these, to the byte', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  const intent = { ...anIntent('a', { version: 7, manifest_path: 'x' }), before: 6, context: { tenant: 't' } }
+  const versions = [{ id: intent.id, branch: undefined, version: 7, eTag: '"e"' }]
+  await log.recordOutcome(await log.recordIntent(intent), { ...committed, versions })
+  log.recordRefusal(aRefusal('b', { needs: 'you are not allowed' }))
+  await log.close()
+
+  const [file = ''] = await segmentsOf(folder)
+  const lines = (await readFile(join(folder, file), 'utf8')).split('\n').slice(2, 5)
+  const fixed = lines.map((line) =>
+    line
+      .replace(/"chain":"[^"]+"/, '"chain":"C"')
+      .replace(/"time":"[^"]+"/, '"time":"T"')
+      .replaceAll(/[0-9a-f]{64}/g, (hash) => (/^0+$/.test(hash) ? '0' : 'H')),
+  )
+  const who =
+    '"principal":{"name":"corp:alice","method":"token","credentialId":"0123456789abcdef","issuer":"corp"}'
+  expect(fixed).toEqual([
+    `${head('intent', 2, '0')}"request":"a","operation":"CreateTableVersion","id":["production","orders"],` +
+      `"effect":"commit",${who},` +
+      '"rule":{"policy":"production","rule":"writers","file":"production.yaml","line":12},' +
+      '"policyRevision":"r1","client":"10.0.0.1","upstream":"main","before":6,' +
+      '"details":{"version":7,"manifest_path":"x"},"hash":"H"}',
+    `${head('outcome', 3, 'H')}"request":"a","intentSeq":2,"result":"committed","status":200,"version":7,` +
+      '"versions":[{"id":["production","orders"],"version":7,"eTag":"\\"e\\""}],"durationMs":3,"hash":"H"}',
+    `${head('refusal', 4, 'H')}"request":"b","status":403,"reason":"no_rule","operation":"CreateTableVersion",` +
+      `"id":["production","orders"],${who},"client":"10.0.0.1",` +
+      '"details":{"needs":"you are not allowed"},"hash":"H"}',
+  ])
+})
+
+it('nothing that an object holds besides gets into the log', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  const extra = { headers: 'SECRET' }
+  const intent = anIntent('a')
+  const principal = { ...intent.principal, ...extra, groups: new Set(['corp:sales']) }
+  const rule = { ...intent.rule, ...extra }
+  const receipt = await log.recordIntent({ ...intent, ...extra, principal, rule })
+  await log.recordOutcome(receipt, { ...committed, ...extra })
+  log.recordRefusal({ ...aRefusal('b'), ...extra, principal, rule })
+  await log.close()
+  expect(JSON.stringify(await recordsOf(folder))).not.toMatch(/SECRET|sales/)
+})
+
+it('an entry that is no JSON is rejected and spoils nothing', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  const details = { version: 7n as unknown as number }
+  await expect(log.recordIntent(anIntent('a', details))).rejects.toThrow(TypeError)
+  await log.recordIntent(anIntent('b'))
+  await log.close()
+  expect((await recordsOf(folder)).map(({ seq }) => seq)).toEqual([0, 1, 2, 3])
+})

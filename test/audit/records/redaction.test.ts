@@ -1,0 +1,86 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import type { IntentEntry } from '../../../src/audit/records/audit-record.ts'
+import { redactionSchema } from '../../../src/audit/records/redaction.ts'
+import { aRefusal, anIntent, logOptions, ofKind, recordsOf, temporaryFolder } from '../audit-fixtures.ts'
+
+const filter = "card = '4111 1111 1111 1111'"
+
+const entry: IntentEntry = {
+  ...anIntent('one', { predicate: filter, when_matched_update_all_filt: filter, mode: 'append' }),
+  objects: [{ operation: 'UpdateTable', id: ['t'], details: { predicate: filter } }],
+  context: { tenant: 'acme', secret: 'planted' },
+  principal: { ...anIntent('').principal, claims: { department: 'sales', email: 'alice@example.org' } },
+}
+
+/** The records of the entry in a log with that redaction. */
+async function recorded(settings: object, folder?: string) {
+  const location = folder ?? (await temporaryFolder())
+  const log = await openAuditLog(logOptions(location, { redaction: redactionSchema.parse(settings) }))
+  await log.recordIntent(entry)
+  log.recordRefusal({ ...aRefusal('two', { filter }), client: entry.client })
+  await log.close()
+  const records = await recordsOf(location)
+  const [intent, refusal] = [ofKind(records, 'intent').at(-1), ofKind(records, 'refusal').at(-1)]
+  if (intent === undefined || refusal === undefined) throw new Error('The records are not there.')
+  return { intent, refusal, text: JSON.stringify(records) }
+}
+
+it('by default no SQL, no claim and no context entry reaches the log', async () => {
+  const { intent, refusal, text } = await recorded({})
+  for (const planted of ['4111', 'planted', 'acme', 'sales', 'alice@example.org'])
+    expect(text).not.toContain(planted)
+  expect(intent.details).toEqual({
+    mode: 'append',
+    predicate: expect.stringMatching(/^hmac-sha256:[0-9a-f]{32}$/),
+    when_matched_update_all_filt: intent.details?.['predicate'],
+  })
+  expect(intent.objects?.[0]?.details).toEqual({ predicate: intent.details?.['predicate'] })
+  expect(refusal.details).toEqual({ filter: intent.details?.['predicate'] })
+  expect(intent).toMatchObject({ client: '10.0.0.1', principal: { name: 'corp:alice', method: 'token' } })
+})
+
+it('what is allowed by name is recorded, and nothing else', async () => {
+  const { intent, text } = await recorded({
+    filters: 'plain',
+    recordedClaims: ['department'],
+    recordedContextKeys: ['tenant'],
+  })
+  expect(intent.details).toMatchObject({ predicate: filter })
+  expect(intent.context).toEqual({ tenant: 'acme' })
+  expect(intent.principal.claims).toEqual({ department: 'sales' })
+  expect(text).not.toContain('planted')
+  expect(text).not.toContain('alice@example.org')
+  const omitted = await recorded({ filters: 'omit' })
+  expect(omitted.intent.details).toEqual({ mode: 'append' })
+})
+
+it('pseudonymize are the same for the same name and key, and others for another key', async () => {
+  const folder = await temporaryFolder()
+  const settings = { pseudonymize: ['principals', 'addresses'] }
+  const first = await recorded(settings, folder)
+  const again = await recorded(settings, folder)
+  const other = await recorded(settings)
+  const { name, credentialId } = first.intent.principal
+  expect(name).toMatch(/^p-[0-9a-f]{32}$/)
+  expect(first.intent.client).toMatch(/^a-[0-9a-f]{32}$/)
+  expect(first.refusal).toMatchObject({ principal: { name, credentialId }, client: first.intent.client })
+  expect(again.intent).toMatchObject({ principal: first.intent.principal, client: first.intent.client })
+  expect(other.intent.principal.name).not.toBe(name)
+  expect(first.text).not.toMatch(/alice|10\.0\.0\.1|0123456789abcdef/)
+})
+
+it('the key is made for its owner alone, or read from a file that is long enough', async () => {
+  const folder = await temporaryFolder()
+  await recorded({}, folder)
+  const made = join(folder, 'redaction-key')
+  expect((await stat(made)).mode & 0o777).toBe(0o600)
+  const keyFile = join(await temporaryFolder(), 'key')
+  await writeFile(keyFile, `${await readFile(made, 'utf8')}\n`)
+  const same = await recorded({ keyFile })
+  expect(same.intent.details).toEqual((await recorded({}, folder)).intent.details)
+  await writeFile(keyFile, 'short')
+  await expect(recorded({ keyFile })).rejects.toThrow('the redaction key has 5 bytes')
+})

@@ -1,0 +1,174 @@
+import { expect, it } from 'vitest'
+import type { StoredRecord } from '../../../src/audit/storage/read-audit-log.ts'
+import type { IntentEntry } from '../../../src/audit/records/audit-record.ts'
+import { getOperation, type OperationName } from '../../../src/catalog-api/operations.ts'
+import { replayRecord } from '../../../src/audit/replay/replay-record.ts'
+import { indexDocuments } from '../../../src/policy/analysis/reaching-rules.ts'
+import { anIntent } from '../intent-fixtures.ts'
+import { parseDocuments } from '../../policy/parse-documents.ts'
+import type { WrittenRequirement, WrittenRule } from '../../policy/policy-builder.ts'
+
+const everything: WrittenRule = { id: 'all', effect: 'allow', subjects: { any: true }, operations: ['all'] }
+
+const only = (when: string): WrittenRule => ({ ...everything, id: 'only', when })
+const deny = (when: string, operations = ['all']): WrittenRule => ({
+  ...everything,
+  id: 'deny',
+  effect: 'deny',
+  operations,
+  when,
+})
+
+interface Recorded extends Partial<IntentEntry> {
+  readonly operation: OperationName
+}
+
+/** `allowed` or `denied` by those rules, or what the record does not hold. */
+function replayed(
+  record: Recorded,
+  rules: readonly WrittenRule[],
+  require: readonly WrittenRequirement[] = [],
+): string {
+  const commits = require.length > 0 && { commits: { require } }
+  const documents = parseDocuments([{ name: 'p', namespace: [], rules, ...commits }])
+  const { effect, object } = getOperation(record.operation)
+  const id = object === 'namespace' ? ['a'] : ['a', 't']
+  const { details: _details, ...entry } = anIntent('r1')
+  const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...entry, id, effect, ...record }
+  const groups = { groups: new Set<string>(), isComplete: true }
+  const call = replayRecord(stored as unknown as StoredRecord, indexDocuments(documents), () => groups)
+  if (call?.isAllowed === undefined) return call?.missing.join(' and ') ?? 'no call'
+  return call.isAllowed ? 'allowed' : 'denied'
+}
+
+const reported = { facts: 1 } as const
+
+it.each<[string, Recorded, string]>([
+  ['a branch', { operation: 'UpdateTable', details: { branch: 'ci/7' } }, 'branch == "ci/7"'],
+  ['a branch that is not stated', { operation: 'UpdateTable', details: {} }, 'branch == "main"'],
+  [
+    'the branch that is made',
+    { operation: 'DeleteTableBranch', details: { name: 'ci/7' } },
+    'branch == "ci/7"',
+  ],
+  ['a mode', { operation: 'InsertIntoTable', details: { mode: 'append' } }, 'mode == "append"'],
+  [
+    'a location',
+    { operation: 'CreateTable', details: { location: 's3://l/t' } },
+    'location.isUnder("s3://l")',
+  ],
+  [
+    'that properties are empty',
+    { operation: 'CreateTable', details: { property_keys: [] } },
+    'properties.size() == 0',
+  ],
+  ['that there are no properties', { operation: 'CreateTable', details: {} }, 'properties.size() == 0'],
+  [
+    'a destination',
+    { operation: 'RenameTable', details: { new_table_name: 'u' } },
+    'destination == ["a", "u"]',
+  ],
+  ['that there is no metadata', { operation: 'CreateTableVersion', details: {} }, 'metadata.size() == 0'],
+  ['a fact that the operation does not have', { operation: 'DropTable', details: {} }, 'mode == ""'],
+])('a record tells %s', (_what, record, when) => {
+  expect(replayed({ ...record, ...reported }, [only(when)])).toBe('allowed')
+  expect(replayed({ ...record, ...reported }, [only(`!(${when})`)])).toBe('denied')
+})
+
+it.each<[string, Recorded, string]>([
+  [
+    'the values of metadata',
+    { operation: 'CreateTableVersion', details: { metadata_keys: ['ticket'] } },
+    'metadata["ticket"] == "T-1"',
+  ],
+  [
+    'a text that was cut',
+    { operation: 'CreateTable', details: { location: `s3://${'x'.repeat(1019)}...` } },
+    'location.isUnder("s3://l")',
+  ],
+  [
+    'the values of properties',
+    { operation: 'CreateTable', details: { property_keys: ['env'] } },
+    'properties["env"] == "dev"',
+  ],
+  ['what was read', { operation: 'QueryTable', details: {} }, 'branch == "main"'],
+])('%s is not recorded, and not guessed', (_what, record, when) => {
+  expect(replayed({ ...record, ...reported }, [only(when)])).toBe(`whether ${when}`)
+  expect(replayed({ ...record, ...reported }, [everything, deny(when)])).toBe(`whether ${when}`)
+})
+
+it.each<[string, Recorded]>([
+  ['a whole table', { operation: 'DropTable', details: {} }],
+  ['a tag', { operation: 'DeleteTableTag', details: { tag: 'v1' } }],
+])('an unknown branch counts against the caller, as in the decision: %s', (_what, record) => {
+  expect(replayed({ ...record, ...reported }, [only('branch == "main"')])).toBe('denied')
+  expect(replayed({ ...record, ...reported }, [everything, deny('branch == "ci/7"')])).toBe('denied')
+  expect(replayed({ ...record, ...reported }, [everything], [{ id: 'b', notBranches: ['ci/*'] }])).toBe(
+    'denied',
+  )
+})
+
+it('an unknown fact beside one that is not recorded leaves the decision open', () => {
+  const record = {
+    operation: 'UpdateTableTag',
+    details: { tag: `${'x'.repeat(1024)}...` },
+    ...reported,
+  } as const
+  const when = 'branch == "main" && tag == "v1"'
+  expect(replayed(record, [everything, deny(when)])).toBe(`whether ${when}`)
+})
+
+/** A record of the operation that needed the permission besides. */
+const needing = (operation: Recorded['operation'], permission: string, more: object = {}) =>
+  ({ operation, objects: [{ operation: permission, id: ['a', 't'], ...more }], ...reported }) as Recorded
+/** Rules that allow everything but the operation, if the condition holds. */
+const rules = (operation: string, when: string) => [everything, deny(when, [operation])]
+
+it('every further permission of the record is decided, with its own facts', () => {
+  const insert = {
+    ...needing('InsertIntoTable', 'OverwriteTable'),
+    details: { mode: 'overwrite', branch: 'ci/7' },
+  }
+  expect(replayed(insert, rules('OverwriteTable', 'branch == "main"'))).toBe('allowed')
+  const create = { ...needing('CreateTable', 'OverwriteTable'), details: { mode: 'overwrite' } }
+  expect(replayed(create, rules('OverwriteTable', 'branch == "main"'))).toBe('denied')
+  const copy = needing('CreateTableBranch', 'QueryTable')
+  const copied = { ...copy, details: { name: 'ci/7', from_branch: 'release' } }
+  expect(replayed(copied, rules('QueryTable', 'branch == "release"'))).toBe('denied')
+  const merge = needing('MergeInsertIntoTable', 'DeleteFromTable')
+  const merged = { ...merge, details: { branch: 'ci/7', when_not_matched_by_source_delete: true } }
+  expect(replayed(merged, rules('DeleteFromTable', 'branch == "ci/7"'))).toBe('denied')
+  const entry = needing('BatchCreateTableVersions', 'CreateTableVersion', { details: { branch: 'ci/7' } })
+  expect(replayed(entry, rules('CreateTableVersion', 'branch == "ci/7"'))).toBe('denied')
+  expect(replayed(entry, rules('CreateTableVersion', 'branch == "main"'))).toBe('allowed')
+})
+
+it('a permission that the record does not list was not needed', () => {
+  const record = { operation: 'CreateTable', details: {}, ...reported } as const
+  const closed = {
+    ...everything,
+    id: 'no',
+    effect: 'deny' as const,
+    operations: ['ChooseLocation', 'OverwriteTable'],
+  }
+  expect(replayed(record, [everything, closed])).toBe('allowed')
+})
+
+it('the facts of a record of an earlier version are not recorded', () => {
+  const old = { operation: 'UpdateTable', details: { branch: 'ci/7', mode: 'append' } } as const
+  expect(replayed(old, [only('branch == "ci/7"')])).toBe('whether branch == "ci/7"')
+  expect(replayed({ ...old, ...reported }, [only('branch == "ci/7"')])).toBe('allowed')
+  const made = { operation: 'CreateTable', details: {} } as const
+  expect(replayed(made, [only('location == ""')])).toMatch(/^whether location == ""/)
+  const closed = { ...everything, id: 'no', effect: 'deny' as const, operations: ['ChooseLocation'] }
+  expect(replayed(made, [everything, closed])).toBe('whether it also required ChooseLocation')
+  expect(replayed({ operation: 'DropTable', details: { branch: 'ci/7' } }, [only('branch == "ci/7"')])).toBe(
+    'denied',
+  )
+})
+
+it('a listing that no rule allows may have shown what is visible', () => {
+  const record = { operation: 'ListTables', details: {}, ...reported } as const
+  expect(replayed(record, [])).toBe('what the listing may show')
+  expect(replayed(record, [everything])).toBe('allowed')
+})

@@ -1,0 +1,165 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import type { AuditLog } from '../../../src/audit/log/audit-log.ts'
+import { createLogFollower } from '../../../src/audit/sinks/log-follower.ts'
+import { eventually } from '../../gateway/support/waiting.ts'
+import { anIntent, aRefusal, committed, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { httpSettings, linesInLog, openLogWithSinks } from './log-with-sinks.ts'
+import {
+  distinct,
+  drops,
+  fails,
+  linesOf,
+  stalls,
+  startReceiver,
+  takes,
+  type Receiving,
+} from './http-receiver.ts'
+
+/** The bytes after which a segment ends, so that many are read. */
+const segmentBytes = 4_000
+
+/** The receiver took half of the batch and its acknowledgement is lost. */
+const takesAndDrops: Receiving = (_, response) => response.socket?.resetAndDestroy()
+
+it.each([
+  ['fails', fails],
+  ['stalls', stalls],
+  ['drops connections', drops],
+  ['takes records and loses the acknowledgement', takesAndDrops],
+] as const)(
+  'a receiver that %s gets every record in order as soon as it takes them',
+  async (_, receiving) => {
+    const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
+    receiver.receiving = receiving
+    const { log, sinks, failures } = await openLogWithSinks(folder, [httpSettings(receiver.url)], {
+      segmentBytes,
+    })
+    for (let count = 0; count < 20; count += 1) {
+      await log.recordOutcome(await log.recordIntent(anIntent(`request ${count}`)), committed)
+    }
+    await eventually(() => expect(failures.length).toBeGreaterThan(2))
+    expect(sinks.status()).toMatchObject([{ status: { lagRecords: log.status().head.seq + 1 } }])
+    expect(receiver.taken).toEqual([])
+    receiver.receiving = takes
+    await log.recordIntent(anIntent('the last one'))
+    await eventually(async () => expect(distinct(linesOf(receiver.taken))).toEqual(await linesInLog(folder)))
+    await eventually(() =>
+      expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0, lagSeconds: 0 } }]),
+    )
+    expect(linesOf(receiver.taken)).toEqual(distinct(linesOf(receiver.taken)))
+  },
+)
+
+it('a receiver that takes only small batches gets small ones', async () => {
+  const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
+  receiver.receiving = ({ body }, response) =>
+    response.writeHead(body.split('\n').length > 5 ? 413 : 200).end()
+  const { log } = await openLogWithSinks(folder, [httpSettings(receiver.url, { batch: { maxWaitMs: 30 } })])
+  await Promise.all(Array.from({ length: 40 }, (_, count) => log.recordIntent(anIntent(`request ${count}`))))
+  await eventually(async () => expect(linesOf(receiver.taken)).toEqual(await linesInLog(folder)))
+})
+
+it('a sink goes on where it was, after a restart, and a new sink begins with the oldest record', async () => {
+  const [folder, receiver, second] = [await temporaryFolder(), await startReceiver(), await startReceiver()]
+  const first = await openLogWithSinks(folder, [httpSettings(receiver.url)], { segmentBytes })
+  for (let count = 0; count < 20; count += 1) await first.log.recordIntent(anIntent(`request ${count}`))
+  await first.close()
+  expect(linesOf(receiver.taken)).toEqual(await linesInLog(folder))
+  receiver.taken.length = 0
+  const before = await linesInLog(folder)
+  const settings = [httpSettings(receiver.url), { ...httpSettings(second.url), name: 'second' }]
+  const { log, close } = await openLogWithSinks(folder, settings, { segmentBytes })
+  await log.recordIntent(anIntent('after'))
+  await close()
+  const lines = await linesInLog(folder)
+  expect(linesOf(receiver.taken)).toEqual(lines.slice(before.length))
+  expect(linesOf(second.taken)).toEqual(lines)
+})
+
+/** Makes changes that end, so that nothing but a sink holds retention back. */
+async function change(log: AuditLog, times: number): Promise<void> {
+  for (let count = 0; count < times; count += 1) {
+    await log.recordOutcome(await log.recordIntent(anIntent(`change ${count}`)), committed)
+  }
+}
+
+it('retention waits for a sink, and goes on once the sink has taken what is to be removed', async () => {
+  const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
+  receiver.receiving = fails
+  const changed = { segmentBytes, retention: { maxBytes: 1 } }
+  const { log, sinks } = await openLogWithSinks(folder, [httpSettings(receiver.url)], changed)
+  await change(log, 20)
+  const whole = await linesInLog(folder)
+  expect(JSON.parse(whole[0] ?? '')).toMatchObject({ kind: 'start', seq: 0 })
+  receiver.receiving = takes
+  await eventually(async () => {
+    await change(log, 1)
+    // On a busy machine changes could go on to begin files faster than the sink reads them.
+    await eventually(() => expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0 } }]))
+    expect((await segmentsOf(folder)).length).toBeLessThan(4)
+  })
+  expect(distinct(linesOf(receiver.taken)).slice(0, whole.length)).toEqual(whole)
+})
+
+it('what was removed before a sink took it is told of', async () => {
+  const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
+  const first = await openLogWithSinks(folder, [], { segmentBytes })
+  await change(first.log, 20)
+  await first.close()
+  const whole = await linesInLog(folder)
+  for (const file of (await segmentsOf(folder)).slice(0, 3)) await rm(join(folder, file))
+  const rest = await linesInLog(folder)
+  const before = JSON.parse(rest[0] ?? '') as { chain: string; seq: number }
+  expect(before.seq).toBe(whole.length - rest.length)
+  const second = await openLogWithSinks(folder, [httpSettings(receiver.url)])
+  await second.close()
+  const [reported, ...lines] = linesOf(receiver.taken)
+  expect(JSON.parse(reported ?? '')).toMatchObject({
+    kind: 'undelivered',
+    before: { chain: before.chain, seq: before.seq },
+  })
+  expect(lines).toEqual(await linesInLog(folder))
+})
+
+it('a line that is no record is told of, and does not stop the others', async () => {
+  const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
+  const first = await openLogWithSinks(folder, [])
+  for (const request of ['one', 'two', 'three']) first.log.recordRefusal(aRefusal(request))
+  await first.close()
+  const [file = ''] = await segmentsOf(folder)
+  const text = await readFile(join(folder, file), 'utf8')
+  await writeFile(
+    join(folder, file),
+    text.replace(/^.*"two".*$/m, (line) => '#'.repeat(line.length)),
+  )
+  const { log, close } = await openLogWithSinks(folder, [httpSettings(receiver.url)])
+  await log.recordIntent(anIntent('after'))
+  await close()
+  const expected = (await linesInLog(folder)).filter((line) => !line.startsWith('#'))
+  const lines = linesOf(receiver.taken)
+  const reported = lines.filter((line) => line.includes('"undelivered"'))
+  expect(reported.map((line) => JSON.parse(line) as object)).toMatchObject([{ line: { file } }])
+  expect(lines.filter((line) => !reported.includes(line))).toEqual(expected)
+})
+
+it('what is in the file and not durable is not delivered', async () => {
+  const folder = await temporaryFolder()
+  const { log, close } = await openLogWithSinks(folder, [])
+  await log.recordIntent(anIntent('durable'))
+  const end = log.durableEnd()
+  await log.recordIntent(anIntent('later'))
+  await close()
+  const { read } = await createLogFollower(folder, 'json', () => end, undefined)
+  const { deliveries, cursor } = await read(undefined, { records: 100, bytes: 100 })
+  const lines = await linesInLog(folder)
+  const more = await read(cursor, { records: 100, bytes: 1_000_000 })
+  const texts = [...deliveries, ...more.deliveries].map(({ text }) => text)
+  expect(texts).toEqual(
+    lines.slice(
+      0,
+      lines.findIndex((line) => line.includes('later')),
+    ),
+  )
+})

@@ -1,0 +1,163 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, it } from 'vitest'
+import { eventually } from '../../gateway/support/waiting.ts'
+import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
+import { anIntent, committed, temporaryFolder } from '../audit-fixtures.ts'
+import { startKafkaFront } from './kafka-front.ts'
+import { linesInLog, openLogWithSinks, quickly } from './log-with-sinks.ts'
+
+// There is no Kafka to be had where these tests run. What speaks its protocol here is the mock cluster of librdkafka,
+// a broker in memory that an independent client library ships for its own tests, read by kcat.
+const hasBroker = spawnSync('kcat', ['-V']).status === 0
+if (!hasBroker) console.warn('SKIPPED: the tests of the Kafka sink, as there is no kcat on this machine.')
+
+function settingsFor(broker: string): object {
+  return { name: 'broker', type: 'kafka', brokers: [broker], topic: 'audit', timeoutMs: 2_000, ...quickly }
+}
+
+interface Broker {
+  readonly address: string
+  /** What a consumer got so far: key, header and value of each record. */
+  messages(): { key: string; id: string; value: string; partition: string }[]
+}
+
+/** A broker with one topic of four partitions, and its consumer, in a process of their own. */
+async function startBroker(): Promise<Broker> {
+  const format = '%p\\t%k\\t%h\\t%s\\n'
+  const parameters = ['-C', '-u', '-b', 'mock', '-t', 'audit', '-f', format]
+  const mock = ['-X', 'test.mock.num.brokers=1', '-X', 'topic.metadata.refresh.interval.ms=200', '-d', 'mock']
+  const child: ChildProcess = spawn('kcat', [...parameters, ...mock], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const exited = once(child, 'exit')
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  let output = ''
+  let messages = ''
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (output += chunk))
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (messages += chunk))
+  // The topic is made when the consumer asks for it.
+  const address = await eventually(() => {
+    const found = /bootstrap\.servers=(127\.0\.0\.1:\d+)/.exec(messages)?.[1]
+    if (found === undefined || !/Created topic|FetchRequest|MetadataRequest/.test(messages)) {
+      throw new Error(`There is no broker yet: ${messages.slice(-300)}`)
+    }
+    return found
+  })
+  return {
+    address,
+    messages: () =>
+      output
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => {
+          const [partition = '', key = '', headers = '', ...value] = line.split('\t')
+          return { partition, key, id: headers.replace(/^id=/, ''), value: value.join('\t') }
+        }),
+  }
+}
+
+it.skipIf(!hasBroker)(
+  'a broker gets every record; those of one table in one partition, in order',
+  async () => {
+    const [folder, broker] = [await temporaryFolder(), await startBroker()]
+    const { log, failures } = await openLogWithSinks(folder, [settingsFor(broker.address)])
+    for (const table of ['orders', 'customers', 'orders', 'stock', 'orders']) {
+      const intent = { ...anIntent(`to ${table}`), id: ['production', table] }
+      await log.recordOutcome(await log.recordIntent(intent), committed)
+    }
+    const lines = await linesInLog(folder)
+    await eventually(() =>
+      expect(new Set(broker.messages().map(({ value }) => value)), failures.map(String).join('\n')).toEqual(
+        new Set(lines),
+      ),
+    )
+    const messages = broker.messages()
+    for (const { id, value } of messages) {
+      const { chain, seq } = JSON.parse(value) as { chain: string; seq: number }
+      expect(id).toBe(`${chain}:${seq}`)
+    }
+    const ofOrders = messages.filter(({ key }) => key === JSON.stringify(['production', 'orders']))
+    expect(ofOrders.length).toBe(6)
+    expect(new Set(ofOrders.map(({ partition }) => partition)).size).toBe(1)
+    expect(ofOrders.map(({ value }) => value)).toEqual(lines.filter((line) => line.includes('"orders"')))
+  },
+)
+
+it.skipIf(!hasBroker)('records that no broker takes stay in the log until one does', async () => {
+  const folder = await temporaryFolder()
+  const { log, failures, close } = await openLogWithSinks(folder, [settingsFor('127.0.0.1:9')])
+  await log.recordIntent(anIntent('while it is away'))
+  await eventually(() => expect(failures.length).toBeGreaterThan(1))
+  await close()
+  const broker = await startBroker()
+  await openLogWithSinks(folder, [settingsFor(broker.address)])
+  await eventually(() =>
+    expect(broker.messages().some(({ value }) => value.includes('"while it is away"'))).toBe(true),
+  )
+})
+
+const isWithoutTls = !hasBroker || !hasOpenssl()
+if (isWithoutTls) console.warn('SKIPPED: the tests of Kafka over TLS, as kcat or openssl is missing.')
+
+/** A broker behind TLS, with the files of whoever is to reach it. */
+async function startSecureBroker(password?: string) {
+  const [folder, broker] = [await temporaryFolder(), await startBroker()]
+  const authority = await makeAuthority(folder, 'authority')
+  const { cert, key } = await authority.issue('broker', 'IP:127.0.0.1', { usage: 'serverAuth' })
+  const own = await authority.issue('gateway', '', { usage: 'clientAuth' })
+  const clients = { ca: authority.cert, requestCert: true, rejectUnauthorized: true }
+  const user = password === undefined ? undefined : { name: 'gateway', password }
+  const front = await startKafkaFront(broker.address, { cert, key, ...clients }, user)
+  const trusting = { caFile: authority.certFile }
+  const tls = { ...trusting, clientCertificate: { certFile: own.certFile, keyFile: own.keyFile } }
+  const passwordFile = join(folder, 'password')
+  const isThere = (request: string) => broker.messages().some(({ value }) => value.includes(`"${request}"`))
+  return { folder: join(folder, 'log'), front, trusting, tls, passwordFile, isThere }
+}
+
+it.skipIf(isWithoutTls)(
+  'a broker over TLS is trusted by its authority, and shown a certificate',
+  async () => {
+    const { folder, front, trusting, tls, isThere } = await startSecureBroker()
+    for (const wrong of [undefined, {}, trusting]) {
+      const { log, failures, close } = await openLogWithSinks(folder, [
+        { ...settingsFor(front.address), tls: wrong },
+      ])
+      await log.recordIntent(anIntent('not yet'))
+      await eventually(() => expect(failures.length).toBeGreaterThan(1))
+      await close()
+    }
+    expect(isThere('not yet')).toBe(false)
+    const { log, failures } = await openLogWithSinks(folder, [{ ...settingsFor(front.address), tls }])
+    await log.recordIntent(anIntent('over TLS'))
+    await eventually(() => expect(isThere('over TLS'), String(failures.at(-1))).toBe(true))
+    expect(isThere('not yet')).toBe(true)
+  },
+)
+
+it.skipIf(isWithoutTls).each(['plain', 'scram-sha-256', 'scram-sha-512'])(
+  'a broker that wants a login by %s gets it, with the password that the file holds then',
+  async (mechanism) => {
+    const { folder, front, tls, passwordFile, isThere } = await startSecureBroker('correct horse')
+    const settings = {
+      ...settingsFor(front.address),
+      tls,
+      sasl: { mechanism, username: 'gateway', passwordFile },
+    }
+    await writeFile(passwordFile, 'wrong\n')
+    const { log, failures } = await openLogWithSinks(folder, [settings])
+    await log.recordIntent(anIntent('let in'))
+    await eventually(() => expect(front.logins.length, String(failures.at(-1))).toBeGreaterThan(1))
+    expect(isThere('let in')).toBe(false)
+    expect(failures.map(String).join()).not.toContain('wrong')
+
+    await writeFile(passwordFile, 'correct horse\n')
+    await eventually(() => expect(isThere('let in'), String(failures.at(-1))).toBe(true))
+    expect(front.logins.at(0)).toEqual({ mechanism: mechanism.toUpperCase(), isGood: false })
+    expect(front.logins.at(-1)).toEqual({ mechanism: mechanism.toUpperCase(), isGood: true })
+  },
+)

@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { eventually } from '../../gateway/support/waiting.ts'
+import { temporaryFolder } from '../audit-fixtures.ts'
+import { httpSettings, linesInLog, openLogWithSinks } from './log-with-sinks.ts'
+import { distinct, drops, linesOf, startReceiver, takes, type Receiving } from './http-receiver.ts'
+
+const script = fileURLToPath(new URL('writing-process.ts', import.meta.url))
+
+/** Writes until so many intents are durable and the receiver has seen something, and is killed then. */
+async function writeAndDie(folder: string, settings: object, intents: number, isEnough: () => boolean) {
+  const child = spawn(process.execPath, ['--import', 'tsx', script, folder, JSON.stringify([settings])], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const exited = once(child, 'exit')
+  const durable: string[] = []
+  for await (const line of createInterface({ input: child.stderr })) {
+    if (line !== 'ready') durable.push(line)
+    if (durable.length >= intents && isEnough()) child.kill('SIGKILL')
+  }
+  await exited
+  return durable
+}
+
+it('a killed process loses nothing on its way to a sink, and what comes twice is the same', async () => {
+  const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
+  const settings = httpSettings(receiver.url, { batch: { maxRecords: 20, maxWaitMs: 0 } })
+  const durable: string[] = []
+  let count = 0
+  /** Takes most batches, some with a lost acknowledgement. */
+  const takesAndForgets: Receiving = (batch, response) =>
+    (count += 1) % 3 === 0 ? response.destroy() : takes(batch, response)
+  for (const receiving of [drops, takesAndForgets, takesAndForgets]) {
+    receiver.receiving = receiving
+    const before = receiver.seen.length
+    durable.push(...(await writeAndDie(folder, settings, 20, () => receiver.seen.length > before + 2)))
+  }
+  receiver.receiving = takes
+  const { sinks } = await openLogWithSinks(folder, [settings])
+  await eventually(() => expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0 } }]))
+  const lines = await linesInLog(folder)
+  await eventually(() => expect(new Set(linesOf(receiver.taken))).toEqual(new Set(lines)))
+  const seen = linesOf(receiver.seen)
+  expect(seen.length).toBeGreaterThan(lines.length)
+  const ids = distinct(seen).map((line) => {
+    const { chain, seq } = JSON.parse(line) as { chain: string; seq: number }
+    return `${chain}:${seq}`
+  })
+  expect(ids).toEqual(distinct(ids))
+  for (const request of durable) expect(lines.some((line) => line.includes(`"${request}"`))).toBe(true)
+})

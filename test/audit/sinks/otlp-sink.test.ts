@@ -1,0 +1,74 @@
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { eventually } from '../../gateway/support/waiting.ts'
+import { aRefusal, anIntent, temporaryFolder } from '../audit-fixtures.ts'
+import { httpSettings, linesInLog, openLogWithSinks } from './log-with-sinks.ts'
+import { startReceiver, takes } from './http-receiver.ts'
+
+// The messages of opentelemetry.proto.collector.logs.v1 and what they are made of, in the JSON encoding of OTLP:
+// names in lowerCamelCase, 64-bit integers as strings, enums as integers. Unknown members are mistakes here.
+const anyValue = z.strictObject({ stringValue: z.string() })
+const attributes = z.array(z.strictObject({ key: z.string().min(1), value: anyValue }))
+const fixed64 = z.string().regex(/^\d{1,20}$/)
+const exportLogsServiceRequest = z.strictObject({
+  resourceLogs: z.array(
+    z.strictObject({
+      resource: z.strictObject({ attributes }),
+      scopeLogs: z.array(
+        z.strictObject({
+          scope: z.strictObject({ name: z.string(), version: z.string() }),
+          logRecords: z.array(
+            z.strictObject({
+              timeUnixNano: fixed64,
+              observedTimeUnixNano: fixed64,
+              severityNumber: z.int().min(1).max(24),
+              severityText: z.enum(['INFO', 'WARN', 'ERROR']),
+              eventName: z.string(),
+              body: anyValue,
+              attributes,
+            }),
+          ),
+        }),
+      ),
+    }),
+  ),
+})
+
+function recordsIn(body: string) {
+  const { resourceLogs } = exportLogsServiceRequest.parse(JSON.parse(body))
+  return resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
+}
+
+it('an OTLP receiver gets each record as a log record with its id and its time', async () => {
+  const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
+  const { log } = await openLogWithSinks(folder, [httpSettings(receiver.url, { type: 'otlp' })])
+  log.recordRefusal(aRefusal('refused'))
+  await log.recordIntent(anIntent('intended'))
+  const lines = await linesInLog(folder)
+  await eventually(() =>
+    expect(receiver.taken.flatMap(({ body }) => recordsIn(body)).length).toBe(lines.length),
+  )
+  expect(receiver.taken[0]?.headers['content-type']).toBe('application/json')
+  const records = receiver.taken.flatMap(({ body }) => recordsIn(body))
+  expect(records.map(({ body }) => body.stringValue)).toEqual(lines)
+  for (const { attributes, timeUnixNano, body } of records) {
+    const { chain, seq, time } = JSON.parse(body.stringValue) as { chain: string; seq: number; time: string }
+    expect(attributes[0]).toEqual({ key: 'log.record.uid', value: { stringValue: `${chain}:${seq}` } })
+    expect(BigInt(timeUnixNano)).toBe(BigInt(Date.parse(time)) * 1_000_000n)
+  }
+  expect(records.find(({ body }) => body.stringValue.includes('"refused"'))?.severityText).toBe('WARN')
+})
+
+it('what an OTLP receiver refuses for good is told of, and not sent again', async () => {
+  const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
+  receiver.receiving = (_, response) => {
+    receiver.receiving = takes
+    response.end(JSON.stringify({ partialSuccess: { rejectedLogRecords: '1', errorMessage: 'too long' } }))
+  }
+  const { log, sinks, rejections } = await openLogWithSinks(folder, [
+    httpSettings(receiver.url, { type: 'otlp' }),
+  ])
+  await log.recordIntent(anIntent('refused'))
+  await eventually(() => expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0 } }]))
+  expect(rejections).toEqual(['1 too long'])
+})

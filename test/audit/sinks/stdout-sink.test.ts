@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { eventually } from '../../gateway/support/waiting.ts'
+import { temporaryFolder } from '../audit-fixtures.ts'
+import { linesInLog, quickly } from './log-with-sinks.ts'
+
+const script = fileURLToPath(new URL('writing-process.ts', import.meta.url))
+
+it('a reader of standard output that stalls stops nobody, and gets whole lines of all records', async () => {
+  const folder = await temporaryFolder()
+  const settings = [{ name: 'stdout', type: 'stdout', timeoutMs: 50, batch: { maxWaitMs: 0 }, ...quickly }]
+  const child = spawn(process.execPath, ['--import', 'tsx', script, folder, JSON.stringify(settings)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exited = once(child, 'exit')
+  // More than a pipe and the buffer of this process hold.
+  let durable = 0
+  createInterface({ input: child.stderr }).on('line', () => (durable += 1))
+  await eventually(() => expect(durable).toBeGreaterThan(120))
+  const lines: string[] = []
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line))
+  await eventually(() => expect(new Set(lines).size).toBeGreaterThan(240))
+  child.kill('SIGKILL')
+  await exited
+  const written = await linesInLog(folder)
+  const ended = lines.filter((line) => line.endsWith('"}'))
+  expect(lines.length - ended.length).toBeLessThanOrEqual(1)
+  expect([...new Set(ended)]).toEqual(written.slice(0, new Set(ended).size))
+})

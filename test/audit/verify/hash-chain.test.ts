@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto'
+import { cp, open, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
+import { anIntent, committed, logOptions, recordsOf, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { keyOf } from './forge-log.ts'
+
+/** Chains of seven records each: start, seal, two intents, two outcomes, seal. */
+async function writeChains(count: number): Promise<{ folder: string; paths: string[] }> {
+  const folder = await temporaryFolder()
+  for (let chain = 0; chain < count; chain += 1) {
+    const log = await openAuditLog(logOptions(folder))
+    const receipt = await log.recordIntent(anIntent(`first-${chain}`))
+    const second = await log.recordIntent(anIntent(`second-${chain}`))
+    await log.recordOutcome(receipt, committed)
+    await log.recordOutcome(second, committed)
+    await log.close()
+  }
+  return { folder, paths: (await segmentsOf(folder)).map((file) => join(folder, file)) }
+}
+
+/** A chain of one intent, so that every byte can be tried: start, seal, intent, outcome, seal. */
+async function writeShortChain(): Promise<{ folder: string; path: string }> {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  await log.recordOutcome(await log.recordIntent(anIntent('one')), committed)
+  await log.close()
+  const [file = ''] = await segmentsOf(folder)
+  return { folder, path: join(folder, file) }
+}
+
+function atPath(paths: readonly string[], index: number): string {
+  return paths.at(index) ?? ''
+}
+
+describe('the chain', () => {
+  it('is what it is documented to be', async () => {
+    const { folder, paths } = await writeChains(1)
+    let previous = '0'.repeat(64)
+    const lines = (await readFile(atPath(paths, 0), 'utf8')).trimEnd().split('\n')
+    for (const [seq, line] of lines.entries()) {
+      const record = JSON.parse(line) as { seq: number; prev: string; hash: string; v: number }
+      const [body = ''] = line.split(',"hash":')
+      expect(record).toMatchObject({ v: 1, seq, prev: previous })
+      expect(createHash('sha256').update(body).digest('hex')).toBe(record.hash)
+      previous = record.hash
+    }
+    expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, chains: 1, records: 7, unresolved: 0 })
+  })
+
+  it('is a good log where there is none yet', async () => {
+    const nothing = { ok: true, chains: 0, records: 0, unresolved: 0 }
+    expect(await verifyAuditLog(await temporaryFolder())).toMatchObject(nothing)
+  })
+})
+
+describe('a changed log is found out', () => {
+  it('when any byte is another', async () => {
+    const { folder, path } = await writeShortChain()
+    const keys = [await keyOf(folder)]
+    const good = await readFile(path)
+    const file = await open(path, 'r+')
+    for (let at = 0; at < good.length; at += 1) {
+      await file.write(Buffer.of((good[at] ?? 0) ^ (1 << (at % 8))), 0, 1, at)
+      const { ok, tornTail } = await verifyAuditLog(folder, { keys })
+      // Without its last newline the newest chain looks as a crash leaves it.
+      const pollsTorn = at === good.length - 1
+      expect({ at, ok, torn: tornTail !== undefined }).toEqual({ at, ok: pollsTorn, torn: pollsTorn })
+      await file.write(good, at, 1, at)
+    }
+    await file.close()
+    expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true, seals: 2 })
+  })
+
+  it('when a line is removed, doubled or moved', async () => {
+    const { folder, paths } = await writeChains(2)
+    for (const [index, path] of paths.entries()) {
+      const good = await readFile(path, 'utf8')
+      const lines = good.split(/(?<=\n)/)
+      for (let at = 0; at < lines.length; at += 1) {
+        const last = at === lines.length - 1
+        const removed = lines.toSpliced(at, 1)
+        const doubled = lines.toSpliced(at, 0, lines[at] ?? '')
+        const moved = lines.toSpliced(at, 1).toSpliced(last ? 0 : at + 1, 0, lines[at] ?? '')
+        for (const bad of [removed, doubled, moved]) {
+          await writeFile(path, bad.join(''))
+          // What the newest chain never told anybody about cannot be missed.
+          expect((await verifyAuditLog(folder)).ok).toBe(bad === removed && last && index === 1)
+        }
+      }
+      await writeFile(path, good)
+    }
+  })
+
+  it('when a file is cut at any length', async () => {
+    const { folder, path } = await writeShortChain()
+    await (await openAuditLog(logOptions(folder))).close()
+    const good = await readFile(path)
+    const next = (await segmentsOf(folder))[1] ?? ''
+    const newest = await readFile(join(folder, next))
+    for (let length = good.length - 1; length >= 0; length -= 7) {
+      await truncate(path, length)
+      expect({ length, ok: (await verifyAuditLog(folder)).ok }).toEqual({ length, ok: false })
+    }
+    await writeFile(path, good)
+    for (let length = newest.length - 1; length >= 0; length -= 1) {
+      await truncate(join(folder, next), length)
+      const report = await verifyAuditLog(folder)
+      // A chain begins with a whole record; after that, the newest one looks as if it had got no further.
+      const pollsUnfinished = length > newest.indexOf(10)
+      const torn = pollsUnfinished && newest[length - 1] !== 10
+      expect({ length, ok: report.ok, torn: report.ok && report.tornTail !== undefined }).toEqual({
+        length,
+        ok: pollsUnfinished,
+        torn,
+      })
+    }
+  })
+
+  it.each([
+    [
+      'the next one',
+      { at: 2, from: 'corp:alice', to: 'corp:mallory' },
+      4,
+      /prev is not the hash of the record before it/,
+    ],
+    ['its number', { at: 4, from: '"seq":4', to: '"seq":5' }, 5, /record 4, found record 5/],
+    ['its chain', { at: 4, from: '"chain":"0', to: '"chain":"1' }, 5, /belongs to chain/],
+    ['its version', { at: 4, from: '"v":1', to: '"v":2' }, 5, /not a record of format version 1/],
+  ])('when a record with a good hash of its own is forged: by %s', async (_by, forgery, line, what) => {
+    const { folder, paths } = await writeChains(1)
+    const lines = (await readFile(atPath(paths, 0), 'utf8')).split(/(?<=\n)/)
+    const genuine = lines[forgery.at]?.split(',"hash":')[0] ?? ''
+    const body = genuine.replace(forgery.from, forgery.to)
+    const hash = createHash('sha256').update(body).digest('hex')
+    await writeFile(atPath(paths, 0), lines.with(forgery.at, `${body},"hash":"${hash}"}\n`).join(''))
+    const { problem } = await verifyAuditLog(folder)
+    expect(problem).toMatchObject({ line, what: expect.stringMatching(what) })
+  })
+
+  it.each(['', 'null', '{}', '{"v":1,"kind":"intent","chain":"c","seq":4}'])(
+    'when a line has no hash: %j',
+    async (line) => {
+      const { folder, paths } = await writeChains(1)
+      const lines = (await readFile(atPath(paths, 0), 'utf8')).split(/(?<=\n)/)
+      await writeFile(atPath(paths, 0), lines.with(4, `${line}\n`).join(''))
+      const { problem } = await verifyAuditLog(folder)
+      expect(problem).toMatchObject({ line: 5, what: 'the line has no hash at its end' })
+    },
+  )
+
+  it('when an older chain is removed, or stands under the name of another', async () => {
+    const { folder, paths } = await writeChains(3)
+    for (const index of [0, 1]) {
+      const good = await readFile(atPath(paths, index))
+      await rm(atPath(paths, index))
+      expect((await verifyAuditLog(folder)).problem?.what).toMatch(/before this one/)
+      await writeFile(atPath(paths, index), good)
+    }
+    await cp(atPath(paths, 0), atPath(paths, 1))
+    expect((await verifyAuditLog(folder)).problem?.what).toMatch(/belongs to chain/)
+  })
+
+  it('and names the file and the line', async () => {
+    const { folder, paths } = await writeChains(2)
+    const text = await readFile(atPath(paths, 0), 'utf8')
+    await writeFile(atPath(paths, 0), text.replace('second-0', 'second-9'))
+    const { ok, chains, records, problem } = await verifyAuditLog(folder)
+    expect({ ok, chains, records }).toEqual({ ok: false, chains: 0, records: 3 })
+    expect(problem).toEqual({
+      file: (await segmentsOf(folder))[0],
+      line: 4,
+      seq: 3,
+      what: 'the hash does not match the line',
+    })
+  })
+})
+
+it('each start names the end of the chain before', async () => {
+  const { folder } = await writeChains(2)
+  const records = await recordsOf(folder)
+  const end = records[6]
+  expect(records[0]).not.toHaveProperty('previous')
+  expect(records[7]).toMatchObject({
+    kind: 'start',
+    previous: { chain: end?.chain, seq: 6, hash: end?.hash },
+  })
+})

@@ -1,0 +1,188 @@
+import { createHash, createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
+import { readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openAuditLog, type AuditLog, type AuditLogOptions } from '../../../src/audit/log/audit-log.ts'
+import { readSealVerifier } from '../../../src/audit/records/seal-key.ts'
+import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
+import { verifyAuditLogs } from '../../../src/audit/verify/verify-audit-logs.ts'
+import { eventually } from '../../gateway/support/waiting.ts'
+import {
+  anIntent,
+  committed,
+  logOptions,
+  ofKind,
+  recordsOf,
+  segmentsOf,
+  temporaryFolder,
+} from '../audit-fixtures.ts'
+import { forge, keyOf } from './forge-log.ts'
+
+async function writeChanges(log: AuditLog, count: number): Promise<void> {
+  for (let n = 0; n < count; n += 1)
+    await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
+}
+
+/** A closed log of so many changes. */
+async function writtenLog(changes: number, options: Partial<AuditLogOptions> = {}) {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder, options))
+  await writeChanges(log, changes)
+  await log.close()
+  const files = (await segmentsOf(folder)).map((file) => join(folder, file))
+  return { folder, keys: [await keyOf(folder)], path: files[0] ?? '', files }
+}
+
+it('a seal is signed as it is documented to be', async () => {
+  const { folder, path } = await writtenLog(2)
+  const lines = (await readFile(path, 'utf8')).trimEnd().split('\n')
+  const key = createPublicKey(await readFile(join(folder, 'seal-public-key.pem')))
+  const id = createHash('sha256')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest('hex')
+  const seals = lines.filter((line) => line.includes('"kind":"seal"'))
+  expect(seals).toHaveLength(2)
+  for (const line of seals) {
+    const [signed = '', rest = ''] = line.split(',"signature":"')
+    const signature = Buffer.from(rest.split('"')[0] ?? '', 'base64url')
+    expect(verify(null, Buffer.from(signed), key, signature)).toBe(true)
+    expect(JSON.parse(line)).toMatchObject({ key: id.slice(0, 16), within: 1_000 })
+  }
+  expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ kind: 'seal', leaves: 4 })
+  expect((await stat(join(folder, 'seal-key.pem'))).mode & 0o077).toBe(0)
+})
+
+it('every segment ends in a seal, and no more records than allowed stand between two', async () => {
+  const { folder, keys, files } = await writtenLog(40, { segmentBytes: 8_000, sealRecords: 7 })
+  expect(files.length).toBeGreaterThan(3)
+  for (const file of files) {
+    expect(JSON.parse((await readFile(file, 'utf8')).trimEnd().split('\n').at(-1) ?? '').kind).toBe('seal')
+  }
+  const kinds = (await recordsOf(folder)).map(({ kind }) => (kind === 'seal' ? '|' : '.')).join('')
+  expect(kinds).not.toContain('.'.repeat(8))
+  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true, unsealed: { records: 0 } })
+})
+
+it('a record waits for its seal no longer than it is told, also when nothing follows', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder, { sealMs: 20 }))
+  await log.recordIntent(anIntent('a'))
+  await eventually(async () => expect((await recordsOf(folder)).at(-1)?.kind).toBe('seal'))
+  await log.close()
+})
+
+it('the tail that is not signed yet is reported', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  await writeChanges(log, 3)
+  const report = await verifyAuditLog(folder, { keys: [await keyOf(folder)] })
+  const since = (await recordsOf(folder))[2]?.time
+  expect(report).toMatchObject({ ok: true, seals: 1, unsealed: { records: 6, since } })
+  expect(report.head).toEqual(log.status().head)
+  await log.close()
+})
+
+it('records that were rewritten with good hashes show by the seals alone', async () => {
+  const { folder, keys, path } = await writtenLog(3)
+  await forge(path, (lines) => lines.map((line) => line.replaceAll('corp:alice', 'corp:mallory')))
+  expect((await verifyAuditLog(folder)).problem?.what).toMatch(/seal does not match the records/)
+  // Whoever rewrites the records leaves the seals out.
+  await forge(path, (lines) => lines.filter((line) => !line.includes('"kind":"seal"')))
+  expect((await verifyAuditLog(folder)).ok).toBe(true)
+  expect((await verifyAuditLog(folder, { keys })).problem?.what).toMatch(/no seal in the log/)
+})
+
+it('a forged tail shows when it is longer than the last seal allows', async () => {
+  const { folder, keys, path } = await writtenLog(5, { sealRecords: 4 })
+  await forge(path, (lines) => lines.filter((line, at) => at < 2 || !line.includes('"kind":"seal"')))
+  expect((await verifyAuditLog(folder)).ok).toBe(true)
+  expect((await verifyAuditLog(folder, { keys })).problem).toMatchObject({
+    line: 7,
+    seq: 6,
+    what: 'no seal within 4 records of the last one',
+  })
+})
+
+it('a seal by another key, or by none, is found', async () => {
+  const { folder, keys, path } = await writtenLog(1)
+  const other = await writtenLog(1)
+  const strange = { keys: other.keys }
+  expect((await verifyAuditLog(folder, strange)).problem?.what).toMatch(
+    /pass its public key with --public-key/,
+  )
+  await forge(path, (lines) => lines.map((line) => line.replace(/"signature":"../, '"signature":"AA')))
+  expect((await verifyAuditLog(folder, { keys })).problem?.what).toMatch(/signature of the seal is not/)
+})
+
+it('a segment that lost its seal is found where another one follows', async () => {
+  const { folder, keys, files } = await writtenLog(20, { segmentBytes: 4_000 })
+  await forge(files[0] ?? '', (lines) => lines.slice(0, -1))
+  for (const file of files.slice(1)) await rm(file)
+  expect((await verifyAuditLog(folder, { keys })).ok).toBe(true)
+  await writeFile(files[1] ?? '', '')
+  expect((await verifyAuditLog(folder, { keys })).problem?.what).toMatch(/does not end in a seal/)
+})
+
+it('a log that was cut at its end shows by a head that was noted elsewhere', async () => {
+  const { folder, keys, path } = await writtenLog(3)
+  const { head } = await verifyAuditLog(folder)
+  const expectedHeads = [head?.hash.slice(0, 12) ?? '']
+  expect((await verifyAuditLogs(folder, { keys, expectedHeads })).missingHeads).toEqual([])
+  const text = await readFile(path, 'utf8')
+  // To the end of the first seal: what is left is signed to its last byte.
+  await truncate(
+    path,
+    Buffer.byteLength(
+      text
+        .split(/(?<=\n)/)
+        .slice(0, 2)
+        .join(''),
+    ),
+  )
+  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true, unsealed: { records: 0 } })
+  expect((await verifyAuditLogs(folder, { keys, expectedHeads })).missingHeads).toEqual(expectedHeads)
+})
+
+it('what a crash left unsigned is signed by the next start, and a key may change between', async () => {
+  const [folder, crashed] = [await temporaryFolder(), await temporaryFolder()]
+  const log = await openAuditLog(logOptions(folder))
+  await writeChanges(log, 3)
+  const [file = ''] = await segmentsOf(folder)
+  await writeFile(join(crashed, file), await readFile(join(folder, file)))
+  await log.close()
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const [sealKeyFile, publicFile] = [join(folder, 'new.pem'), join(folder, 'new-public.pem')]
+  await writeFile(sealKeyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  await writeFile(publicFile, publicKey.export({ type: 'spki', format: 'pem' }))
+  // It may also allow more or fewer records between two seals than the one before.
+  await (await openAuditLog(logOptions(crashed, { sealKeyFile, sealRecords: 5_000 }))).close()
+  const keys = [await keyOf(folder), await readSealVerifier(publicFile)]
+  const report = await verifyAuditLog(crashed, { keys })
+  expect(report).toMatchObject({ ok: true, chains: 2, seals: 2, unsealed: { records: 0 } })
+  expect(ofKind(await recordsOf(crashed), 'seal').at(-1)).toMatchObject({ leaves: 7 })
+})
+
+it('the outcomes that a start adds for open intents are signed before the log is used', async () => {
+  const [folder, crashed] = [await temporaryFolder(), await temporaryFolder()]
+  const log = await openAuditLog(logOptions(folder))
+  await log.recordIntent(anIntent('open'))
+  const [file = ''] = await segmentsOf(folder)
+  await writeFile(join(crashed, file), await readFile(join(folder, file)))
+  await log.close()
+  const next = await openAuditLog(logOptions(crashed))
+  expect((await recordsOf(crashed)).slice(-2)).toMatchObject([
+    { kind: 'outcome', request: 'open', result: 'unknown' },
+    { kind: 'seal', leaves: 1 },
+  ])
+  await next.close()
+})
+
+it('a key of another kind is refused', async () => {
+  const folder = await temporaryFolder()
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const sealKeyFile = join(folder, 'key.pem')
+  await writeFile(sealKeyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  await expect(openAuditLog(logOptions(folder, { sealKeyFile }))).rejects.toThrow('expected ed25519')
+  await writeFile(join(folder, 'public.pem'), publicKey.export({ type: 'spki', format: 'pem' }))
+  await expect(keyOf(folder)).rejects.toThrow('seal-public-key.pem')
+})

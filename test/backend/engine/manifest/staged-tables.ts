@@ -1,0 +1,31 @@
+import { copyFile, mkdir, readFile, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { randomUUID } from 'node:crypto'
+import { formatManifestName } from '../../../../src/backend/engine/manifest/manifest-names.ts'
+import { freshEngine, orders, streamOf } from '../sample-tables.ts'
+
+/**
+ * A table at version 1, and the folder of another table that has gone on to version 2: its manifest is what a
+ * client would stage. `stage` puts it under a staging name; the request names that.
+ */
+export async function tableWithStaging() {
+  const { engine, location } = await freshEngine()
+  await engine.create(location, streamOf(orders(2)), 'create')
+  const ahead = `${location.slice(0, -'.lance'.length)}-ahead.lance`
+  await engine.create(ahead, streamOf(orders(2)), 'create')
+  await engine.insert(ahead, streamOf(orders(2, 2)), 'append')
+  const versions = path.join(location, '_versions')
+  const aheadManifest = path.join(ahead, '_versions', formatManifestName(2, 'V2'))
+  const stage = async (
+    name = `${formatManifestName(2, 'V2')}-${randomUUID()}`,
+    source = aheadManifest,
+    folder = versions,
+  ) => {
+    await mkdir(folder, { recursive: true })
+    const file = path.join(folder, name)
+    await copyFile(source, file)
+    const { size } = await stat(file)
+    return { version: 2, manifestPath: file.slice(1), manifestSize: size }
+  }
+  return { location, ahead, versions, aheadManifest, stage, read: async () => readFile(aheadManifest) }
+}

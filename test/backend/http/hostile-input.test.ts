@@ -1,0 +1,168 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { orders, streamOf } from '../engine/sample-tables.ts'
+import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+
+let catalog: Awaited<ReturnType<typeof runningBackend>>
+
+beforeEach(async () => {
+  catalog = await runningBackend()
+})
+
+async function withTable(): Promise<void> {
+  expect((await catalog.post('/v1/table/t/create', streamOf(orders(3)))).status).toBe(200)
+}
+
+describe('ids of 10,000 parts', () => {
+  const parts = Array.from({ length: 10_000 }, () => 'a')
+
+  it('are refused in a route', async () => {
+    const target = `/v1/namespace/${parts.join('$')}/create`
+    expect(await catalog.post(target, {})).toEqual(errorOf('InvalidInput', 414))
+  })
+
+  it('are refused in a body', async () => {
+    const namespaces = await catalog.get('/v1/namespace/$/list')
+    expect(await catalog.post('/v1/namespace/a/create', { id: parts })).toEqual(errorOf('InvalidInput'))
+    expect(await catalog.post('/v1/table/a/declare', { id: parts })).toEqual(errorOf('InvalidInput'))
+    await withTable()
+    const rename = { new_table_name: 'u', new_namespace_id: parts }
+    expect(await catalog.post('/v1/table/t/rename', rename)).toEqual(errorOf('InvalidInput'))
+    expect(await catalog.get('/v1/namespace/$/list')).toEqual(responseOf(namespaces.json))
+    expect(await catalog.get('/v1/table')).toEqual(responseOf({ tables: ['t'] }))
+  })
+})
+
+it('the longest id that is accepted works, and one byte more is refused', async () => {
+  const long = 'n'.repeat(4096)
+  expect((await catalog.post(`/v1/namespace/${long}/create`, {})).status).toBe(200)
+  expect(await catalog.get('/v1/namespace/$/list')).toEqual(responseOf({ namespaces: [long] }))
+  expect(await catalog.post(`/v1/namespace/${long}n/create`, {})).toEqual(errorOf('InvalidInput'))
+})
+
+describe('SQL that cannot be read', () => {
+  const texts = [
+    'id >> >',
+    "name = 'open",
+    'id = 1; DROP TABLE t',
+    'id = 1 more',
+    'id = 1 ORDER BY id',
+    '1 = 1 UNION SELECT 1',
+    '('.repeat(5_000),
+    '\u0000',
+    '',
+  ]
+  const requests: [name: string, target: string, body: (sql: string) => unknown][] = [
+    ['query', 'query', (filter) => ({ k: 1, vector: [], filter })],
+    ['count', 'count_rows', (predicate) => ({ predicate })],
+    ['explain', 'explain_plan', (filter) => ({ query: { k: 1, vector: [], filter } })],
+    ['delete', 'delete', (predicate) => ({ predicate })],
+    ['update where', 'update', (predicate) => ({ predicate, updates: [['id', '1']] })],
+    ['update to', 'update', (sql) => ({ updates: [['id', sql]] })],
+    ['new column', 'add_columns', (expression) => ({ new_columns: [{ name: 'more', expression }] })],
+  ]
+  /** An empty condition selects all rows, where there may be none. */
+  const mayBeEmpty = ['query', 'count', 'explain', 'update where']
+
+  it.for(requests)('is refused in %s, and changes nothing', async ([name, target, body]) => {
+    await withTable()
+    for (const sql of texts.filter((text) => text !== '' || !mayBeEmpty.includes(name))) {
+      expect(await catalog.post(`/v1/table/t/${target}`, body(sql)), sql.slice(0, 20)).toEqual(
+        errorOf('InvalidInput'),
+      )
+    }
+    expect(await catalog.post('/v1/table/t/version/list', {})).toMatchObject({
+      json: { versions: [{ version: 1 }] },
+    })
+  })
+
+  it('a list of conditions is no condition', async () => {
+    await withTable()
+    const response = await catalog.post('/v1/table/t/delete', { predicate: 'id = 1, id = 2' })
+    expect(response).toEqual(errorOf('Unsupported'))
+    expect(await catalog.get('/v1/table/t/count_rows')).toEqual(responseOf(3))
+  })
+
+  it('a comment is part of no condition', async () => {
+    await withTable()
+    const predicate = 'id = 1 -- or id = 2'
+    expect(await catalog.post('/v1/table/t/count_rows', { predicate })).toEqual(responseOf(1))
+  })
+
+  it('is refused in a merge', async () => {
+    await withTable()
+    const target = '/v1/table/t/merge_insert?on=id&when_matched_update_all=true&when_matched_update_all_filt='
+    for (const sql of texts.slice(0, 6)) {
+      const response = await catalog.post(target + encodeURIComponent(sql), streamOf(orders(3)))
+      expect(response, sql).toEqual(errorOf('InvalidInput'))
+    }
+    expect(await catalog.get('/v1/table/t/count_rows')).toEqual(responseOf(3))
+  })
+})
+
+describe('versions that no number of JavaScript holds', () => {
+  // As text: in a body they are what clients in other languages write.
+  const versions = ['9007199254740992', '9007199254740993', '18446744073709551615', '1e300', '-1', '1.5']
+  it.for([
+    ['describe', '"version":V'],
+    ['restore', '"version":V'],
+    ['query', '"k":1,"vector":[],"version":V'],
+    ['count_rows', '"version":V'],
+    ['version/describe', '"version":V'],
+    ['version/create', '"version":V,"manifest_path":"x"'],
+    ['version/delete', '"ranges":[{"start_version":V,"end_version":-1}]'],
+    ['tags/create', '"tag":"x","version":V'],
+    ['tags/update', '"tag":"x","version":V'],
+    ['branches/create', '"name":"x","from_version":V'],
+  ])('are refused by %s', async ([target = '', members = '']) => {
+    await withTable()
+    for (const version of versions) {
+      const response = await catalog.post(`/v1/table/t/${target}`, `{${members.replace('V', version)}}`)
+      expect(response, version).toEqual(errorOf('InvalidInput'))
+    }
+    expect(await catalog.post('/v1/table/t/version/list', {})).toMatchObject({
+      json: { versions: [{ version: 1 }] },
+    })
+  })
+})
+
+it('names of every script are kept as they were sent', async () => {
+  const names = [
+    'заказы',
+    '注文',
+    '주문',
+    'طلبات',
+    'הזמנות',
+    'ऑर्डर',
+    'คำสั่งซื้อ',
+    'Größe',
+    'ﬁ',
+    'İi',
+    'e\u0301',
+    '\u00e9',
+    '📦',
+    '👩‍🚀',
+    '\ud83d\ude00\u200d',
+    'a\u202eb',
+    'with a space',
+    'a+b',
+    'a;b',
+    '--',
+    'NULL',
+    '__proto__',
+    'constructor',
+  ]
+  for (const name of names) {
+    const id = encodeURIComponent(name)
+    expect((await catalog.post(`/v1/namespace/${id}/create`, { id: [name] })).status, name).toBe(200)
+    const created = await catalog.post(`/v1/table/${id}$${id}/create`, streamOf(orders(1)))
+    expect(created.status, name).toBe(200)
+    expect(await catalog.get(`/v1/namespace/${id}/table/list`)).toEqual(responseOf({ tables: [name] }))
+    expect(await catalog.get(`/v1/table/${id}$${id}/count_rows`)).toEqual(responseOf(1))
+  }
+  const { json } = await catalog.get('/v1/namespace/$/list')
+  expect(json).toEqual({ namespaces: names.toSorted(byBytes) })
+})
+
+function byBytes(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other))
+}

@@ -1,0 +1,131 @@
+import { connect } from 'node:net'
+import { expect, it } from 'vitest'
+import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
+import { operationSchemas } from '../../../src/catalog-api/schemas/operation-schemas.ts'
+import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+
+it('every operation that this catalog has not is answered with 406 and its name', async () => {
+  const { send } = await runningBackend()
+  for (const name of operationNames.filter((name) => !Object.hasOwn(operationSchemas, name))) {
+    const { method, path, required } = getOperation(name)
+    const query = required.map((parameter) => `${parameter}=x`).join('&')
+    const target = `${path.replace('{id}', 'a').replace('{index_name}', 'i')}?${query}`
+    const response = await send(method, target, method === 'POST' ? {} : undefined)
+    expect(response).toEqual(errorOf('Unsupported'))
+    expect((response.json as { error: string }).error).toContain(name)
+  }
+})
+
+it('unknown routes and methods', async () => {
+  const { send, get, post } = await runningBackend()
+  expect(await get('/v1/nothing')).toEqual(errorOf('Unsupported', 404))
+  expect(await get('/v1/%zz')).toEqual(errorOf('InvalidInput'))
+  expect(await post('/v1/table')).toEqual(errorOf('Unsupported', 405))
+  for (const method of ['PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+    const response = await send(method, '/v1/table/t/describe')
+    expect(response).toEqual(errorOf('Unsupported', 405))
+    expect(response.headers.get('allow')).toBe('POST')
+  }
+})
+
+it('the id of the body must be that of the route', async () => {
+  const { post } = await runningBackend()
+  const declare = (body: unknown) => post('/v1/table/t/declare', body)
+  for (const id of [['u'], ['t', 't'], [], 't', 7, [7]]) {
+    expect(await declare({ id })).toEqual(errorOf('InvalidInput'))
+  }
+  expect(
+    (await declare({ id: ['t'], identity: { api_key: 'k' }, context: { a: 'b' }, more: [1] })).status,
+  ).toBe(200)
+  expect((await post('/v1/table/t/describe', { id: null })).status).toBe(200)
+  expect(await post('/v1/table/t/drop', { id: ['u'] })).toEqual(errorOf('InvalidInput'))
+})
+
+it('no body, an empty one, null and {} are all the same; a content type does not matter', async () => {
+  const { post } = await runningBackend()
+  await post('/v1/table/t/declare')
+  for (const body of [undefined, '', 'null', '{}', ' \n{}']) {
+    for (const type of ['application/json', 'text/plain', 'nonsense', '']) {
+      expect((await post('/v1/table/t/describe', body, { 'content-type': type })).status).toBe(200)
+    }
+  }
+})
+
+it('a wrong member is named', async () => {
+  const { post } = await runningBackend()
+  const wrong: [string, unknown, string][] = [
+    ['/v1/namespace/a/create', { properties: { x: 1 } }, 'properties.x'],
+    ['/v1/namespace/a/create', { mode: 7 }, 'mode'],
+    ['/v1/table/t/describe', { version: '1' }, 'version'],
+    ['/v1/table/t/describe', { version: -1 }, 'version'],
+    ['/v1/table/t/describe', { version: 2 ** 53 }, 'version'],
+    ['/v1/table/t/describe', { check_declared: 'yes' }, 'check_declared'],
+    ['/v1/table/t/version/create', { version: 1 }, 'manifest_path'],
+  ]
+  for (const [target, body, member] of wrong) {
+    const response = await post(target, body)
+    expect(response).toEqual(errorOf('InvalidInput'))
+    expect((response.json as { error: string }).error).toContain(`"${member}"`)
+  }
+})
+
+it('a body that is no JSON object of a bearable size is refused', async () => {
+  const { post } = await runningBackend({ limits: { maxJsonBytes: 100_000 } })
+  const describe = (body: string | Uint8Array, headers?: Record<string, string>) =>
+    post('/v1/namespace/$/describe', body, headers)
+  for (const body of ['[]', '7', '"x"', '{', '{} {}', '\uFEFF{}', Uint8Array.of(0x22, 0xff, 0x22)]) {
+    expect(await describe(body)).toEqual(errorOf('InvalidInput'))
+  }
+  expect(await describe(`{"x":"${'y'.repeat(100_000)}"}`)).toEqual(errorOf('InvalidInput', 413))
+  expect(await describe('{}', { 'content-encoding': 'gzip' })).toEqual(errorOf('InvalidInput', 415))
+  const deep = `{"k":1,"full_text_query":${'{"boost":{"positive":'.repeat(4000)}1${'}}'.repeat(4000)}}`
+  expect(await post('/v1/table/t/query', deep)).toEqual(errorOf('InvalidInput'))
+})
+
+it('what is no HTTP is answered in the shape of the interface', async () => {
+  const { url } = await runningBackend()
+  const response = await new Promise<string>((resolve, reject) => {
+    const socket = connect(Number(new URL(url()).port), '127.0.0.1')
+    let text = ''
+    socket.on('data', (chunk) => (text += String(chunk)))
+    socket.on('end', () => resolve(text))
+    socket.on('error', reject)
+    socket.write('nonsense\r\n\r\n')
+  })
+  expect(response).toMatch(/^HTTP\/1\.1 400 /)
+  expect(JSON.parse(response.slice(response.indexOf('{')))).toMatchObject({ code: 13 })
+})
+
+it('a request keeps its id, and gets one when it has none that can be logged', async () => {
+  const { get } = await runningBackend()
+  const own = await get('/v1/nothing', { 'x-request-id': 'mine-1' })
+  expect(own.json).toMatchObject({ instance: 'mine-1' })
+  expect(own.headers.get('x-request-id')).toBe('mine-1')
+  const long = await get('/v1/nothing', { 'x-request-id': 'x'.repeat(129) })
+  expect(long.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+})
+
+it('with an access token, only who sends it is let in', async () => {
+  const accessToken = 'correct horse battery staple'.replaceAll(' ', '-')
+  const { get } = await runningBackend({ accessToken })
+  for (const authorization of [
+    undefined,
+    accessToken,
+    `Basic ${accessToken}`,
+    `Bearer ${accessToken}x`,
+    'Bearer ',
+  ]) {
+    const response = await get('/v1/table', authorization === undefined ? {} : { authorization })
+    expect(response).toEqual(errorOf('Unauthenticated'))
+  }
+  for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+    expect(await get('/v1/table', { authorization: `${scheme} ${accessToken}` })).toEqual(
+      responseOf({ tables: [] }),
+    )
+  }
+})
+
+it('whoever watches over the process needs no token', async () => {
+  const { url } = await runningBackend({ accessToken: 'correct-horse-battery' })
+  expect((await fetch(`${url()}/livez`)).status).toBe(200)
+})

@@ -1,0 +1,201 @@
+import { onTestFinished, expect, it } from 'vitest'
+import { request } from 'undici'
+import { arrowFileType } from '../../../src/catalog-api/headers.ts'
+import { getOperation, operationNames, type Operation } from '../../../src/catalog-api/operations.ts'
+import { sampleRequests } from '../../conformance/sample-requests.ts'
+import {
+  respondWith,
+  startRecordingUpstream,
+  getHeaderValues,
+  type RequestHandler,
+  type ReceivedRequest,
+} from '../../gateway/support/recording-upstream.ts'
+import { runningAdapter } from './running-adapter.ts'
+
+const samples: typeof sampleRequests = {
+  ...sampleRequests,
+  BatchCreateTableVersions: {
+    body: { entries: [{ id: ['n', 't'], version: 2, manifest_path: 'p', context: { a: 'b' } }] },
+  },
+  BatchCommitTables: { body: { operations: [{ deregister_table: { id: ['n', 't'] } }] } },
+}
+
+/** What a remote catalog answers to an operation, at the least. */
+function answeringOf({ name, response }: Operation): RequestHandler {
+  if (response === 'arrow') return respondWith(200, 'ARROW1', { 'content-type': arrowFileType })
+  if (response === 'empty') return respondWith(200, '', {})
+  return respondWith(200, name === 'CountTableRows' ? '7' : name.endsWith('QueryPlan') ? '"plan"' : '{}')
+}
+
+/** A remote catalog, a server in front of it, and what arrives there of a request. */
+async function remoteAndAdapter(remote: object = {}, settings: object = {}) {
+  const upstream = await startRecordingUpstream()
+  onTestFinished(() => upstream.close())
+  const adapter = await runningAdapter(`${upstream.url}/base/`, remote, settings)
+  const send = async (
+    method: 'GET' | 'POST',
+    target: string,
+    body?: object,
+    headers: Record<string, string> = {},
+  ) => {
+    const response = await request(adapter.url + target, {
+      method,
+      headers,
+      ...(body !== undefined && { body: body instanceof Uint8Array ? body : JSON.stringify(body) }),
+    })
+    const text = await response.body.text()
+    return { status: response.statusCode, text, arrival: upstream.requests.pop() }
+  }
+  return { upstream, adapter, send }
+}
+
+async function jsonOf(arrival: ReceivedRequest | undefined): Promise<unknown> {
+  return JSON.parse(String(await arrival?.body))
+}
+
+it('every operation arrives in the one form that the interface gives it', async () => {
+  const { upstream, send } = await remoteAndAdapter()
+  for (const operation of operationNames.map(getOperation)) {
+    const { name, method, path, body, required, routeMembers } = operation
+    upstream.answering = answeringOf(operation)
+    const sample = samples[name]?.body
+    const envelope = { id: ['n', 'x y'], context: { trace: 'b' }, identity: { api_key: 'b' } }
+    const isWrapped = body !== 'arrow' && body !== 'map'
+    const sent = isWrapped ? { ...(sample as object), ...(routeMembers.length > 0 && envelope) } : sample
+    const query = required.map((parameter) => `?${parameter}=id`).join('')
+    const route = path.replace('{id}', 'n%24x%20y').replace('{index_name}', 'an%20index')
+    const { status, arrival } = await send(method, `${route}/${query}`, sent as object, {
+      'x-api-key': 'k',
+      authorization: 'bearer t',
+      'x-catalog-ctx-trace': 'h',
+      'x-request-id': `id-${name}`,
+    })
+    expect([name, status]).toEqual([name, operation.status])
+    expect(arrival).toMatchObject({ method, target: `/base${route}${query}` })
+    const values = (header: string) => getHeaderValues(arrival ?? { rawHeaders: [] }, header)
+    expect(['x-api-key', 'authorization', 'x-catalog-ctx-trace', 'x-request-id'].map(values)).toEqual([
+      ['k'],
+      ['Bearer t'],
+      ['h'],
+      [`id-${name}`],
+    ])
+    if (body === 'none') expect(String(await arrival?.body)).toBe('')
+    else if (body === 'arrow') expect(await arrival?.body).toEqual(Buffer.from(sample as Uint8Array))
+    else expect(await jsonOf(arrival)).toEqual(sample ?? {})
+  }
+})
+
+it('what the headers lack is taken from the body', async () => {
+  const { send } = await remoteAndAdapter()
+  const envelope = {
+    identity: { api_key: 'body-key', auth_token: 'body-token' },
+    context: { Trace: 'b', other: 'o' },
+  }
+  const { arrival } = await send('POST', '/v1/table/t/describe', envelope, { 'x-catalog-ctx-trace': 'h' })
+  const values = (header: string) => getHeaderValues(arrival ?? { rawHeaders: [] }, header)
+  expect(['x-api-key', 'authorization', 'x-catalog-ctx-trace', 'x-catalog-ctx-other'].map(values)).toEqual([
+    ['body-key'],
+    ['Bearer body-token'],
+    ['h'],
+    ['o'],
+  ])
+  expect(await jsonOf(arrival)).toEqual({})
+})
+
+it('what cannot be a header is refused, and never becomes two', async () => {
+  const { upstream, send } = await remoteAndAdapter()
+  for (const envelope of [
+    { context: { trace: 'a\r\nx-api-key: other' } },
+    { context: { 'trace: a\r\nx': 'b' } },
+    { context: { '': 'b' } },
+    { context: { trace: '日' } },
+    { identity: { api_key: 'a\nb' } },
+    { identity: { auth_token: 'a\r\n\r\nGET /' } },
+  ]) {
+    expect(await send('POST', '/v1/table/t/describe', envelope)).toMatchObject({ status: 400 })
+  }
+  expect(upstream.bytesReceived()).toBe(0)
+})
+
+it('a member of the body never changes what the id means there', async () => {
+  const { send } = await remoteAndAdapter()
+  const { arrival } = await send('POST', '/v1/table/a$b/describe', { delimiter: 'b', check_declared: true })
+  expect(arrival?.target).toBe('/base/v1/table/a%24b/describe?check_declared=true')
+})
+
+it('an id is joined by the delimiter there, and refused where it holds it', async () => {
+  const { upstream, send } = await remoteAndAdapter({ delimiter: '.' })
+  const { arrival } = await send('POST', '/v1/table/a%24b/describe', {})
+  expect(arrival?.target).toBe('/base/v1/table/a.b/describe?delimiter=.')
+  expect(await send('POST', '/v1/table/a$b.c/describe', {})).toMatchObject({
+    status: 400,
+    arrival: undefined,
+  })
+  expect((await send('GET', '/v1/namespace/$/list')).arrival?.target).toBe(
+    '/base/v1/namespace/./list?delimiter=.',
+  )
+  // The answer holds ids, which are to be joined as the client wants.
+  expect((await send('GET', '/v1/table?delimiter=::')).arrival?.target).toBe(
+    '/base/v1/table?delimiter=%3A%3A',
+  )
+  expect(upstream.requests).toEqual([])
+})
+
+it('what was left unset stays unset, and what our schemas do not know goes along', async () => {
+  const { send } = await remoteAndAdapter()
+  const body = { version: null, mode: '"ExistOk"', later_member: [1, { a: null }] }
+  const { arrival } = await send('POST', '/v1/namespace/n/create', body)
+  expect(await jsonOf(arrival)).toEqual({ mode: '"ExistOk"', later_member: [1, { a: null }] })
+})
+
+it('numbers beyond those of JavaScript stay within those of the interface', async () => {
+  const { upstream, adapter } = await remoteAndAdapter()
+  upstream.answering = respondWith(200, 'ARROW1', { 'content-type': arrowFileType })
+  await request(`${adapter.url}/v1/table/t/query`, {
+    method: 'POST',
+    body: '{"k":9223372036854775807,"vector":[1e300,0.1]}',
+  })
+  expect(await jsonOf(upstream.requests[0])).toEqual({ k: Number.MAX_SAFE_INTEGER, vector: [1e300, 0.1] })
+})
+
+it('properties of a new table go in header and query, in letters that a header can hold', async () => {
+  const { send } = await remoteAndAdapter()
+  const properties = { owner: 'Ångström\u00a0日\u{1f600}', '"': '\n' }
+  const query = `mode=overwrite&properties=${encodeURIComponent(JSON.stringify(properties, null, 1))}`
+  const { arrival } = await send('POST', `/v1/table/t/create?${query}`, Buffer.from('arrow'), {
+    'x-catalog-table-location': '/there',
+  })
+  const [header] = getHeaderValues(arrival ?? { rawHeaders: [] }, 'x-catalog-table-properties')
+  expect(JSON.parse(header ?? '')).toEqual(properties)
+  const parameters = new URL(arrival?.target ?? '', 'http://x').searchParams
+  expect([parameters.get('mode'), parameters.get('properties')]).toEqual(['overwrite', header])
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'x-catalog-table-location')).toEqual(['/there'])
+})
+
+it('with a credential of its own, the identity of the caller stays here', async () => {
+  const { send } = await remoteAndAdapter(
+    { credential: { header: 'x-api-key', value: 'own' } },
+    { accessToken: 'correct-horse-battery' },
+  )
+  const { arrival } = await send(
+    'POST',
+    '/v1/table/t/explain_plan',
+    { identity: { auth_token: 'b' }, query: { k: 1, identity: { api_key: 'n' } } },
+    { authorization: 'Bearer correct-horse-battery', 'x-api-key': 'k' },
+  )
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'x-api-key')).toEqual(['own'])
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'authorization')).toEqual([])
+  expect(await jsonOf(arrival)).toEqual({ query: { k: 1 } })
+})
+
+it('the token that lets a caller in here is told to nobody', async () => {
+  const { send } = await remoteAndAdapter({}, { accessToken: 'correct-horse-battery' })
+  const { arrival } = await send(
+    'POST',
+    '/v1/table/t/describe',
+    { identity: { auth_token: 'b' } },
+    { authorization: 'Bearer correct-horse-battery', 'x-api-key': 'k' },
+  )
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'x-api-key')).toEqual(['k'])
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'authorization')).toEqual([])
+})

@@ -1,0 +1,119 @@
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
+import { tableFromIPC } from 'apache-arrow'
+import { expect, it, vi } from 'vitest'
+import { orders, rowsOf, schemaOnly, streamOf } from '../engine/sample-tables.ts'
+import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+
+async function withTable(settings?: object) {
+  const backend = await runningBackend(settings)
+  await backend.post('/v1/table/t/create', streamOf(orders(3)))
+  return backend
+}
+
+it('rows are appended, replaced and counted', async () => {
+  const { post, get } = await withTable()
+  expect(await post('/v1/table/t/insert', streamOf(orders(2, 3)))).toEqual(
+    responseOf({ version: 2, num_inserted_rows: 2 }),
+  )
+  expect(await post('/v1/table/t/count_rows', { predicate: 'id >= 2' })).toEqual(responseOf(3))
+  expect(await post('/v1/table/t/count_rows', { version: 1, predicate: null })).toEqual(responseOf(3))
+  expect(await post('/v1/table/t/insert?mode=overwrite', streamOf(orders(1)))).toEqual(
+    responseOf({ version: 3, num_inserted_rows: 1 }),
+  )
+  expect(await get('/v1/table/t/count_rows')).toEqual(responseOf(1))
+  expect(await post('/v1/table/t/insert?mode=APPEND', schemaOnly())).toEqual(
+    responseOf({ version: 3, num_inserted_rows: 0 }),
+  )
+})
+
+it('what cannot be inserted or counted is refused', async () => {
+  const { post } = await withTable()
+  expect(await post('/v1/table/t/insert?mode=upsert', streamOf(orders(1)))).toEqual(errorOf('InvalidInput'))
+  expect(await post('/v1/table/t/insert?branch=dev', streamOf(orders(1)))).toEqual(
+    errorOf('TableBranchNotFound'),
+  )
+  expect(await post('/v1/table/t/insert', 'no Arrow')).toEqual(errorOf('InvalidInput'))
+  expect(await post('/v1/table/x/insert', streamOf(orders(1)))).toEqual(errorOf('TableNotFound'))
+  expect(await post('/v1/table/t/count_rows', { predicate: 'no such thing' })).toEqual(
+    errorOf('InvalidInput'),
+  )
+  expect(await post('/v1/table/t/count_rows', { version: 9 })).toEqual(errorOf('TableVersionNotFound'))
+  expect(await post('/v1/table/t/count_rows', { branch: 'dev' })).toEqual(errorOf('TableBranchNotFound'))
+})
+
+it('a query answers an Arrow file', async () => {
+  const { post } = await withTable()
+  const { status, bytes, headers } = await post('/v1/table/t/query', {
+    k: 10,
+    vector: null,
+    filter: 'id > 0',
+    columns: { column_names: ['id', 'name'] },
+  })
+  expect([status, headers.get('content-type')]).toEqual([200, 'application/vnd.apache.arrow.file'])
+  expect(Buffer.from(bytes().subarray(0, 6)).toString()).toBe('ARROW1')
+  expect(rowsOf(tableFromIPC(bytes()))).toEqual([
+    { id: 1, name: 'order 1' },
+    { id: 2, name: 'order 2' },
+  ])
+})
+
+it('a query that cannot be run is refused', async () => {
+  const { post } = await withTable()
+  expect(await post('/v1/table/t/query', { k: 1, filter: 'id >> >' })).toEqual(errorOf('InvalidInput'))
+  expect(await post('/v1/table/t/query', { k: 1, filter: 'nothing > 1' })).toEqual(
+    errorOf('TableColumnNotFound'),
+  )
+  expect(await post('/v1/table/t/query', { k: 'many' })).toEqual(errorOf('InvalidInput'))
+  expect(await post('/v1/table/t/query', { k: 1, branch: 'dev' })).toEqual(errorOf('TableBranchNotFound'))
+  expect(await post('/v1/table/t/query', { k: 1, version: 9 })).toEqual(errorOf('TableVersionNotFound'))
+})
+
+it('appends at the same time lose no row', async () => {
+  const { post } = await withTable()
+  const responses = await Promise.all(
+    Array.from({ length: 12 }, () => post('/v1/table/t/insert', streamOf(orders(5)))),
+  )
+  expect(responses.every(({ status }) => status === 200)).toBe(true)
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(63))
+})
+
+it('an upload above the limit is answered with 413, announced or not, and changes nothing', async () => {
+  const stream = streamOf(orders(3))
+  const { post, url } = await withTable({ limits: { maxUploadBytes: stream.length } })
+  expect((await post('/v1/table/t/insert', stream)).status).toBe(200)
+  const larger = streamOf(orders(30))
+  expect(await post('/v1/table/t/insert', larger)).toEqual(errorOf('InvalidInput', 413))
+  const chunked = await fetch(`${url()}/v1/table/t/insert`, {
+    method: 'POST',
+    body: new Blob([larger]).stream(),
+    duplex: 'half',
+  })
+  expect(chunked.status).toBe(413)
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(6))
+})
+
+it('an upload for which there is no memory is to come again, and memory comes back', async () => {
+  const stream = streamOf(orders(3))
+  const limits = { maxUploadBytes: stream.length, maxUploadMemoryBytes: stream.length }
+  const { post, url } = await withTable({ limits })
+  for (const ending of ['whole', 'cut short']) {
+    const headers = { expect: '100-continue', 'content-length': stream.length }
+    const slow = request(`${url()}/v1/table/t/insert`, { method: 'POST', headers })
+    slow.flushHeaders()
+    await once(slow, 'continue')
+    slow.write(stream.subarray(0, 100))
+    expect(await post('/v1/table/t/insert', stream)).toEqual(errorOf('ServiceUnavailable'))
+    if (ending === 'whole') {
+      slow.end(stream.subarray(100))
+      const [response] = (await once(slow, 'response')) as [IncomingMessage]
+      expect(response.statusCode).toBe(200)
+      response.resume()
+    } else {
+      slow.on('error', () => {}).destroy()
+    }
+    await vi.waitFor(async () => {
+      expect((await post('/v1/table/t/insert', stream)).status).toBe(200)
+    })
+  }
+})

@@ -1,0 +1,135 @@
+import { join } from 'node:path'
+import {
+  type CompiledQuery,
+  DummyDriver,
+  Kysely,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import Libsql from 'libsql'
+import { expect, onTestFinished, it } from 'vitest'
+import { listNamespaceNames, listTableNames, listTablePaths } from '../../../src/backend/store/listings.ts'
+import {
+  hasChildren,
+  listUnfinishedCreations,
+  removeNamespace,
+} from '../../../src/backend/store/remove-objects.ts'
+import { openSqlite } from '../../../src/backend/store/sqlite.ts'
+import type { CatalogDatabase, CatalogTables } from '../../../src/backend/store/database-schema.ts'
+import { hasPendingChanges } from '../../../src/backend/store/pending-deletions.ts'
+import {
+  findVersionMetadata,
+  deleteVersionRecordsBefore,
+  listRecordedVersions,
+} from '../../../src/backend/store/versions.ts'
+import { temporaryFolder } from '../support/running-backend.ts'
+
+type Query = (database: CatalogDatabase) => Promise<unknown>
+
+const page = { after: 'm', limit: 10 }
+const first = { after: undefined, limit: 10 }
+
+/** What each query may read: the rows that it wants, from where it wants them, in the order that it wants. */
+const plans: readonly (readonly [name: string, query: Query, steps: readonly string[]])[] = [
+  [
+    'the namespaces of a namespace',
+    (database) => listNamespaceNames(database, 'n', page),
+    ['SEARCH objects USING COVERING INDEX objects_by_kind (parent_path=? AND kind=? AND name>?)'],
+  ],
+  [
+    'the tables of a namespace',
+    (database) => listTableNames(database, 'n', true, page),
+    ['SEARCH objects USING INDEX objects_by_kind (parent_path=? AND kind=? AND name>?)'],
+  ],
+  [
+    'the tables of a namespace that have data',
+    (database) => listTableNames(database, 'n', false, page),
+    ['SEARCH objects USING COVERING INDEX objects_ready (parent_path=? AND name>?)'],
+  ],
+  [
+    'all tables',
+    (database) => listTablePaths(database, true, page),
+    ['SEARCH objects USING INDEX objects_tables (path>?)'],
+  ],
+  [
+    'all tables from the first on',
+    (database) => listTablePaths(database, true, first),
+    ['SCAN objects USING INDEX objects_tables'],
+  ],
+  [
+    'all tables that have data',
+    (database) => listTablePaths(database, false, page),
+    ['SEARCH objects USING COVERING INDEX objects_all_ready (path>?)'],
+  ],
+  [
+    'the tables that are being created',
+    listUnfinishedCreations,
+    ['SCAN objects USING INDEX objects_creating'],
+  ],
+  [
+    'whether something lies in a namespace',
+    (database) => hasChildren(database, 'n'),
+    ['SEARCH objects USING INDEX objects_by_kind (parent_path=?)'],
+  ],
+  [
+    'what a namespace is removed with',
+    (database) => removeNamespace(database, 'n'),
+    expect.arrayContaining([expect.stringMatching(/^SEARCH objects .*\(path>\? AND path<\?\)$/)]) as string[],
+  ],
+  [
+    'the versions of a table that are not settled',
+    (database) => listRecordedVersions(database, 'id'),
+    ['SEARCH table_versions USING INDEX table_versions_recorded (object_id=?)'],
+  ],
+  [
+    'the metadata of a page of versions',
+    (database) => findVersionMetadata(database, 'id', 'main', [7, 9]),
+    [expect.stringContaining('(object_id=? AND branch=? AND version>? AND version<?)')],
+  ],
+  [
+    'the versions that no replay can name any more',
+    (database) => deleteVersionRecordsBefore(database, 'id', 'main', 7),
+    ['SEARCH table_versions USING INDEX table_versions_plain (object_id=? AND branch=? AND version<?)'],
+  ],
+  [
+    'whether a table is unfinished',
+    (database) => hasPendingChanges(database, 'id'),
+    expect.arrayContaining([
+      'SEARCH table_versions USING COVERING INDEX table_versions_recorded (object_id=?)',
+      expect.stringMatching(/^SEARCH doomed_versions .*\(object_id=\?\)$/),
+    ]) as string[],
+  ],
+]
+
+it.each(plans)('%s: no more is read than is wanted', async (_name, query, steps) => {
+  const file = join(await temporaryFolder(), 'catalog.sqlite')
+  await (await openSqlite(file)).destroy()
+  const connection = new Libsql(file)
+  onTestFinished(() => {
+    connection.close()
+  })
+  const { sql, parameters } = await compiled(query)
+  const rows = connection.prepare(`explain query plan ${sql}`).all(...parameters) as { detail: string }[]
+  expect(rows.map(({ detail }) => detail)).toEqual(steps)
+})
+
+/** The last query that is sent to a database without any rows. */
+async function compiled(query: Query): Promise<CompiledQuery> {
+  const sent: CompiledQuery[] = []
+  const database = new Kysely<CatalogTables>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (introspected) => new SqliteIntrospector(introspected),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+    log: (event) => {
+      sent.push(event.query)
+    },
+  })
+  await query(database)
+  const last = sent.at(-1)
+  if (last === undefined) throw new Error('nothing was sent to the database')
+  return last
+}

@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto'
+import { inject } from 'vitest'
+import { backendSettingsSchema, type EmbeddedSettings } from '../../../src/config/backend-settings.ts'
+
+/** Whether these tests run with the catalog on PostgreSQL. */
+export function usesPostgres(): boolean {
+  return inject('postgresUrl') !== undefined
+}
+
+/**
+ * The settings of a reference catalog in that folder, unless they say otherwise, on the store of these tests; one
+ * folder, one catalog.
+ */
+export function backendSettings(folder: string, settings: object = {}): EmbeddedSettings {
+  const url = inject('postgresUrl')
+  const schema = `catalog_${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`
+  const { data, ...others } = backendSettingsSchema.parse({
+    listen: { port: 0 },
+    log: { level: 'silent' },
+    ...(url !== undefined && { store: { postgres: { url, schema } } }),
+    data: { folder },
+    ...settings,
+  })
+  if (data === undefined) throw new Error('these are not the settings of an embedded catalog')
+  return { ...others, data }
+}

@@ -1,0 +1,106 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { expect, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { startBackend } from '../../../src/backend/server.ts'
+import { openStore } from '../../../src/backend/store/open-store.ts'
+import { errorCodes, type ErrorName } from '../../../src/catalog-api/catalog-error.ts'
+import { operationSchemas } from '../../../src/catalog-api/schemas/operation-schemas.ts'
+import { parseTarget } from '../../../src/catalog-api/request-target.ts'
+import { backendSettings } from './backend-settings.ts'
+
+/** What was answered; `json` is undefined where the answer is no JSON. */
+export interface Response {
+  readonly status: number
+  readonly json: unknown
+  readonly bytes: () => Uint8Array
+  readonly headers: Headers
+}
+
+const errorBody = z.strictObject({
+  error: z.string().min(1),
+  code: z.int().min(0).max(23),
+  detail: z.string().optional(),
+  instance: z.string().min(1),
+})
+
+/** A new folder that is removed after the test. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'backend ')))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A reference catalog for one test, in a folder of its own unless one is given. */
+export async function runningBackend(settings: object = {}, folder?: string) {
+  const dataFolder = folder ?? (await temporaryFolder())
+  const allSettings = backendSettings(dataFolder, settings)
+  const start = () => startBackend(allSettings)
+  let backend: Awaited<ReturnType<typeof start>> | undefined = await start()
+  const stop = async () => {
+    await backend?.close()
+    backend = undefined
+  }
+  onTestFinished(stop)
+  const send = (method: string, target: string, body?: unknown, headers: Record<string, string> = {}) =>
+    call(backend?.url ?? '', method, target, body, headers)
+  return {
+    dataFolder,
+    url: () => backend?.url ?? '',
+    send,
+    /** A body that is no bytes and no text is sent as JSON. */
+    post: (target: string, body?: unknown, headers?: Record<string, string>) =>
+      send('POST', target, body, headers),
+    get: (target: string, headers?: Record<string, string>) => send('GET', target, undefined, headers),
+    stop,
+    /** Opens the store of the catalog, which must be stopped. */
+    openStore: () => openStore(allSettings.store, dataFolder, pino({ level: 'silent' })),
+    restart: async () => {
+      await stop()
+      backend = await start()
+    },
+  }
+}
+
+/** Sends a request and holds the answer to the interface: errors in its shape, successes to their schema. */
+export async function call(
+  url: string,
+  method: string,
+  target: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const isRaw = body === undefined || typeof body === 'string' || body instanceof Uint8Array
+  const response = await fetch(url + target, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: isRaw ? (body as string) : JSON.stringify(body) }),
+  })
+  const bytes = new Uint8Array(await response.arrayBuffer())
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
+  const json: unknown = isJson ? JSON.parse(Buffer.from(bytes).toString()) : undefined
+  if (response.status >= 400) {
+    expect(errorBody.parse(json).instance).toBe(response.headers.get('x-request-id'))
+  } else {
+    const { name } = parseTarget(method, target).operation
+    const schemas: Partial<Record<string, object>> = operationSchemas
+    const schema = schemas[name]
+    if (schema !== undefined && 'response' in schema) (schema.response as z.ZodType).parse(json)
+  }
+  return { status: response.status, json, bytes: () => bytes, headers: response.headers }
+}
+
+/** What an answer with that error looks like. */
+export function errorOf(name: ErrorName, status: number = errorCodes[name].status) {
+  return expect.objectContaining({
+    status,
+    json: expect.objectContaining({ code: errorCodes[name].code }),
+  }) as Response
+}
+
+/** What a good answer with these members looks like. */
+export function responseOf(json: unknown, status = 200) {
+  return expect.objectContaining({ status, json }) as Response
+}

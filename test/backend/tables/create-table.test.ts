@@ -1,0 +1,134 @@
+import { readdir } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { expect, it } from 'vitest'
+import { orders, schemaOnly, streamOf } from '../engine/sample-tables.ts'
+import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+
+it('a table is created from a stream, in a folder that says nothing of its name', async () => {
+  const { post, get, dataFolder } = await runningBackend()
+  await post('/v1/namespace/a/create', {})
+  const properties = encodeURIComponent('{"owner":"ann"}')
+  const { status, json } = await post(
+    `/v1/table/a$orders/create?properties=${properties}`,
+    streamOf(orders(3)),
+  )
+  expect(status).toBe(200)
+  expect(json).toEqual({ location: expect.any(String), version: 1, properties: { owner: 'ann' } })
+  const { location } = json as { location: string }
+  expect(location.startsWith(join(dataFolder, 'tables'))).toBe(true)
+  expect(basename(location)).toMatch(/^[0-9a-f]{32}\.lance$/)
+  expect(await get('/v1/table/a$orders/count_rows')).toEqual(responseOf(3))
+  expect(await get('/v1/table?include_declared=false')).toEqual(responseOf({ tables: ['a$orders'] }))
+})
+
+it('the modes of creation', async () => {
+  const { post } = await runningBackend()
+  const stream = streamOf(orders(3))
+  await post('/v1/table/t/create', stream)
+  expect(await post('/v1/table/t/create?mode=create', stream)).toEqual(errorOf('TableAlreadyExists'))
+  const exists = responseOf({ location: expect.any(String), version: 1, properties: {} })
+  expect(await post('/v1/table/t/create?mode=exist_ok', stream)).toEqual(exists)
+  expect(await post('/v1/table/t/create?mode=ExistOk', stream)).toEqual(exists)
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(3))
+  const overwritten = await post(
+    '/v1/table/t/create?mode=Overwrite&properties=%7B%22x%22:%221%22%7D',
+    streamOf(orders(2)),
+  )
+  expect(overwritten).toEqual(
+    responseOf({ location: expect.any(String), version: 2, properties: { x: '1' } }),
+  )
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(2))
+  expect(await post('/v1/table/t/count_rows', { version: 1 })).toEqual(responseOf(3))
+  expect(await post('/v1/table/new/create?mode=overwrite', stream)).toEqual(
+    responseOf({ location: expect.any(String), version: 1, properties: {} }),
+  )
+  expect(await post('/v1/table/t/create?mode=perhaps', stream)).toEqual(errorOf('InvalidInput'))
+})
+
+it('a schema without rows makes an empty table', async () => {
+  const { post } = await runningBackend()
+  expect((await post('/v1/table/t/create', schemaOnly())).status).toBe(200)
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(0))
+})
+
+it('what is no stream makes no table, and leaves nothing', async () => {
+  const { post, get, dataFolder } = await runningBackend()
+  const stream = streamOf(orders(3))
+  const bad = [undefined, 'not Arrow', stream.subarray(0, 100), stream.subarray(0, stream.length - 50)]
+  for (const body of bad) expect(await post('/v1/table/t/create', body)).toEqual(errorOf('InvalidInput'))
+  expect(await get('/v1/table')).toEqual(responseOf({ tables: [] }))
+  expect(await tableFolders(dataFolder)).toEqual([])
+  expect((await post('/v1/table/t/create', stream)).status).toBe(200)
+})
+
+it('a table needs its namespace, a free name, and no location of its own', async () => {
+  const { post } = await runningBackend()
+  const stream = streamOf(orders(1))
+  expect(await post('/v1/table/a$t/create', stream)).toEqual(errorOf('NamespaceNotFound'))
+  await post('/v1/namespace/a/create', {})
+  expect(await post('/v1/table/a/create?mode=Overwrite', stream)).toEqual(errorOf('TableAlreadyExists'))
+  const location = { 'x-catalog-table-location': '/tmp/elsewhere.lance' }
+  expect(await post('/v1/table/t/create', stream, location)).toEqual(errorOf('InvalidInput'))
+  expect(await post('/v1/table/t/create?storage_options=%7B%22a%22:%22b%22%7D', stream)).toEqual(
+    errorOf('Unsupported'),
+  )
+  expect(await post('/v1/table/t/create?properties=nonsense', stream)).toEqual(errorOf('InvalidInput'))
+  const properties = { 'x-catalog-table-properties': '{"x":"1"}' }
+  expect(await post('/v1/table/t/create?properties=%7B%7D', stream, properties)).toEqual(
+    errorOf('InvalidInput'),
+  )
+  expect(await post('/v1/table/t/create', stream, properties)).toEqual(
+    responseOf({ location: expect.any(String), version: 1, properties: { x: '1' } }),
+  )
+})
+
+it('of many who create one table, one wins, and the others are told so', async () => {
+  const { post, dataFolder } = await runningBackend()
+  const responses = await Promise.all(
+    Array.from({ length: 12 }, (_, index) => post('/v1/table/t/create', streamOf(orders(index + 1)))),
+  )
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
+  for (const response of responses.filter(({ status }) => status !== 200)) {
+    expect(response).toEqual(errorOf('TableAlreadyExists'))
+  }
+  const winner = responses.findIndex(({ status }) => status === 200)
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(winner + 1))
+  expect(await tableFolders(dataFolder)).toHaveLength(1)
+})
+
+it('many who overwrite one table all succeed, each with a version of its own', async () => {
+  const { post } = await runningBackend()
+  const responses = await Promise.all(
+    Array.from({ length: 8 }, () => post('/v1/table/t/create?mode=overwrite', streamOf(orders(2)))),
+  )
+  const versions = responses.map(({ json }) => (json as { version: number }).version)
+  expect(versions.toSorted((one, other) => one - other)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+})
+
+it('creating, dropping and renaming one name at the same time leaves a catalog that agrees with itself', async () => {
+  const { post, get, dataFolder } = await runningBackend()
+  await post('/v1/namespace/a/create', {})
+  const stream = streamOf(orders(2))
+  const responses = await Promise.all(
+    Array.from({ length: 10 }).flatMap(() => [
+      post('/v1/table/a$t/create', stream),
+      post('/v1/table/a$t/insert', stream),
+      post('/v1/table/a$t/drop'),
+      post('/v1/table/a$t/rename', { new_table_name: 'u' }),
+      post('/v1/table/a$u/drop'),
+      post('/v1/namespace/a/drop', { behavior: 'Cascade' }),
+      post('/v1/namespace/a/create', { mode: 'ExistOk' }),
+    ]),
+  )
+  for (const { status } of responses) expect([200, 404, 409]).toContain(status)
+  const { tables } = (await get('/v1/table')).json as { tables: string[] }
+  for (const id of tables) {
+    const { json } = await get(`/v1/table/${id}/count_rows`)
+    expect((json as number) % 2).toBe(0)
+  }
+  expect(await tableFolders(dataFolder)).toHaveLength(tables.length)
+})
+
+async function tableFolders(dataFolder: string): Promise<string[]> {
+  return (await readdir(join(dataFolder, 'tables'))).filter((name) => name.endsWith('.lance'))
+}

@@ -1,0 +1,76 @@
+import { pathToFileURL } from 'node:url'
+import { expect, it } from 'vitest'
+import { orders, streamOf } from '../engine/sample-tables.ts'
+import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+
+async function withTable() {
+  const backend = await runningBackend()
+  await backend.post('/v1/namespace/a/create', {})
+  const { json } = await backend.post('/v1/table/a$t/create', streamOf(orders(3)))
+  return { ...backend, location: (json as { location: string }).location }
+}
+
+it('a table says where it is and, when asked, what is in it', async () => {
+  const { post, location } = await withTable()
+  const plain = { table: 't', namespace: ['a'], location, properties: {}, managed_versioning: true }
+  expect(await post('/v1/table/a$t/describe', {})).toEqual(responseOf(plain))
+  expect(await post('/v1/table/a$t/describe?with_table_uri=true&load_detailed_metadata=true', {})).toEqual(
+    responseOf({
+      ...plain,
+      table_uri: pathToFileURL(location).href,
+      version: 1,
+      schema: {
+        fields: [
+          { name: 'id', type: { type: 'int32' }, nullable: true },
+          { name: 'name', type: { type: 'utf8' }, nullable: true },
+          expect.objectContaining({ name: 'embedding' }),
+        ],
+      },
+      metadata: {},
+      stats: { num_deleted_rows: 0, num_fragments: 1 },
+    }),
+  )
+})
+
+it('an old version is described as it was', async () => {
+  const { post } = await withTable()
+  await post('/v1/table/a$t/insert', streamOf(orders(1)))
+  const body = { version: 1, load_detailed_metadata: true }
+  expect(await post('/v1/table/a$t/describe', body)).toEqual(
+    responseOf(expect.objectContaining({ version: 1, stats: { num_deleted_rows: 0, num_fragments: 1 } })),
+  )
+  expect(await post('/v1/table/a$t/describe', { version: 7 })).toEqual(errorOf('TableVersionNotFound'))
+  expect((await post('/v1/table/a$t/exists', { version: 2 })).status).toBe(200)
+  expect(await post('/v1/table/a$t/exists', { version: 3 })).toEqual(errorOf('TableVersionNotFound'))
+})
+
+it('a branch or a tag is never answered with the main branch', async () => {
+  const { post } = await withTable()
+  expect(await post('/v1/table/a$t/describe', { branch: 'dev' })).toEqual(errorOf('TableBranchNotFound'))
+  expect(await post('/v1/table/a$t/describe', { tag: 'v1' })).toEqual(errorOf('TableTagNotFound'))
+  expect((await post('/v1/table/a$t/describe', { branch: 'main' })).status).toBe(200)
+  expect((await post('/v1/table/a$t/describe', { branch: null, version: null })).status).toBe(200)
+})
+
+it('what is not there is not found', async () => {
+  const { post } = await withTable()
+  for (const operation of [
+    'describe',
+    'exists',
+    'count_rows',
+    'query',
+    'version/list',
+    'version/describe',
+    'drop',
+  ]) {
+    expect(await post(`/v1/table/a$x/${operation}`, { k: 1 })).toEqual(errorOf('TableNotFound'))
+    expect(await post(`/v1/table/x$t/${operation}`, { k: 1 })).toEqual(errorOf('NamespaceNotFound'))
+  }
+})
+
+it('a query flag and the same member of the body must agree', async () => {
+  const { post } = await withTable()
+  const target = '/v1/table/a$t/describe?check_declared=true'
+  expect(await post(target, { check_declared: false })).toEqual(errorOf('InvalidInput'))
+  expect((await post(target, { check_declared: true })).status).toBe(200)
+})

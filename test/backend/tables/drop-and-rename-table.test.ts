@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { orders, streamOf } from '../engine/sample-tables.ts'
+import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+
+async function withTable() {
+  const backend = await runningBackend()
+  await backend.post('/v1/namespace/a/create', {})
+  await backend.post('/v1/namespace/b/create', {})
+  const { json } = await backend.post('/v1/table/a$t/create', streamOf(orders(3)))
+  return { ...backend, location: (json as { location: string }).location }
+}
+
+it('a dropped table is gone with its data, and its name is free', async () => {
+  const { post, location } = await withTable()
+  expect(await post('/v1/table/a$t/drop', { id: ['a', 't'] })).toEqual(
+    responseOf({ id: ['a', 't'], location, properties: {} }),
+  )
+  expect(existsSync(location)).toBe(false)
+  expect(await post('/v1/table/a$t/drop')).toEqual(errorOf('TableNotFound'))
+  expect((await post('/v1/table/a$t/create', streamOf(orders(1)))).status).toBe(200)
+})
+
+it('dropping a namespace with everything below deletes the data', async () => {
+  const { post, location } = await withTable()
+  expect((await post('/v1/namespace/a/drop', { behavior: 'Cascade' })).status).toBe(200)
+  expect(existsSync(location)).toBe(false)
+})
+
+it('a renamed table keeps its data and its place', async () => {
+  const { post, get, location } = await withTable()
+  expect(await post('/v1/table/a$t/rename', { new_table_name: 'u', new_namespace_id: ['b'] })).toEqual(
+    responseOf({}),
+  )
+  expect(await post('/v1/table/a$t/describe', {})).toEqual(errorOf('TableNotFound'))
+  expect(await post('/v1/table/b$u/describe', {})).toEqual(responseOf(expect.objectContaining({ location })))
+  expect(await get('/v1/table/b$u/count_rows')).toEqual(responseOf(3))
+  expect((await post('/v1/table/b$u/rename', { new_table_name: 'v' })).status).toBe(200)
+  expect((await post('/v1/table/b$v/rename', { new_table_name: 'v', new_namespace_id: [] })).status).toBe(200)
+  expect(await get('/v1/table')).toEqual(responseOf({ tables: ['v'] }))
+  expect(await post('/v1/namespace/b/drop', {})).toEqual(responseOf({ properties: {} }))
+})
+
+it('a table is not renamed to a taken name, into nothing, or to what is no name', async () => {
+  const { post } = await withTable()
+  await post('/v1/table/a$u/declare', {})
+  const rename = (body: unknown) => post('/v1/table/a$t/rename', body)
+  expect(await rename({ new_table_name: 'u' })).toEqual(errorOf('TableAlreadyExists'))
+  expect(await rename({ new_table_name: 't' })).toEqual(errorOf('TableAlreadyExists'))
+  expect(await rename({ new_table_name: 'b', new_namespace_id: [] })).toEqual(errorOf('TableAlreadyExists'))
+  expect(await rename({ new_table_name: 't', new_namespace_id: ['c'] })).toEqual(errorOf('NamespaceNotFound'))
+  expect(await rename({ new_table_name: 'x', new_namespace_id: ['a', 'u'] })).toEqual(
+    errorOf('NamespaceNotFound'),
+  )
+  for (const name of ['', '.', '..', 'x/y', 'x\\y', 'x\u0000', '\ud800', 'x'.repeat(5000), 7, null]) {
+    expect(await rename({ new_table_name: name })).toEqual(errorOf('InvalidInput'))
+  }
+  expect(await rename({})).toEqual(errorOf('InvalidInput'))
+  expect(await post('/v1/table/a$x/rename', { new_table_name: 'y' })).toEqual(errorOf('TableNotFound'))
+})
+
+it('of many who rename one table, one wins', async () => {
+  const { post, get } = await withTable()
+  const responses = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => post('/v1/table/a$t/rename', { new_table_name: `u${index}` })),
+  )
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
+  expect(responses.filter(({ status }) => status === 404)).toHaveLength(9)
+  expect(((await get('/v1/table')).json as { tables: string[] }).tables).toHaveLength(1)
+})

@@ -1,0 +1,240 @@
+import { connect, Index } from '@lancedb/lancedb'
+import { Field, FixedSizeList, Float32, List, Table, Utf8, vectorFromArray } from 'apache-arrow'
+import { expect, it } from 'vitest'
+import { orders, streamOf } from '../engine/sample-tables.ts'
+import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+
+/** A table `t` with a number, a text and a vector of two. */
+async function withRows(rows = 300) {
+  const backend = await runningBackend()
+  await backend.post('/v1/table/t/create', streamOf(orders(rows)))
+  const create = (column: string, index_type: string, more: object = {}) =>
+    backend.post('/v1/table/t/create_index', { column, index_type, ...more })
+  const list = async (body?: object) => {
+    const { json } = await backend.post('/v1/table/t/index/list', body)
+    return json as { indexes: { index_name: string; index_type: string }[]; page_token?: string }
+  }
+  return { ...backend, create, list }
+}
+
+it('an index is built, listed, measured and dropped', async () => {
+  const { create, list, post, get } = await withRows()
+  expect(await create('id', 'BTREE')).toEqual(responseOf({}))
+  await post('/v1/table/t/insert', streamOf(orders(7)))
+  expect(await list()).toEqual({
+    indexes: [
+      {
+        index_name: 'id_idx',
+        index_uuid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        columns: ['id'],
+        status: 'SUCCEEDED',
+        index_type: 'BTREE',
+        type_url: expect.stringContaining('BTree'),
+        num_indexed_rows: 300,
+        num_unindexed_rows: 7,
+        size_bytes: expect.any(Number),
+        num_segments: 1,
+        created_at: expect.stringMatching(/^20\d\d-.*Z$/),
+        index_version: 0,
+        index_details: '{}',
+      },
+    ],
+  })
+  const stats = { index_type: 'BTREE', num_indexed_rows: 300, num_unindexed_rows: 7, num_indices: 1 }
+  expect(await post('/v1/table/t/index/id_idx/stats', {})).toEqual(responseOf(stats))
+  expect(await post('/v1/table/t/index/id_idx/stats', { index_name: 'id_idx' })).toEqual(responseOf(stats))
+  expect(await post('/v1/table/t/index/id_idx/stats', { index_name: 'x' })).toEqual(errorOf('InvalidInput'))
+  expect(await get('/v1/table/t/index/id_idx/stats')).toEqual(responseOf(stats))
+  expect((await get('/v1/table/t/index/list')).json).toMatchObject({ indexes: [{ index_name: 'id_idx' }] })
+  expect(await post('/v1/table/t/index/id_idx/drop')).toEqual(responseOf({}))
+  expect(await list()).toEqual({ indexes: [] })
+  expect(await list({ version: 3 })).toMatchObject({ indexes: [{ index_name: 'id_idx' }] })
+  expect(await post('/v1/table/t/index/id_idx/drop')).toEqual(errorOf('TableIndexNotFound'))
+  expect(await post('/v1/table/t/index/id_idx/stats')).toEqual(errorOf('TableIndexNotFound'))
+})
+
+/** Rows with vectors of eight, which one of the types insists on. */
+function withWideVectors(count: number): Table {
+  const vectors = Array.from({ length: count }, (_, row) =>
+    Array.from({ length: 8 }, (_, at) => Math.sin(row + at)),
+  )
+  const type = new FixedSizeList(8, new Field('item', new Float32(), true))
+  return orders(count).assign(new Table({ embedding: vectorFromArray(vectors, type) }))
+}
+
+const buildable: readonly [spelling: string, column: string, type: string, more: object][] = [
+  ['btree', 'id', 'BTREE', {}],
+  ['Scalar', 'id', 'BTREE', {}],
+  ['BITMAP', 'id', 'BITMAP', {}],
+  ['fts', 'name', 'FTS', { language: 'german', with_position: true, stem: true, max_token_length: 20 }],
+  [' INVERTED ', 'name', 'FTS', { base_tokenizer: 'ngram', min_ngram_length: 2, max_ngram_length: 3 }],
+  ['FM', 'name', 'FM', {}],
+  ['IVF_FLAT', 'embedding', 'IVF_FLAT', { num_partitions: 2, distance_type: 'COSINE' }],
+  ['VECTOR', 'embedding', 'IVF_PQ', { num_partitions: 2, num_sub_vectors: 1, num_bits: 8, sample_rate: 16 }],
+  ['ivf_rq', 'embedding', 'IVF_RQ', { num_partitions: 1, distance_type: 'dot', max_iterations: 5 }],
+  ['IVF_HNSW_SQ', 'embedding', 'IVF_HNSW_SQ', { num_partitions: 1, m: 4, ef_construction: 20 }],
+  ['IVF_HNSW_PQ', 'embedding', 'IVF_HNSW_PQ', { num_partitions: 1, num_sub_vectors: 1 }],
+]
+
+it('every type that the engine knows is built under every name of it', async () => {
+  const { create, list, post } = await withRows()
+  await post('/v1/table/t/create?mode=overwrite', streamOf(withWideVectors(300)))
+  for (const [number, [spelling, column, , more]] of buildable.entries()) {
+    const response = await create(column, spelling, { name: `i${number}`, ...more })
+    expect([spelling, response.json]).toEqual([spelling, {}])
+  }
+  const { indexes } = await list()
+  const built = Object.fromEntries(indexes.map(({ index_name, index_type }) => [index_name, index_type]))
+  expect(built).toEqual(Object.fromEntries(buildable.map(([, , type], number) => [`i${number}`, type])))
+  expect((await post('/v1/table/t/index/i6/stats')).json).toMatchObject({ distance_type: 'cosine' })
+}, 20_000)
+
+it.each(['LABEL_LIST', 'labellist'])('%s is an index over lists alone', async (type) => {
+  const { create, post, list } = await withRows(3)
+  expect(await create('id', type)).toEqual(errorOf('InvalidInput'))
+  const words = new List(new Field('item', new Utf8(), true))
+  const table = new Table({ words: vectorFromArray([['a', 'b'], ['b']], words) })
+  await post('/v1/table/t/create?mode=overwrite', streamOf(table))
+  expect(await create('words', type)).toEqual(responseOf({}))
+  expect((await list()).indexes).toMatchObject([{ index_type: 'LABEL_LIST' }])
+})
+
+it.each(['NGRAM', 'ZONEMAP', 'BLOOMFILTER', 'RTREE', 'IVF_SQ', 'IVF_HNSW_FLAT'])(
+  '%s is told to be more than the engine can build',
+  async (type) => {
+    const { create } = await withRows(3)
+    expect(await create('id', type)).toEqual(errorOf('Unsupported'))
+  },
+)
+
+it('requests that the engine must not see are refused', async () => {
+  const { create, post } = await withRows()
+  const refused: readonly [string, string, object][] = [
+    ['id', 'HASH', {}],
+    ['', 'BTREE', {}],
+    ['name', 'BTREE', { name: '' }],
+    ['name', 'BTREE', { name: '..' }],
+    ['name', 'BTREE', { name: 'a/b' }],
+    ['id', 'BTREE', { num_partitions: 2 }],
+    ['name', 'FTS', { distance_type: 'l2' }],
+    // The engine would take the process down.
+    ['name', 'FTS', { language: 'klingon' }],
+    ['name', 'FTS', { base_tokenizer: 'weird' }],
+    ['name', 'FTS', { base_tokenizer: 'lindera/ipadic' }],
+    ['name', 'FTS', { max_token_length: -1 }],
+    ['name', 'IVF_PQ', {}],
+    ['id', 'FTS', {}],
+    ['embedding', 'BTREE', {}],
+    ['embedding', 'IVF_FLAT', { distance_type: 'far' }],
+    ['embedding', 'IVF_FLAT', { distance_type: 'hamming', num_partitions: 2 }],
+    ['embedding', 'IVF_FLAT', { num_partitions: 0 }],
+    ['embedding', 'IVF_FLAT', { num_partitions: 60_000 }],
+    ['embedding', 'IVF_FLAT', { num_partitions: 1.5 }],
+    ['embedding', 'IVF_FLAT', { num_partitions: 2 ** 32 + 1 }],
+    ['embedding', 'IVF_PQ', { num_sub_vectors: 3 }],
+    ['embedding', 'IVF_PQ', { num_bits: 99 }],
+  ]
+  for (const [column, type, more] of refused) {
+    expect([type, more, (await create(column, type, more)).json]).toEqual([
+      type,
+      more,
+      expect.objectContaining({ code: 13 }),
+    ])
+  }
+  expect(await create('embedding', 'IVF_FLAT', { target_partition_size: 10 })).toEqual(errorOf('Unsupported'))
+  expect(await create('none', 'BTREE')).toEqual(errorOf('TableColumnNotFound'))
+  expect(
+    await post('/v1/table/t/create_scalar_index', { column: 'embedding', index_type: 'IVF_FLAT' }),
+  ).toEqual(errorOf('InvalidInput'))
+  expect(await post('/v1/table/none/create_index', { column: 'id', index_type: 'BTREE' })).toEqual(
+    errorOf('TableNotFound'),
+  )
+  for (const path of ['index/list', 'index/x/stats', 'index/x/drop']) {
+    expect(await post(`/v1/table/none/${path}`)).toEqual(errorOf('TableNotFound'))
+  }
+}, 20_000)
+
+it('a name is given once, also by many at the same time', async () => {
+  const { create, post, list } = await withRows()
+  const racers = Array.from({ length: 5 }, () => create('id', 'BTREE', { name: 'one' }))
+  expect(
+    (await Promise.all(racers)).map(({ status }) => status).toSorted((one, other) => one - other),
+  ).toEqual([200, 409, 409, 409, 409])
+  expect(await create('name', 'BTREE', { name: 'one' })).toEqual(errorOf('TableIndexAlreadyExists'))
+  const scalar = await post('/v1/table/t/create_scalar_index', {
+    column: 'id',
+    index_type: 'BITMAP',
+    name: null,
+  })
+  expect(scalar).toEqual(responseOf({}))
+  expect(await create('id', 'BTREE')).toEqual(errorOf('TableIndexAlreadyExists'))
+  expect((await list()).indexes).toHaveLength(2)
+})
+
+it('many builds at once are done one after the other', async () => {
+  const { create, list, post } = await withRows(2000)
+  const builds = Array.from({ length: 12 }, (_, number) =>
+    create('name', number % 2 === 0 ? 'FTS' : 'BTREE', { name: `i${number}` }),
+  )
+  const inserts = Array.from({ length: 4 }, () => post('/v1/table/t/insert', streamOf(orders(5))))
+  for (const response of await Promise.all([...builds, ...inserts])) expect(response.status).toBe(200)
+  expect((await list()).indexes).toHaveLength(12)
+}, 20_000)
+
+it('indexes are listed page by page, by what the body says', async () => {
+  const { create, post } = await withRows(5)
+  for (const name of ['b', 'a', 'é', 'B']) await create('id', 'BTREE', { name })
+  const list = async (body: object) => {
+    const { json } = await post('/v1/table/t/index/list', body)
+    const { indexes, page_token } = json as { indexes: { index_name: string }[]; page_token?: string }
+    return [indexes.map(({ index_name }) => index_name), page_token]
+  }
+  expect(await list({})).toEqual([['B', 'a', 'b', 'é'], undefined])
+  expect(await list({ limit: 3 })).toEqual([['B', 'a', 'b'], 'b'])
+  expect(await list({ limit: 3, page_token: 'b' })).toEqual([['é'], undefined])
+  expect(await list({ limit: null, page_token: null })).toEqual([['B', 'a', 'b', 'é'], undefined])
+})
+
+it('the remote client builds and reads indexes, tags and branches', async () => {
+  const { url } = await withRows()
+  const client = await connect('db://test', { apiKey: 'any', hostOverride: url() })
+  const table = await client.openTable('t')
+  await table.createIndex('id', { config: Index.btree(), name: 'by_id' })
+  await table.createIndex('name', { config: Index.fts({ withPosition: true }) })
+  await table.createIndex('embedding', {
+    config: Index.ivfFlat({ distanceType: 'cosine', numPartitions: 2 }),
+  })
+  const indexes = await table.listIndices()
+  expect(indexes.map(({ name, indexType }) => [name, indexType])).toEqual([
+    ['by_id', 'BTree'],
+    ['embedding_idx', 'IvfFlat'],
+    ['name_idx', 'FTS'],
+  ])
+  expect(await table.indexStats('embedding_idx')).toMatchObject({
+    distanceType: 'cosine',
+    numIndexedRows: 300,
+  })
+  expect(await table.indexStats('none')).toBeUndefined()
+  await table.dropIndex('by_id')
+
+  const tags = await table.tags()
+  await tags.create('first', 1)
+  await tags.update('first', 2)
+  expect(await tags.getVersion('first')).toBe(2)
+  expect(Object.keys(await tags.list())).toEqual(['first'])
+  await tags.delete('first')
+  expect(await tags.list()).toEqual({})
+
+  const branches = await table.branches()
+  const branch = await branches.create('dev')
+  await branch.add([{ id: 1000, name: 'new', embedding: [0, 0] }])
+  expect([await branch.countRows(), await table.countRows()]).toEqual([301, 300])
+  expect(await (await branches.checkout('dev')).countRows()).toBe(301)
+  expect(Object.keys(await branches.list())).toEqual(['dev'])
+  await branches.delete('dev')
+  await table.add([{ id: 1000, name: 'new', embedding: [0, 0] }])
+  await table.checkout(1)
+  expect((await table.listIndices()).length).toBe(0)
+  await table.restore()
+  expect(await table.countRows()).toBe(300)
+}, 20_000)

@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest'
+import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+
+/** In the byte order of UTF-8, which is not that of JavaScript. */
+const names = ['A', 'Z', 'a', 'b', 'é', '\uFFFD', '😀']
+
+it('namespaces and tables are listed apart, in byte order, page by page', async () => {
+  const { post, get } = await runningBackend()
+  for (const name of names.toReversed()) {
+    await post(`/v1/namespace/${encodeURIComponent(name)}/create`, {})
+    await post(`/v1/table/t${encodeURIComponent(name)}/declare`, {})
+  }
+  expect(await get('/v1/namespace/$/list')).toEqual(responseOf({ namespaces: names }))
+  expect(await get('/v1/namespace/$/list?limit=7')).toEqual(responseOf({ namespaces: names }))
+  expect(await get('/v1/namespace/%24/list?limit=3&page_token=')).toEqual(
+    responseOf({ namespaces: names.slice(0, 3), page_token: 'a' }),
+  )
+  expect(await get('/v1/namespace/$/list?limit=3&page_token=a')).toEqual(
+    responseOf({ namespaces: names.slice(3, 6), page_token: '\uFFFD' }),
+  )
+  expect(await get('/v1/namespace/$/list?page_token=%EF%BF%BD')).toEqual(responseOf({ namespaces: ['😀'] }))
+  expect(await get('/v1/namespace/$/table/list?limit=2&page_token=ta')).toEqual(
+    responseOf({ tables: ['tb', 'té'], page_token: 'té' }),
+  )
+  expect(await get('/v1/namespace/$/list?limit=0')).toEqual(responseOf({ namespaces: [] }))
+})
+
+it('all tables are listed with their full ids, page by page', async () => {
+  const { post, get } = await runningBackend()
+  for (const path of ['a', 'a$b']) await post(`/v1/namespace/${path}/create`, {})
+  for (const path of ['t', 'a$t', 'a$b$t', 'a$b$u']) await post(`/v1/table/${path}/declare`, {})
+  const all = ['a$b$t', 'a$b$u', 'a$t', 't']
+  expect(await get('/v1/table')).toEqual(responseOf({ tables: all }))
+  expect(await get('/v1/table/')).toEqual(responseOf({ tables: all }))
+  expect(await get('/v1/table?delimiter=.')).toEqual(responseOf({ tables: ['a.b.t', 'a.b.u', 'a.t', 't'] }))
+  const paged: string[] = []
+  let token = ''
+  do {
+    const { json } = await get(`/v1/table?limit=1&page_token=${token}`)
+    const page = json as { tables: string[]; page_token?: string }
+    paged.push(...page.tables)
+    token = page.page_token ?? ''
+  } while (token !== '')
+  expect(paged).toEqual(all)
+})
+
+it('a name that holds the delimiter needs another one', async () => {
+  const { post, get } = await runningBackend()
+  await post('/v1/table/a%24b/declare?delimiter=.', {})
+  expect(await get('/v1/namespace/$/table/list')).toEqual(responseOf({ tables: ['a$b'] }))
+  expect(await get('/v1/table')).toEqual(errorOf('InvalidInput'))
+  expect(await get('/v1/table?delimiter=.')).toEqual(responseOf({ tables: ['a$b'] }))
+})
+
+it('declared tables can be left out', async () => {
+  const { post, get } = await runningBackend()
+  await post('/v1/table/t/declare', {})
+  expect(await get('/v1/namespace/$/table/list?include_declared=false')).toEqual(responseOf({ tables: [] }))
+  expect(await get('/v1/table?include_declared=false')).toEqual(responseOf({ tables: [] }))
+  expect(await get('/v1/table?include_declared=true')).toEqual(responseOf({ tables: ['t'] }))
+})
+
+it('a namespace that is not there has no listing', async () => {
+  const { post, get } = await runningBackend()
+  await post('/v1/table/t/declare', {})
+  for (const id of ['a', 't']) {
+    expect(await get(`/v1/namespace/${id}/list`)).toEqual(errorOf('NamespaceNotFound'))
+    expect(await get(`/v1/namespace/${id}/table/list`)).toEqual(errorOf('NamespaceNotFound'))
+  }
+})

@@ -1,0 +1,119 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { connect } from '@lancedb/lancedb'
+import { expect, it } from 'vitest'
+import { orders, streamOf } from '../engine/sample-tables.ts'
+import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+
+const update = '/v1/table/t/schema_metadata/update'
+
+async function withTable() {
+  const backend = await runningBackend()
+  const { json } = await backend.post('/v1/table/t/create', streamOf(orders(3)))
+  const { location } = json as { location: string }
+  const described = async () => {
+    const response = await backend.post('/v1/table/t/describe?load_detailed_metadata=true', {})
+    return response.json as { version: number; metadata: Record<string, string> }
+  }
+  return { ...backend, location, described }
+}
+
+it('the body is the map itself, whatever its keys, and so is the answer', async () => {
+  const { post, described } = await withTable()
+  const metadata = { id: 'not the id', branch: 'b', identity: 'x', context: 'y', metadata: 'z', '': '' }
+  expect(await post(update, metadata)).toEqual(responseOf(metadata))
+  expect(await described()).toMatchObject({ version: 2, metadata })
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(3))
+})
+
+it('keys that are not named stay, null removes one, and nothing new makes no version', async () => {
+  const { post, described } = await withTable()
+  await post(update, { a: '1', b: '2' })
+  expect(await post(update, { b: null, c: '3', d: null })).toEqual(responseOf({ a: '1', c: '3' }))
+  expect((await described()).version).toBe(3)
+  for (const body of [{ a: '1' }, { d: null }, {}]) {
+    expect(await post(update, body)).toEqual(responseOf({ a: '1', c: '3' }))
+  }
+  expect((await described()).version).toBe(3)
+})
+
+it('the map may be wrapped as other requests are', async () => {
+  const { post } = await withTable()
+  expect(await post(update, { id: ['t'], metadata: { a: '1' } })).toEqual(responseOf({ a: '1' }))
+  expect(await post(update, { id: ['x'], metadata: { a: '2' } })).toEqual(errorOf('InvalidInput'))
+  expect(await post(update, { branch: 'dev', metadata: { a: '2' } })).toEqual(errorOf('TableBranchNotFound'))
+})
+
+it('metadata that cannot be set is refused', async () => {
+  const { post, described } = await withTable()
+  for (const body of [undefined, '', 'null', { a: 1 }, { a: ['x'] }, '[]', '"a"', '{']) {
+    expect(await post(update, body)).toEqual(errorOf('InvalidInput'))
+  }
+  expect(await post(`${update}?branch=dev`, { a: '1' })).toEqual(errorOf('TableBranchNotFound'))
+  expect(await post('/v1/table/x/schema_metadata/update', { a: '1' })).toEqual(errorOf('TableNotFound'))
+  await post('/v1/table/d/declare', {})
+  expect(await post('/v1/table/d/schema_metadata/update', { a: '1' })).toEqual(errorOf('TableNotFound'))
+  expect(await described()).toMatchObject({ version: 1, metadata: {} })
+})
+
+it('writers of every kind at the same time lose nothing', async () => {
+  const { post, described, location } = await withTable()
+  const folder = await connect(join(location, '..'))
+  const name = location.slice(location.lastIndexOf('/') + 1, -'.lance'.length)
+  const appending = Array.from({ length: 3 }, async () => {
+    const table = await folder.openTable(name)
+    for (let round = 0; round < 5; round++) await table.add(streamTable(round))
+  })
+  const keys = Array.from({ length: 8 }, (_, index) => `key ${index}`)
+  const editing = keys.map((key) => post(update, { [key]: key }))
+  const inserting = Array.from({ length: 4 }, () => post('/v1/table/t/insert', streamOf(orders(1))))
+  await Promise.all(appending)
+  const responses = await Promise.all([...editing, ...inserting])
+  expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(3 + 3 * 5 + 4))
+  const { version, metadata } = await described()
+  expect(metadata).toEqual(Object.fromEntries(keys.map((key) => [key, key])))
+  expect(version).toBe(1 + 3 * 5 + 8 + 4)
+  const left = await readdir(join(location, '_versions'))
+  expect(left.filter((file) => file.includes('manifest-'))).toEqual([])
+})
+
+function streamTable(round: number) {
+  return [{ id: 1000 + round, name: 'appended', embedding: [1, 2] }]
+}
+
+it('indexes, deletions and older handles go on after a change', async () => {
+  const { post, location } = await withTable()
+  const folder = await connect(join(location, '..'))
+  const name = location.slice(location.lastIndexOf('/') + 1, -'.lance'.length)
+  const table = await folder.openTable(name)
+  await table.createIndex('id')
+  await table.delete('id = 0')
+  for (const value of ['1', '2', '3'])
+    expect(await post(update, { a: value })).toEqual(responseOf({ a: value }))
+  expect(await table.update({ where: 'id = 1', values: { name: 'one' } })).toMatchObject({ rowsUpdated: 1 })
+  expect((await table.listIndices()).map(({ columns }) => columns)).toEqual([['id']])
+  expect(await table.countRows('id >= 0')).toBe(2)
+  expect(await post(update, { b: '4' })).toEqual(responseOf({ a: '3', b: '4' }))
+  expect((await table.listVersions()).map(({ version }) => version)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+  expect((await table.optimize()).compaction).toBeDefined()
+})
+
+it('how large a table is', async () => {
+  const { post, get } = await withTable()
+  await post('/v1/table/t/insert', streamOf(orders(5)))
+  const lengths = { min: 3, max: 5, mean: 4, p25: 3, p50: 5, p75: 5, p99: 5 }
+  const expected = expect.objectContaining({
+    num_rows: 8,
+    num_indices: 0,
+    fragment_stats: {
+      num_fragments: 2,
+      num_small_fragments: 2,
+      lengths: expect.objectContaining({ ...lengths, p50: expect.any(Number) as number }) as object,
+    },
+  }) as object
+  expect(await post('/v1/table/t/stats')).toEqual(responseOf(expected))
+  expect(await get('/v1/table/t/stats')).toEqual(responseOf(expected))
+  expect(await post('/v1/table/t/stats', { branch: 'dev' })).toEqual(errorOf('TableBranchNotFound'))
+  expect(await post('/v1/table/x/stats', {})).toEqual(errorOf('TableNotFound'))
+})

@@ -1,0 +1,135 @@
+import { symlink, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { orders, streamOf } from '../engine/sample-tables.ts'
+import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+
+/** A table with the versions 1 to `versions`. */
+async function withVersions(versions: number) {
+  const backend = await runningBackend()
+  const { json } = await backend.post('/v1/table/t/create', streamOf(orders(1)))
+  for (let version = 2; version <= versions; version += 1) {
+    await backend.post('/v1/table/t/insert', streamOf(orders(1, version)))
+  }
+  const erase = (ranges: readonly [number, number][], more: object = {}) =>
+    backend.post('/v1/table/t/version/delete', {
+      ranges: ranges.map(([start_version, end_version]) => ({ start_version, end_version })),
+      ...more,
+    })
+  const versionsOf = async (query = '') => {
+    const response = await backend.post(`/v1/table/t/version/list?${query}`)
+    return (response.json as { versions: { version: number }[] }).versions.map(({ version }) => version)
+  }
+  return { ...backend, erase, versionsOf, location: (json as { location: string }).location }
+}
+
+it('ranges name their start and not their end', async () => {
+  const { erase, versionsOf, post } = await withVersions(8)
+  expect(await erase([[2, 4]])).toEqual(responseOf({ deleted_count: 2 }))
+  expect(await versionsOf()).toEqual([1, 4, 5, 6, 7, 8])
+  expect(
+    await erase([
+      [0, 2],
+      [1, 2],
+      [5, 6],
+      [3, 3],
+    ]),
+  ).toEqual(responseOf({ deleted_count: 2 }))
+  expect(await versionsOf()).toEqual([4, 6, 7, 8])
+  expect(
+    await erase([
+      [0, 4],
+      [100, 200],
+    ]),
+  ).toEqual(responseOf({ deleted_count: 0 }))
+  expect(await erase([])).toEqual(responseOf({ deleted_count: 0 }))
+  expect(await post('/v1/table/t/version/describe', { version: 5 })).toEqual(errorOf('TableVersionNotFound'))
+  expect(await post('/v1/table/t/count_rows', { version: 5 })).toEqual(errorOf('TableVersionNotFound'))
+  expect((await post('/v1/table/t/count_rows', {})).json).toBe(8)
+  expect((await post('/v1/table/t/count_rows', { version: 4 })).json).toBe(4)
+})
+
+it('the end -1 spares the newest version alone, and the table goes on', async () => {
+  const { erase, versionsOf, post } = await withVersions(5)
+  expect(await erase([[3, -1]])).toEqual(responseOf({ deleted_count: 2 }))
+  expect(await versionsOf()).toEqual([1, 2, 5])
+  expect(await erase([[0, -1]])).toEqual(responseOf({ deleted_count: 2 }))
+  expect(await erase([[7, -1]])).toEqual(responseOf({ deleted_count: 0 }))
+  expect((await post('/v1/table/t/insert', streamOf(orders(1)))).json).toMatchObject({ version: 6 })
+  expect(await versionsOf()).toEqual([5, 6])
+})
+
+it('a version that is needed is not deleted, and neither is any other of the request', async () => {
+  const { erase, versionsOf, post } = await withVersions(6)
+  await post('/v1/table/t/tags/create', { tag: 'a', version: 2 })
+  await post('/v1/table/t/branches/create', { name: 'dev', from_version: 4 })
+  const refusal = async (ranges: readonly [number, number][]) => {
+    const response = await erase(ranges)
+    expect(response).toEqual(errorOf('InvalidInput'))
+    return (response.json as { error: string }).error
+  }
+  expect(await refusal([[1, 4]])).toContain('version 2 has a tag')
+  expect(await refusal([[3, 5]])).toContain('version 4 is the base of a branch')
+  expect(await refusal([[5, 7]])).toContain('version 6 is the latest version')
+  expect(await refusal([[0, -1]])).toContain('nothing was deleted')
+  expect(await versionsOf()).toEqual([1, 2, 3, 4, 5, 6])
+  await post('/v1/table/t/tags/update', { tag: 'a', version: 6 })
+  expect(await erase([[0, 4]])).toEqual(responseOf({ deleted_count: 3 }))
+})
+
+it('the versions of a branch are its own', async () => {
+  const { erase, versionsOf, post } = await withVersions(2)
+  await post('/v1/table/t/branches/create', { name: 'dev' })
+  for (let row = 0; row < 3; row += 1) await post('/v1/table/t/insert?branch=dev', streamOf(orders(1)))
+  await post('/v1/table/t/tags/create', { tag: 'a', version: 4, branch: 'dev' })
+  expect(await versionsOf('branch=dev')).toEqual([2, 3, 4, 5])
+  expect(await erase([[4, 5]], { branch: 'dev' })).toEqual(errorOf('InvalidInput'))
+  expect(await erase([[2, 4]], { branch: 'dev' })).toEqual(responseOf({ deleted_count: 2 }))
+  expect([await versionsOf('branch=dev'), await versionsOf()]).toEqual([
+    [4, 5],
+    [1, 2],
+  ])
+})
+
+it('ranges that mean nothing, or too much, are refused', async () => {
+  const { erase, post } = await withVersions(2)
+  expect(await erase([[2, 1]])).toEqual(errorOf('InvalidInput'))
+  expect(await erase([[-1, 1]])).toEqual(errorOf('InvalidInput'))
+  expect(await erase([[0, -2]])).toEqual(errorOf('InvalidInput'))
+  expect(await erase([[0, 1_000_001]])).toEqual(errorOf('InvalidInput'))
+  expect(
+    await erase([
+      [3, 500_003],
+      [3, 500_004],
+    ]),
+  ).toEqual(errorOf('InvalidInput'))
+  expect(await erase([[3, 1_000_003]])).toEqual(responseOf({ deleted_count: 0 }))
+  for (const body of [{}, { ranges: null }, { ranges: [{ start_version: 1 }] }, { ranges: [[1, 2]] }]) {
+    expect(await post('/v1/table/t/version/delete', body)).toEqual(errorOf('InvalidInput'))
+  }
+  expect(await post('/v1/table/none/version/delete', { ranges: [] })).toEqual(errorOf('TableNotFound'))
+})
+
+it('manifests that a symbolic link leads to are not deleted', async () => {
+  const { erase, post, location } = await withVersions(3)
+  const { json } = await post('/v1/table/other/create', streamOf(orders(1)))
+  const other = (json as { location: string }).location
+  for (let row = 0; row < 3; row += 1) await post('/v1/table/other/insert', streamOf(orders(1)))
+  await rename(join(location, '_versions'), join(location, 'aside'))
+  await symlink(join(other, '_versions'), join(location, '_versions'))
+  expect(await erase([[1, 3]])).toEqual(errorOf('InvalidInput'))
+  expect((await post('/v1/table/other/count_rows', { version: 1 })).json).toBe(1)
+})
+
+it('an older version becomes the newest', async () => {
+  const { post, versionsOf } = await withVersions(3)
+  expect(await post('/v1/table/t/restore', { version: 1 })).toEqual(responseOf({}))
+  expect(await versionsOf()).toEqual([1, 2, 3, 4])
+  expect((await post('/v1/table/t/count_rows', {})).json).toBe(1)
+  expect(await post('/v1/table/t/restore', { version: 9 })).toEqual(errorOf('TableVersionNotFound'))
+  expect(await post('/v1/table/t/restore', {})).toEqual(errorOf('InvalidInput'))
+  expect(await post('/v1/table/none/restore', { version: 1 })).toEqual(errorOf('TableNotFound'))
+  const restores = Array.from({ length: 4 }, () => post('/v1/table/t/restore', { version: 2 }))
+  expect((await Promise.all(restores)).map(({ status }) => status)).toEqual([200, 200, 200, 200])
+  expect((await post('/v1/table/t/count_rows', {})).json).toBe(2)
+})

@@ -1,0 +1,121 @@
+import type { FactName, FactSourcePath } from '../../src/catalog-api/facts.ts'
+import type { OperationName } from '../../src/catalog-api/operations.ts'
+
+/** The facts of an operation, each with the places of a request that state it. */
+export type DocumentedFacts = { readonly [Name in FactName]?: readonly FactSourcePath[] }
+
+const branch: DocumentedFacts = { branch: ['body.branch'] }
+// Arrow bodies and operations without a body have the branch in the query; clients send it in a JSON body, too.
+const branchInEither: DocumentedFacts = { branch: ['query.branch', 'body.branch'] }
+// An explained query is nested, an analyzed one is not; clients send both shapes to both.
+const branchOfQuery: DocumentedFacts = { branch: ['body.branch', 'body.query.branch'] }
+const none: DocumentedFacts = {}
+
+/** The facts of every operation as the interface document has them, written out by hand and not derived from the table. */
+export const documentedFacts: Readonly<Record<OperationName, DocumentedFacts>> = {
+  CreateNamespace: {
+    mode: ['body.mode'],
+    properties: ['body.properties'],
+    location: ['properties.location'],
+  },
+  ListNamespaces: none,
+  DescribeNamespace: none,
+  DropNamespace: { mode: ['body.mode'], behavior: ['body.behavior'] },
+  NamespaceExists: none,
+  ListTables: none,
+  ListAllTables: none,
+  RegisterTable: {
+    location: ['body.location', 'properties.location'],
+    mode: ['body.mode'],
+    properties: ['body.properties'],
+  },
+  DescribeTable: { tag: ['body.tag'], branch: ['body.branch'], vendCredentials: ['body.vend_credentials'] },
+  TableExists: none,
+  DropTable: none,
+  DeregisterTable: none,
+  RestoreTable: branch,
+  // The second name of the namespace is the one that LanceDB sends.
+  RenameTable: {
+    newName: ['body.new_table_name'],
+    newNamespace: ['body.new_namespace_id', 'body.new_namespace'],
+  },
+  UpdateTableSchemaMetadata: branchInEither,
+  ListTableVersions: branchInEither,
+  CreateTableVersion: { ...branch, manifestPath: ['body.manifest_path'], metadata: ['body.metadata'] },
+  DescribeTableVersion: branch,
+  BatchDeleteTableVersions: branch,
+  BatchCreateTableVersions: none,
+  BatchCommitTables: none,
+  AlterTableAlterColumns: branch,
+  UpdateFieldMetadata: branch,
+  AlterTableDropColumns: branch,
+  GetTableStats: branch,
+  InsertIntoTable: { branch: ['query.branch'], mode: ['query.mode'] },
+  MergeInsertIntoTable: {
+    branch: ['query.branch'],
+    deletesUnmatched: ['query.when_not_matched_by_source_delete'],
+  },
+  UpdateTable: { ...branch, properties: ['body.properties'], location: ['properties.location'] },
+  DeleteFromTable: branch,
+  QueryTable: branch,
+  CountTableRows: branch,
+  CreateTable: {
+    mode: ['query.mode'],
+    properties: ['query.properties', 'header.properties'],
+    storageOptions: ['query.storage_options'],
+    location: ['header.location', 'properties.location'],
+  },
+  ExplainTableQueryPlan: branchOfQuery,
+  AnalyzeTableQueryPlan: branchOfQuery,
+  AlterTableAddColumns: branch,
+  AlterTableBackfillColumns: branch,
+  RefreshMaterializedView: none,
+  CreateMaterializedView: none,
+  CreateTableIndex: branch,
+  CreateTableScalarIndex: branch,
+  ListTableIndices: branch,
+  DescribeTableIndexStats: branch,
+  DropTableIndex: branchInEither,
+  ListTableTags: none,
+  GetTableTagVersion: { tag: ['body.tag'] },
+  DeclareTable: {
+    location: ['body.location', 'properties.location'],
+    vendCredentials: ['body.vend_credentials'],
+    properties: ['body.properties'],
+  },
+  CreateTableTag: { ...branch, tag: ['body.tag'] },
+  DeleteTableTag: { tag: ['body.tag'] },
+  UpdateTableTag: { ...branch, tag: ['body.tag'] },
+  ListTableBranches: none,
+  CreateTableBranch: { branch: ['body.name'], sourceBranch: ['body.from_branch'] },
+  DeleteTableBranch: { branch: ['body.name'] },
+  DescribeTransaction: none,
+  AlterTransaction: none,
+}
+
+/** The operations whose branch is not known, always or if they state that fact; by the reference of policies. */
+export const unknownBranches: { readonly [Name in OperationName]?: 'always' | FactName } = {
+  DropTable: 'always',
+  DeregisterTable: 'always',
+  RegisterTable: 'always',
+  RenameTable: 'always',
+  UpdateTable: 'properties',
+  UpdateTableTag: 'always',
+  DeleteTableTag: 'always',
+  CreateMaterializedView: 'always',
+  RefreshMaterializedView: 'always',
+  AlterTransaction: 'always',
+  GetTableTagVersion: 'always',
+  DescribeTable: 'tag',
+}
+
+/** The operations that an entry of a batch stands for, by the member that holds them; `entries` holds one kind alone. */
+export const documentedEntries = {
+  BatchCreateTableVersions: { entries: 'CreateTableVersion' },
+  BatchCommitTables: {
+    declare_table: 'DeclareTable',
+    create_table_version: 'CreateTableVersion',
+    delete_table_versions: 'BatchDeleteTableVersions',
+    deregister_table: 'DeregisterTable',
+  },
+} as const satisfies { readonly [Name in OperationName]?: Readonly<Record<string, OperationName>> }

@@ -1,0 +1,142 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  assertDelimiter,
+  assertName,
+  defaultDelimiter,
+  formatIdentifier,
+  parseIdentifier,
+  isSameIdentifier,
+  quoteForMessage,
+} from '../../src/catalog-api/identifiers.ts'
+import { CatalogError } from '../../src/catalog-api/catalog-error.ts'
+import { anyDelimiter, anyIdentifier } from './arbitrary-targets.ts'
+import { isThorough } from '../support/thorough.ts'
+
+describe('ids', () => {
+  it('read back as they were written, with any delimiter', () => {
+    fc.assert(
+      fc.property(anyIdentifier, anyDelimiter, (id, delimiter) => {
+        let text: string
+        try {
+          text = formatIdentifier(id, delimiter)
+        } catch (error) {
+          // Only an id that the delimiter cannot separate may be refused.
+          expect(error).toBeInstanceOf(CatalogError)
+          expect(id.join('\n').length === 0 || id.join(delimiter).split(delimiter)).not.toEqual(id)
+          return
+        }
+        expect(parseIdentifier(text, delimiter)).toEqual(id)
+      }),
+      { numRuns: isThorough ? 10_000 : 1_000 },
+    )
+  })
+
+  it('never lose or merge a part: an accepted text is its parts joined', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), anyDelimiter, (text, delimiter) => {
+        let id: readonly string[]
+        try {
+          id = parseIdentifier(text, delimiter)
+        } catch (error) {
+          expect(error).toBeInstanceOf(CatalogError)
+          return
+        }
+        expect(id.length === 0 ? delimiter : id.join(delimiter)).toBe(text)
+        for (const part of id) expect(part).not.toBe('')
+      }),
+      { numRuns: isThorough ? 10_000 : 1_000 },
+    )
+  })
+
+  it('have the delimiter alone as the root', () => {
+    expect(parseIdentifier('$', '$')).toEqual([])
+    expect(parseIdentifier('::', '::')).toEqual([])
+    expect(formatIdentifier([], '.')).toBe('.')
+  })
+
+  it.each([
+    ['an empty part in the middle', 'a$$b'],
+    ['an empty first part', '$a'],
+    ['an empty last part', 'a$'],
+    ['two delimiters alone', '$$'],
+    ['nothing at all', ''],
+    ['a dot', '.'],
+    ['two dots', 'a$..'],
+    ['a backslash', 'a\\b'],
+    ['a slash', 'a/b'],
+    ['a percent sign, which a second decoding would read', 'a%24b'],
+    ['a quote', "x') OR starts_with(object_id,'secret"],
+    ['a NUL', 'a\0'],
+    ['a line break', 'a\r\nb'],
+    ['half a surrogate pair', 'a\ud800'],
+    ['a control character of the second block', 'a\u0085b'],
+    ['more than 64 parts', Array.from({ length: 65 }, () => 'a').join('$')],
+    ['more than 4096 bytes', 'ä'.repeat(2049)],
+  ])('are refused with %s', (_what, text) => {
+    expect(() => parseIdentifier(text, '$')).toThrow(CatalogError)
+  })
+
+  it('are compared as exact code points: composed and decomposed letters are two names', () => {
+    expect(parseIdentifier('\u00e4', '$')).not.toEqual(parseIdentifier('a\u0308', '$'))
+  })
+
+  it('cannot be written with a delimiter that one of their parts holds', () => {
+    expect(() => formatIdentifier(['a$b'], '$')).toThrow(/contains "\$"/)
+    expect(() => formatIdentifier(['a:', 'b'], '::')).toThrow(/cannot be written/)
+    expect(formatIdentifier(['a$b'], '.')).toBe('a$b')
+  })
+
+  it('have as many as 64 parts, and 4096 bytes in all of them together', () => {
+    const parts = Array.from({ length: 64 }, () => 'a'.repeat(64))
+    expect(parseIdentifier(parts.join('$'), '$')).toEqual(parts)
+    expect(() => parseIdentifier([...parts.slice(1), 'a'.repeat(65)].join('$'), '$')).toThrow(/4097 bytes/)
+  })
+
+  it('may have parts that meet to a delimiter of one character only', () => {
+    expect(formatIdentifier(['a:', 'b'], '.')).toBe('a:.b')
+    expect(formatIdentifier(['a', 'b:'], '::')).toBe('a::b:')
+  })
+
+  it('are the same if all parts are', () => {
+    expect(isSameIdentifier(['a', 'b'], ['a', 'b'])).toBe(true)
+    expect(isSameIdentifier([], [])).toBe(true)
+    expect(isSameIdentifier(['a', 'b'], ['a', 'c'])).toBe(false)
+    expect(isSameIdentifier(['b', 'a'], ['c', 'a'])).toBe(false)
+    expect(isSameIdentifier(['a'], ['a', 'b'])).toBe(false)
+    expect(isSameIdentifier(['a', 'b'], ['a'])).toBe(false)
+  })
+})
+
+describe('delimiters', () => {
+  it('are a dollar sign if a request names none', () => {
+    expect(defaultDelimiter).toBe('$')
+  })
+
+  it.each(['$', '.', '::', '%', 'a'.repeat(16)])('may be %s', (delimiter) => {
+    expect(() => assertDelimiter(delimiter)).not.toThrow()
+  })
+
+  it.each([
+    ['nothing', '', /is empty/],
+    ['17 characters', 'a'.repeat(17), /longer than 16 characters/],
+    ['a control character', 'a\n', /control character/],
+    ['a backslash', '\\$', /backslash/],
+  ])('are refused with %s', (_what, delimiter, message) => {
+    expect(() => assertDelimiter(delimiter)).toThrow(message)
+  })
+})
+
+describe('messages about names', () => {
+  it('say what is wrong, and with which name', () => {
+    expect(() => assertName('', 'the name of the index')).toThrow('the name of the index is empty')
+    expect(() => assertName('..', 'the name')).toThrow('the name is "..", which is a path segment')
+    expect(() => assertName('a/b', 'the name')).toThrow('the name, "a/b", contains "/"')
+  })
+
+  it('cut what is longer than 80 characters', () => {
+    expect(quoteForMessage('a'.repeat(80))).toBe(`"${'a'.repeat(80)}"`)
+    expect(quoteForMessage('a'.repeat(81))).toBe(`"${'a'.repeat(77)}..."`)
+    expect(quoteForMessage('"\n')).toBe(String.raw`"\"\n"`)
+  })
+})

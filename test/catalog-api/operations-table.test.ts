@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { errorCodes } from '../../src/catalog-api/catalog-error.ts'
+import { getOperation, operationNames } from '../../src/catalog-api/operations.ts'
+
+interface Documented {
+  readonly name: string
+  readonly method: string
+  readonly path: string
+  readonly object: string
+  readonly access: 'read' | 'write'
+  readonly query: readonly string[]
+  readonly required: readonly string[]
+  readonly body: string
+  readonly status: number
+  readonly answer: string
+  /** The codes that the interface documents; null where it documents none. */
+  readonly errors: readonly number[] | null
+}
+
+/** The operations as the interface document lists them, written out by hand and not derived from the table. */
+const documented = JSON.parse(
+  readFileSync(new URL('operations-of-the-interface.json', import.meta.url), 'utf8'),
+) as Documented[]
+
+/** Accepted though the document does not list it: the remote client of LanceDB sends it. */
+const tolerated: Record<string, readonly string[]> = { AnalyzeTableQueryPlan: ['distributed_metrics'] }
+
+/** Codes that the prose of the interface gives to an operation, and its table of errors leaves out. */
+const fromProse: Record<string, readonly number[]> = { CreateNamespace: [1] }
+
+describe('the operations table', () => {
+  it('has the 54 operations of the interface and no other', () => {
+    expect(documented).toHaveLength(54)
+    expect([...operationNames].toSorted()).toEqual(documented.map(({ name }) => name).toSorted())
+  })
+
+  it.each(documented)('$name is as the interface document says', (expected) => {
+    const operation = getOperation(expected.name as (typeof operationNames)[number])
+    const query = [...operation.query.keys()].filter((name) => !tolerated[expected.name]?.includes(name))
+    expect({
+      method: operation.method,
+      path: operation.path,
+      object: operation.object,
+      access: operation.effect === 'read' ? 'read' : 'write',
+      query: query.toSorted(),
+      required: operation.required,
+      body: operation.body,
+      status: operation.status,
+      answer: operation.response,
+    }).toEqual({
+      method: expected.method,
+      path: expected.path,
+      object: expected.object,
+      access: expected.access,
+      query: [...expected.query].toSorted(),
+      required: expected.required,
+      body: expected.body,
+      status: expected.status,
+      answer: expected.answer,
+    })
+    const codes = operation.errors.map((name) => errorCodes[name].code)
+    if (expected.errors === null) return
+    expect(new Set(codes)).toEqual(new Set([...expected.errors, ...(fromProse[expected.name] ?? [])]))
+  })
+
+  it('gives each method and path to one operation alone', () => {
+    const routes = operationNames.flatMap((name) => {
+      const { path, aliases } = getOperation(name)
+      return [path, ...aliases]
+    })
+    expect(new Set(routes).size).toBe(routes.length)
+  })
+})
+
+describe('the error codes', () => {
+  // Interface section 4.2, in order of the code.
+  const statuses = [406, 404, 409, 409, 404, 409, 404, 409, 404, 409, 404, 404].concat([
+    404, 400, 409, 403, 401, 503, 500, 409, 400, 429, 404, 409,
+  ])
+
+  it('are the 24 of the interface with their statuses', () => {
+    const sorted = Object.values(errorCodes).toSorted((one, other) => one.code - other.code)
+    expect(sorted).toEqual(statuses.map((status, code) => ({ code, status })))
+  })
+})

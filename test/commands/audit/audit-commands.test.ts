@@ -1,0 +1,116 @@
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll, expect, it } from 'vitest'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { aRefusal, anIntent, committed, logOptions, segmentsOf } from '../../audit/audit-fixtures.ts'
+import { makeTemporaryFolder, removeFolder, runProgram, type ProgramEnd } from '../../e2e/built-program.ts'
+
+const orders = 'production$orders'
+let folder = ''
+let publicKey = ''
+
+beforeAll(async () => {
+  folder = await makeTemporaryFolder()
+  publicKey = join(folder, 'seal-public-key.pem')
+  const log = await openAuditLog(logOptions(folder))
+  for (const [request, name, id] of [
+    ['a', 'corp:alice', ['production', 'orders']],
+    ['b', 'corp:bob\u001b[2J', ['production', 'people']],
+  ] as const) {
+    const intent = anIntent(request)
+    const principal = { ...intent.principal, name }
+    await log.recordOutcome(await log.recordIntent({ ...intent, id, principal }), committed)
+  }
+  log.recordRefusal({ ...aRefusal('c'), operation: 'DropTable' })
+  await log.close()
+  return () => removeFolder(folder)
+})
+
+const audit = (...parameters: string[]): Promise<ProgramEnd> => runProgram(['audit', ...parameters])
+const linesOf = ({ output }: ProgramEnd): string[] => output.trimEnd().split('\n')
+
+it('verify checks the seals with a key, and says what the verdict rests on', async () => {
+  const without = await audit('verify', folder)
+  expect(without).toMatchObject({
+    status: 0,
+    output: 'good: 8 records in 1 chains, 0 changes without an outcome\n',
+  })
+  expect(without.messages).toMatch(/^2 seals, signatures not checked/)
+  const checked = await audit('verify', folder, '--public-key', publicKey)
+  expect(checked).toMatchObject({
+    status: 0,
+    messages: expect.stringMatching(/^2 seals, all signed as they/),
+  })
+  const [, head = ''] = /^head: .* hash (\w{64})$/m.exec(checked.messages) ?? []
+  expect((await audit('verify', folder, '--expect-head', head.slice(0, 12))).status).toBe(0)
+  const cut = await audit('verify', folder, '--expect-head', '0'.repeat(12))
+  expect(cut).toMatchObject({ status: 1, messages: expect.stringMatching(/end of the log was cut off/) })
+  expect((await audit('verify', folder, '--expect-head', 'none')).status).toBe(2)
+  const secret = await audit('verify', folder, '--public-key', join(folder, 'seal-key.pem'))
+  expect(secret).toMatchObject({ status: 1, messages: expect.stringMatching(/holds a private key/) })
+})
+
+it.each([
+  ['by table', ['--table', orders], ['intent', 'outcome', 'refusal']],
+  ['by principal', ['--principal', 'corp:alice'], ['intent', 'outcome', 'refusal']],
+  ['by operation', ['--operation', 'DropTable'], ['refusal']],
+  ['by all of them', ['--operation', 'CreateTableVersion', '--table', orders], ['intent', 'outcome']],
+  ['by time', ['--until', '2020-01-01T00:00:00Z'], []],
+  ['from a time', ['--since', '2020-01-01T00:00:00Z', '--operation', 'DropTable'], ['refusal']],
+])('query selects %s', async (_, filters, kinds) => {
+  const { status, output } = await audit('query', folder, ...filters, '--json')
+  const records = output.split('\n').slice(0, -1)
+  expect(status).toBe(0)
+  expect(records.map((line) => (JSON.parse(line) as { kind: string }).kind)).toEqual(kinds)
+})
+
+it('query shows a table that no name can break', async () => {
+  const lines = linesOf(await audit('query', folder))
+  expect(lines[0]).toMatch(/^TIME +CHAIN:SEQ +KIND +PRINCIPAL +OPERATION +OBJECT +RESULT$/)
+  expect(lines).toHaveLength(9)
+  expect(lines[4]).toMatch(
+    / outcome +corp:alice +CreateTableVersion +production\$orders +committed version 7$/,
+  )
+  expect(lines[5]).toMatch(/ intent +corp:bob\?\[2J /)
+})
+
+it('export prints OCSF and CloudEvents', async () => {
+  const select = ['--table', orders, '--operation', 'CreateTableVersion']
+  const ocsf = linesOf(await audit('export', folder, '--format', 'ocsf', ...select))
+  for (const line of ocsf) expect(JSON.parse(line)).toMatchObject({ class_uid: 6003, category_uid: 6 })
+  const events = linesOf(await audit('export', folder, '--format', 'cloudevents', ...select))
+  for (const line of events) expect(JSON.parse(line)).toMatchObject({ specversion: '1.0' })
+  expect([ocsf.length, events.length]).toEqual([2, 2])
+  expect((await audit('export', folder, '--format', 'xml')).status).toBe(2)
+})
+
+it('prove prints a history that verify-proof checks', async () => {
+  const file = join(folder, 'proof.jsonl')
+  const { status, output } = await audit('prove', folder, '--table', orders)
+  expect(status).toBe(0)
+  await writeFile(file, output)
+  expect(await audit('verify-proof', file, '--public-key', publicKey)).toMatchObject({
+    status: 0,
+    output: expect.stringMatching(
+      /^good: 3 records of table production\$orders, from its first record on, none/,
+    ),
+  })
+  await writeFile(file, output.replace('corp:alice', 'corp:carol'))
+  const forged = await audit('verify-proof', file, '--public-key', publicKey)
+  expect(forged).toMatchObject({ status: 1, messages: expect.stringMatching(/^broken: line 2: a record: /) })
+  expect((await audit('prove', folder, '--table', 'nobody$knows')).status).toBe(1)
+  expect((await audit('verify-proof', file)).status).toBe(1)
+})
+
+it('a broken log is named by file, line and record', async () => {
+  const [name = ''] = await segmentsOf(folder)
+  const file = join(folder, name)
+  const good = await readFile(file)
+  await appendFile(file, '{}\n')
+  const { status, messages } = await audit('verify', folder)
+  await writeFile(file, good)
+  expect({ status, messages }).toEqual({
+    status: 1,
+    messages: `broken: ${name}:9 (record 8): the line has no hash at its end\n8 records in 0 chains, 0 changes without an outcome before it\n`,
+  })
+})

@@ -1,0 +1,48 @@
+import { appendFile, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { runProgram, temporaryFolder } from '../../e2e/built-program.ts'
+import { startDev } from '../../e2e/running-dev.ts'
+
+/** The folder of a log with some changes, and its one file. */
+async function writtenLog(): Promise<{ folder: string; file: string }> {
+  const dev = await startDev({ dataFolder: await temporaryFolder() })
+  for (const name of ['one', 'two', 'three']) await dev.send('POST', `/v1/namespace/${name}/create`, {})
+  await dev.stop()
+  const [segment = ''] = (await readdir(dev.auditFolder)).filter((name) => name.endsWith('.jsonl'))
+  return { folder: dev.auditFolder, file: join(dev.auditFolder, segment) }
+}
+
+it('a log as the gateway wrote it is good; with any change it is broken', async () => {
+  const { folder, file } = await writtenLog()
+  const verify = () => runProgram(['audit', 'verify', folder])
+  const text = await readFile(file, 'utf8')
+  const good = { status: 0, output: expect.stringMatching(/^good: 9 records in 1 chains, 0 changes without/) }
+  expect(await verify()).toMatchObject(good)
+
+  await writeFile(file, text.replace('"two"', '"six"'))
+  const changed = await verify()
+  expect(changed).toMatchObject({ status: 1, output: '' })
+  expect(changed.messages).toMatch(
+    /^broken: \S+\.jsonl:\d+ \(record \d+\): the hash does not match the line\n/,
+  )
+
+  await writeFile(file, text.split('\n').toSpliced(3, 1).join('\n'))
+  expect((await verify()).status).toBe(1)
+
+  await writeFile(file, text)
+  await truncate(file, Buffer.byteLength(text) - 10)
+  expect(await verify()).toMatchObject({ status: 0, output: expect.stringMatching(/^torn tail: /m) })
+
+  await writeFile(file, text)
+  await appendFile(file, '{"kind":"intent"}\n')
+  expect((await verify()).status).toBe(1)
+})
+
+it('a folder without a log is not good', async () => {
+  const folder = await temporaryFolder()
+  const empty = await runProgram(['audit', 'verify', folder])
+  expect(empty).toMatchObject({ status: 1, messages: expect.stringMatching(/holds no audit log/) })
+  const missing = await runProgram(['audit', 'verify', join(folder, 'none')])
+  expect(missing).toMatchObject({ status: 1, messages: expect.stringMatching(/does not exist/) })
+})

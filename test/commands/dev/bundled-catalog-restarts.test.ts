@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest'
+import { temporaryFolder } from '../../e2e/built-program.ts'
+import { childrenOf } from '../../e2e/process-tree.ts'
+import { isThorough } from '../../support/thorough.ts'
+import { eventually, startDev, type RunningDev } from '../../e2e/running-dev.ts'
+
+async function expectRestart(dev: RunningDev, catalog: number | undefined): Promise<void> {
+  await expect
+    .poll(async () => (await dev.send('GET', '/v1/namespace/$/list')).status, { timeout: 50_000 })
+    .toBe(200)
+  expect(await childrenOf(dev.program.pid)).not.toContain(catalog)
+  expect(await (await dev.send('GET', '/v1/namespace/$/list')).json()).toEqual({ namespaces: ['sales'] })
+}
+
+it('a catalog that was killed is started again, and dev says so', async () => {
+  const dev = await startDev({ dataFolder: await temporaryFolder() })
+  await dev.send('POST', '/v1/namespace/sales/create', {})
+  for (let time = 0; time < 2; time += 1) {
+    const [catalog] = await childrenOf(dev.program.pid)
+    process.kill(Number(catalog), 'SIGKILL')
+    await eventually(async () => expect(await childrenOf(dev.program.pid)).not.toContain(catalog))
+    await expectRestart(dev, catalog)
+  }
+  dev.program.signal('SIGTERM')
+  const { status, messages } = await dev.program.ended
+  const lines = messages.split('\n').filter((line) => line.startsWith('the catalog process'))
+  expect({ status, lines }).toEqual({
+    status: 0,
+    lines: [
+      'the catalog process exited (SIGKILL); restarting in 0.5 s',
+      'the catalog process restarted',
+      'the catalog process exited (SIGKILL); restarting in 1 s',
+      'the catalog process restarted',
+    ],
+  })
+})
+
+if (!isThorough) console.warn('SKIPPED: a catalog that hangs, as it is part of npm run test:thorough.')
+
+it.skipIf(!isThorough)(
+  'a catalog that hangs is killed and started again, and dev is not ready meanwhile',
+  async () => {
+    const dev = await startDev({ dataFolder: await temporaryFolder() })
+    await dev.send('POST', '/v1/namespace/sales/create', {})
+    const [catalog] = await childrenOf(dev.program.pid)
+    process.kill(Number(catalog), 'SIGSTOP')
+    await expect
+      .poll(async () => (await fetch(`${dev.adminUrl}/readyz`)).status, { timeout: 50_000 })
+      .toBe(503)
+    await expect.poll(() => childrenOf(dev.program.pid), { timeout: 50_000 }).not.toContain(catalog)
+    await expectRestart(dev, catalog)
+    await expect
+      .poll(async () => (await fetch(`${dev.adminUrl}/readyz`)).status, { timeout: 50_000 })
+      .toBe(200)
+    dev.program.signal('SIGTERM')
+    expect((await dev.program.ended).messages).toContain('the catalog process is unresponsive')
+  },
+  180_000,
+)

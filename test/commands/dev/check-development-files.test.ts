@@ -1,0 +1,79 @@
+import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { stringify } from 'yaml'
+import { devFiles } from '../../../src/commands/dev/dev.ts'
+import { findDevelopmentFiles } from '../../../src/commands/dev/development-files.ts'
+import { readGatewaySettings } from '../../../src/config/gateway-settings.ts'
+import { runProgram, temporaryFolder } from '../../e2e/built-program.ts'
+
+const policies = fileURLToPath(new URL('../../../policies/development', import.meta.url))
+
+/** Settings that name the files of a data folder of `dev`, and its policies. */
+async function developmentSettings(changes: object = {}): Promise<string> {
+  const folder = await temporaryFolder()
+  const data = join(folder, '.catalog-gateway')
+  await mkdir(data)
+  await writeFile(join(data, devFiles.key), 'dev-key\n')
+  await writeFile(join(data, devFiles.store), 'keys: []\n')
+  await writeFile(join(data, devFiles.pepper), 'p'.repeat(43))
+  await cp(policies, join(folder, 'policies'), { recursive: true })
+  await symlink(policies, join(folder, 'linked'))
+  const file = join(folder, 'gateway.yaml')
+  const apiKeys = {
+    store: `.catalog-gateway/${devFiles.store}`,
+    pepperFile: `.catalog-gateway/${devFiles.pepper}`,
+  }
+  await writeFile(
+    file,
+    stringify({
+      listen: { port: 0 },
+      admin: { port: 0 },
+      upstream: { url: 'https://catalog.example' },
+      identity: { apiKeys },
+      policies: { folder: 'policies' },
+      audit: { folder: 'audit' },
+      ...changes,
+    }),
+  )
+  return file
+}
+
+async function found(changes: object): Promise<readonly string[]> {
+  return findDevelopmentFiles(await readGatewaySettings(await developmentSettings(changes), {}))
+}
+
+it.for(['check', 'serve'])('%s refuses the keys of dev', async (command) => {
+  const file = await developmentSettings()
+  const { status, output, messages } = await runProgram([command, '--config', file])
+  expect({ status, output }).toEqual({ status: 1, output: '' })
+  expect(messages).toMatch(
+    /identity\.apiKeys\.store lies in the data folder of `dev`.*unsafe: \[development-key\]/,
+  )
+})
+
+it('policies of dev are found by their folder, also behind a link', async () => {
+  for (const folder of [policies, 'linked']) {
+    const changes = { policies: { folder }, unsafe: ['development-key'] }
+    expect(await found(changes)).toEqual([
+      expect.stringMatching(/^policies\.folder .*development-policies\]$/),
+    ])
+  }
+})
+
+it('the key of dev as a credential is found', async () => {
+  const credential = { header: 'x-api-key', file: `.catalog-gateway/${devFiles.key}` }
+  const changes = { upstream: { url: 'https://catalog.example', credential } }
+  expect((await found(changes)).at(-1)).toMatch(/^the credential of catalog /)
+})
+
+it('what is accepted by name, or is none of dev, is not found', async () => {
+  expect(await found({ unsafe: ['development-key'] })).toEqual([])
+  const all = { policies: { folder: policies }, unsafe: ['development-key', 'development-policies'] }
+  expect(await found(all)).toEqual([])
+  const file = await developmentSettings()
+  await rm(join(file, '..', '.catalog-gateway', devFiles.key))
+  expect(await readFile(file, 'utf8')).toContain(devFiles.store)
+  expect(await findDevelopmentFiles(await readGatewaySettings(file, {}))).toEqual([])
+})

@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest'
+import { startProgram, temporaryFolder } from '../../e2e/built-program.ts'
+import { childrenOf, isRunning } from '../../e2e/process-tree.ts'
+import { eventually, startDev } from '../../e2e/running-dev.ts'
+import { everyInTheLongForm, isThorough } from '../../support/thorough.ts'
+
+it.for(everyInTheLongForm(['SIGTERM', 'SIGINT'] as const, 2))(
+  '%s stops the gateway and its catalog',
+  async (signal) => {
+    const dev = await startDev({ dataFolder: await temporaryFolder() })
+    const [catalog] = await childrenOf(dev.program.pid)
+    await dev.send('POST', '/v1/namespace/sales/create', {})
+    dev.program.signal(signal)
+    expect(await dev.program.ended).toMatchObject({ status: 0, messages: '' })
+    expect(await isRunning(Number(catalog))).toBe(false)
+  },
+)
+
+it.runIf(isThorough)('Ctrl-C, which reaches all processes at once, stops both too', async () => {
+  const locations = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
+  const program = startProgram(['dev', ...locations], { ownGroup: true })
+  await program.announced(/^admin on (http:\S+)$/m)
+  const [catalog] = await childrenOf(program.pid)
+  program.signal('SIGINT')
+  expect(await program.ended).toMatchObject({ status: 0, messages: '' })
+  expect(await isRunning(Number(catalog))).toBe(false)
+})
+
+it('without --api-key a key is made, and it and the data are there again after a restart', async () => {
+  const locations = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
+  const keys: string[] = []
+  for (let run = 0; run < 2; run += 1) {
+    const program = startProgram(['dev', ...locations])
+    const url = await program.announced(/^listening on (http:\S+)$/m)
+    const key = await program.announced(/^ {2}export KEY=(\S+)$/m)
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+    if (run === 0) await fetch(`${url}/v1/namespace/sales/create`, { method: 'POST', headers, body: '{}' })
+    const response = await fetch(`${url}/v1/namespace/$/list`, { headers })
+    expect(await response.json()).toEqual({ namespaces: ['sales'] })
+    keys.push(key)
+    program.signal('SIGTERM')
+    await program.ended
+  }
+  expect(keys[1]).toBe(keys[0])
+})
+
+it('a catalog that hangs does not keep a dev that is stopped', async () => {
+  const dev = await startDev({ dataFolder: await temporaryFolder() })
+  const [catalog] = await childrenOf(dev.program.pid)
+  process.kill(Number(catalog), 'SIGSTOP')
+  dev.program.signal('SIGTERM')
+  expect(await dev.program.ended).toMatchObject({ status: 0 })
+  expect(await isRunning(Number(catalog))).toBe(false)
+})
+
+it('the catalog of a killed dev ends by itself', async () => {
+  const dev = await startDev({ dataFolder: await temporaryFolder() })
+  const [catalog] = await childrenOf(dev.program.pid)
+  dev.program.signal('SIGKILL')
+  await dev.program.ended
+  await eventually(async () => expect(await isRunning(Number(catalog))).toBe(false))
+})

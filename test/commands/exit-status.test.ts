@@ -1,0 +1,98 @@
+import { writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, onTestFinished, it } from 'vitest'
+import { runProgram, startProgram, temporaryFolder } from '../e2e/built-program.ts'
+import { childrenOf, isRunning } from '../e2e/process-tree.ts'
+import { eventually } from '../e2e/running-dev.ts'
+import { everyInTheLongForm } from '../support/thorough.ts'
+
+/** The program ends with status 1 and a message for its user, which is no report of a crash. */
+async function expectFailure(parameters: readonly string[], message: RegExp): Promise<void> {
+  const { status, output, messages } = await runProgram(parameters)
+  expect({ status, output }).toEqual({ status: 1, output: '' })
+  expect(messages).toMatch(message)
+  expect(messages).not.toMatch(/^ {4}at |Error: |node:internal/m)
+}
+
+it.for(everyInTheLongForm(['serve', 'backend', 'check'], 2))(
+  '%s without its settings file',
+  async (command) => {
+    const file = join(await temporaryFolder(), 'settings.yaml')
+    await expectFailure([command, '--config', file], /settings\.yaml does not exist/)
+  },
+)
+
+it('keys of a store that is not there', async () => {
+  const store = join(await temporaryFolder(), 'keys.yaml')
+  await expectFailure(['keys', 'list', '--store', store], /keys\.yaml does not exist/)
+})
+
+it('a store that is none', async () => {
+  const store = join(await temporaryFolder(), 'keys.yaml')
+  await writeFile(store, 'keys: 7\n')
+  await expectFailure(['keys', 'list', '--store', store], /the keys cannot be listed/)
+})
+
+it('a tour where nothing answers', async () => {
+  const location = ['--url', `http://127.0.0.1:${await silentPort()}`, '--api-key', 'some-key']
+  await expectFailure(['demo', ...location], /is the stack running.*\n {2}fetch failed: ./)
+  await expectFailure(['demo', '--data-dir', await temporaryFolder()], /start the stack first/)
+})
+
+it('policies that are not there, and no catalog is left behind', async () => {
+  const folder = await temporaryFolder()
+  const dev = ['dev', '--port', '0', '--admin-port', '0', '--data-dir', folder]
+  await expectFailure([...dev, '--policies', join(folder, 'none')], /the gateway cannot start:\n.*none/)
+})
+
+it('a data folder that cannot be one', async () => {
+  const file = join(await temporaryFolder(), 'file')
+  await writeFile(file, '')
+  await expectFailure(['dev', '--data-dir', join(file, 'data')], /the data folder cannot be used/)
+})
+
+it.for(everyInTheLongForm(['--admin-port', '--port'], 2))(
+  '%s in use, and no catalog is left behind',
+  async (option) => {
+    const taken = await silentPort()
+    const other = option === '--port' ? '--admin-port' : '--port'
+    const locations = [option, String(taken), other, '0', '--data-dir', await temporaryFolder()]
+    const program = startProgram(['dev', ...locations])
+    const [catalog] = await eventually(async () => {
+      const children = await childrenOf(program.pid)
+      if (children.length === 0) throw new Error('the catalog was not started yet')
+      return children
+    })
+    const { status, messages } = await program.ended
+    expect(status).toBe(1)
+    expect(messages).toMatch(
+      new RegExp(
+        `the gateway cannot start:\n.*address already in use 127.0.0.1:${taken}; stop the other program`,
+      ),
+    )
+    expect(messages).not.toMatch(/^ {4}at /m)
+    expect(await isRunning(Number(catalog))).toBe(false)
+  },
+)
+
+it('a second dev on the same data folder, and the first goes on', async () => {
+  const dataFolder = await temporaryFolder()
+  const locations = ['--port', '0', '--admin-port', '0', '--data-dir', dataFolder]
+  const first = startProgram(['dev', ...locations])
+  onTestFinished(async () => {
+    first.signal('SIGTERM')
+    expect((await first.ended).status).toBe(0)
+  })
+  const adminUrl = await first.announced(/^admin on (http:\S+)$/m)
+  await expectFailure(['dev', ...locations], /does another process use the same data folder\?/)
+  expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200)
+})
+
+/** A port that is in use until the test ends, and where every connection is closed at once. */
+async function silentPort(): Promise<number> {
+  const server = createServer((socket) => socket.destroy())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return (server.address() as AddressInfo).port
+}

@@ -1,0 +1,61 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { runProgram, temporaryFolder } from '../../e2e/built-program.ts'
+
+const policies = `apiVersion: catalog-gateway/v1
+kind: AccessPolicy
+metadata: { name: p }
+namespace: []
+rules:
+  - id: ci
+    effect: allow
+    subjects: { users: [al] }
+    operations: [all]
+    when: branch.like("ci/*")
+`
+
+async function explain(...parameters: string[]) {
+  const folder = await temporaryFolder()
+  await writeFile(join(folder, 'p.yaml'), policies)
+  return runProgram(['policy', 'explain', '--policies', folder, '--as', 'al', ...parameters])
+}
+
+it.for([
+  [
+    'a branch that is stated',
+    ['InsertIntoTable', 'a/t', '--fact', 'branch=ci/7'],
+    'mode: "", branch: "ci/7"',
+  ],
+  ['a whole table', ['DropTable', 'a/t'], 'branch: unknown (every branch)'],
+  ['a tag', ['DescribeTable', 'a/t', '--fact', 'tag=v1'], 'branch: unknown (that of the tag), tag: "v1"'],
+  ['a map', ['UpdateTable', 'a/t', '--fact', 'properties.k=v'], 'properties: {"k":"v"}'],
+  ['an operation without facts', ['ListTables', 'a'], 'none'],
+] as const)('explain shows the facts as they were decided: %s', async ([, parameters, facts]) => {
+  const { status, output } = await explain(...parameters)
+  expect(status).toBe(0)
+  const line = /^ {2}facts {2}(.*)$/m.exec(output)?.[1]
+  expect(line).toContain(facts)
+})
+
+it('programs get the facts with their values, or why there is none', async () => {
+  const { output } = await explain('RenameTable', 'a/t', '--fact', 'destination=b/u', '--json')
+  expect((JSON.parse(output) as { facts: unknown }).facts).toEqual([
+    { name: 'branch', unknown: 'every branch' },
+    { name: 'destination', value: ['b', 'u'] },
+  ])
+})
+
+it.for([
+  ['DropTable', 'branch=ci/7', 'state no facts; "branch" is stated for write, '],
+  ['DeleteFromTable', 'mode=append', 'state branch; "mode" is stated for CreateNamespace, '],
+  [
+    'CreateTable',
+    'metadata.k=v',
+    'state mode, location, properties; "metadata" is stated for CreateTableVersion',
+  ],
+] as const)('a fact that %s does not have is bad usage: %s', async ([operation, fact, message]) => {
+  const { status, output, messages } = await explain(operation, 'a/t', '--fact', fact)
+  expect({ status, output }).toEqual({ status: 2, output: '' })
+  expect(messages).toContain(`--fact ${fact.split('=')[0]}: requests for ${operation} ${message}`)
+})

@@ -1,0 +1,251 @@
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { stringify } from 'yaml'
+import { projectFolder, runProgram, temporaryFolder } from '../../e2e/built-program.ts'
+
+const examples = join(projectFolder, 'policies', 'examples')
+const policy = (...parameters: string[]) => runProgram(['policy', ...parameters])
+
+/** A folder with these documents, and no others, in `policies.yaml`. */
+async function folderOf(...documents: readonly object[]): Promise<string> {
+  const folder = await temporaryFolder()
+  const whole = documents.map((document) => ({
+    apiVersion: 'catalog-gateway/v1',
+    kind: 'AccessPolicy',
+    ...document,
+  }))
+  await writeFile(
+    join(folder, 'policies.yaml'),
+    whole.map((document) => stringify(document, { aliasDuplicateObjects: false })).join('---\n'),
+  )
+  return folder
+}
+
+const sales = {
+  metadata: { name: 'sales' },
+  namespace: ['sales'],
+  rules: [
+    { id: 'write', effect: 'allow', subjects: { groups: ['engineers'] }, operations: ['read', 'write'] },
+    { id: 'no-dev', effect: 'deny', subjects: { users: ['eve'] }, operations: ['write'] },
+  ],
+}
+
+it.concurrent.for(['development', 'examples'])(
+  'policies/%s decide what their tests expect, every rule',
+  async (name) => {
+    const folder = join(projectFolder, 'policies', name)
+    const { status, output, messages } = await policy('test', '--policies', folder, '--min-coverage', '100')
+    expect({ status, messages }).toEqual({ status: 0, messages: '' })
+    expect(output).toMatch(/^rule coverage: \d+ of \d+ \(100 %\)\n$/m)
+  },
+)
+
+it.concurrent.for(['development', 'examples'])(
+  'there is nothing to say against policies/%s',
+  async (name, { expect }) => {
+    const folder = join(projectFolder, 'policies', name)
+    const { status, output } = await policy('lint', '--strict', '--policies', folder)
+    expect({ status, output }).toMatchObject({
+      status: 0,
+      output: expect.stringMatching(/^0 errors, 0 warnings/),
+    })
+  },
+)
+
+it('the tests of a shadow policy are decided as if it were in force, those of others without it', async () => {
+  const object = { as: { user: 'eve' }, operations: ['InsertIntoTable'], table: ['sales', 'orders'] }
+  const shadow = {
+    ...sales,
+    mode: 'shadow',
+    metadata: { name: 'next' },
+    rules: [{ id: 'eve', effect: 'allow', subjects: { users: ['eve'] }, operations: ['read'] }],
+    tests: [{ ...object, operations: ['QueryTable'], expect: 'allow', rule: 'next/eve' }],
+  }
+  const folder = await folderOf({ ...sales, tests: [{ ...object, expect: 'deny' }] }, shadow)
+  const { status, output } = await policy('test', '--policies', folder)
+  expect({ status, output }).toMatchObject({
+    status: 0,
+    output: expect.stringMatching(/^2 of 2 tests passed/),
+  })
+})
+
+it('a failed test says what was expected, what was decided, and where both stand', async () => {
+  const object = { operations: ['InsertIntoTable'], table: ['sales', 'orders'] }
+  const tests = [
+    { as: { user: 'sam', groups: ['engineers'] }, ...object, expect: 'allow', rule: 'write' },
+    { name: 'eve <writes>', as: { user: 'eve', groups: ['engineers'] }, ...object, expect: 'allow' },
+  ]
+  const folder = await folderOf({ ...sales, tests })
+  const junit = join(folder, 'report.xml')
+  const { status, output, messages } = await policy('test', '--policies', folder, '--junit', junit)
+  expect({ status, messages }).toEqual({ status: 1, messages: '1 of 2 tests failed\n' })
+  expect(output).toMatch(/^FAILED policies\.yaml:35 {2}eve <writes>\n {2}InsertIntoTable\n/)
+  expect(output).toContain('expected  allow\n    decided   deny by sales/no-dev (policies.yaml:16)\n')
+  const report = await readFile(junit, 'utf8')
+  expect(report).toContain('<testsuites tests="2" failures="1">')
+  expect(report).toContain('name="eve &lt;writes&gt;" file="policies.yaml" line="35"')
+  expect(report).toContain('decided deny by sales/no-dev at policies.yaml:16"/>')
+})
+
+it('decision tables stand in files of their own, and count towards the coverage', async () => {
+  const folder = await folderOf(sales)
+  const missing = await policy('test', '--policies', folder)
+  expect(missing).toMatchObject({ status: 1, messages: expect.stringContaining('there are no tests in') })
+  const tables = await folderOf({
+    kind: 'DecisionTable',
+    metadata: { name: 'writers' },
+    tests: [
+      { as: { groups: ['engineers'] }, operations: ['write'], table: ['sales', 'orders'], expect: 'allow' },
+    ],
+  })
+  const both = ['test', '--policies', folder, '--tests', tables]
+  expect(await policy(...both)).toMatchObject({
+    status: 0,
+    output: expect.stringContaining('rule coverage: 1 of 2 (50 %)\n  untested: sales/no-dev\n'),
+  })
+  const demanding = await policy(...both, '--min-coverage', '51')
+  expect(demanding).toMatchObject({
+    status: 1,
+    messages: 'rule coverage 50 %; expected 51 %: add tests for sales/no-dev\n',
+  })
+})
+
+it('a test that is not understood is a fault of the policies, with its place', async () => {
+  const tests = [
+    { operations: ['DropNamespace'], table: ['sales', 'orders'], expect: 'allow' },
+    { operations: ['read'], expect: 'maybe', given: { brunch: 'main' } },
+  ]
+  const folder = await folderOf({ ...sales, tests })
+  const { status, messages } = await policy('test', '--policies', folder)
+  expect(status).toBe(1)
+  for (const expected of [
+    'tests[0].operations[0]: DropNamespace does not apply to a table; expected "namespace"',
+    'tests[1] names no object; expected exactly one of namespace, table, transaction',
+    'tests[1].expect is "maybe"; expected allow or deny',
+    'unknown field "tests[1].given.brunch"; did you mean "branch"?',
+  ]) {
+    expect(messages).toContain(expected)
+  }
+})
+
+it('explain shows the deciding rule and what became of all others on the way', async () => {
+  const rita = ['--policies', examples, '--as', 'rita', '--group', 'break-glass']
+  const call = ['InsertIntoTable', 'payments/booked']
+  const denied = await policy('explain', ...rita, ...call)
+  expect(denied).toMatchObject({ status: 0, messages: '' })
+  expect(denied.output).toMatch(
+    /^denied {2}rita: InsertIntoTable on payments\/booked\n {2}no rule allows it\n/,
+  )
+  expect(denied.output).toMatch(/payments\/break-glass \(break-glass\.yaml:\d+\) +does not apply: false is/)
+  expect(denied.output).toMatch(/payments\/service .* other subjects: user payments-service/)
+  expect(denied.output).toContain('inherit: false')
+  const withReason = ['--fact', 'context.reason=INC-42 stuck batch']
+  const allowed = await policy('explain', '--json', ...rita, ...call, ...withReason)
+  expect(JSON.parse(allowed.output)).toMatchObject({
+    decision: { allowed: true, rule: { policy: 'payments', rule: 'break-glass' } },
+  })
+})
+
+it('who-can names everybody, with the conditions and what denies them', async () => {
+  const folder = await folderOf(sales)
+  const { output } = await policy('who-can', '--policies', folder, 'InsertIntoTable', 'sales/orders')
+  expect(output).toMatch(
+    /^InsertIntoTable on sales\/orders:\n {2}group engineers {2}by sales\/write \(policies\.yaml:\d+\)\n/,
+  )
+  expect(output).toMatch(/unless denied: user eve {2}by sales\/no-dev/)
+  const nobody = await policy('who-can', '--policies', folder, 'DropTable', 'sales/orders')
+  expect(nobody.output).toBe('DropTable on sales/orders: nobody\n')
+})
+
+it('what-can tells what somebody may do, and where', async () => {
+  const groups = ['--group', 'employees', '--group', 'model-owners']
+  const { output } = await policy('what-can', '--policies', examples, ...groups)
+  expect(output).toMatch(/^company and beneath\n {2}read {2}by company\/employees-read /)
+  expect(output).toContain('company/hr and beneath: nothing\n')
+  expect(output).toMatch(
+    /unless denied: CreateTableVersion, ChooseLocation, ChooseStorage if it fails the requirement/,
+  )
+  const stranger = await policy('what-can', '--policies', examples, '--as', 'stranger')
+  expect(stranger.output).toBe('stranger may do nothing\n')
+})
+
+it('lint tells errors from warnings, each with its place', async () => {
+  const folder = await folderOf(
+    {
+      metadata: { name: 'top' },
+      namespace: [],
+      final: ['drop'],
+      rules: [rule('all', { subjects: { any: true }, operations: ['drop'] })],
+    },
+    {
+      metadata: { name: 'below' },
+      namespace: ['a'],
+      rules: [
+        rule('reserved', { subjects: { users: ['al'] } }),
+        rule('never', { subjects: { groups: ['Ops'] }, operations: ['read'], when: '1 == 2' }),
+        rule('one', { subjects: { groups: ['ops'] }, operations: ['read', 'write'] }),
+        rule('two', { subjects: { groups: ['ops'] }, operations: ['write'] }),
+      ],
+    },
+  )
+  const { status, output, messages } = await policy('lint', '--policies', folder, '--json')
+  expect({ status, messages }).toMatchObject({ status: 1, messages: expect.stringMatching(/^2 errors/) })
+  const found = (JSON.parse(output) as { level: string; check: string; message: string }[]).map(
+    ({ level, check, message }) => `${level} ${check} ${message.split(' ')[0]}`,
+  )
+  expect(found).toEqual(
+    expect.arrayContaining([
+      'warning everybody top/all',
+      'error unreachable below/reserved',
+      'error condition below/never',
+      'warning look-alike the',
+      'warning shadowed below/two',
+      'info untested no',
+    ]),
+  )
+  expect(found.filter((text) => text.includes('below/one'))).toEqual([])
+})
+
+function rule(id: string, rest: object): object {
+  return { id, effect: 'allow', operations: ['DropTable'], ...rest }
+}
+
+it('diff tells who gains and who loses what, and where', async () => {
+  const before = await folderOf(sales)
+  expect((await policy('diff', before, before)).output).toBe('no decision changes\n')
+  const [write, deny] = sales.rules
+  const after = await folderOf({ ...sales, rules: [{ ...write, operations: ['read', 'drop'] }, deny] })
+  const { status, output } = await policy('diff', before, after, '--fail-on-change')
+  expect(status).toBe(1)
+  expect(output).toMatch(/^ {2}loses {2}sales and everything beneath: write\n/m)
+  expect(output).toMatch(/^group engineers\n {2}gains {2}sales and everything beneath: drop\n/)
+  expect(output).toMatch(
+    /before: allowed by sales\/write \(policies\.yaml:\d+\)\n {4}after: {2}denied, as no rule/,
+  )
+})
+
+it('a diff says where a change does not reach', async () => {
+  const walled = { metadata: { name: 'wall' }, namespace: ['sales', 'hr'], inherit: false, rules: [] }
+  const [write] = sales.rules
+  const before = await folderOf({ ...sales, rules: [] }, walled)
+  const after = await folderOf({ ...sales, rules: [write] }, walled)
+  const { output } = await policy('diff', before, after)
+  expect(output).toMatch(/gains {2}sales and what no policy names beneath: read, write\n/)
+})
+
+it('policies that cannot be used are told by every command', async () => {
+  const folder = await temporaryFolder()
+  await cp(examples, join(folder, 'good'), { recursive: true })
+  await mkdir(join(folder, 'bad'))
+  await writeFile(join(folder, 'bad', 'p.yaml'), 'kind: AccessPolicy\nrules: 7\n')
+  for (const parameters of [
+    ['test', '--policies', join(folder, 'bad')],
+    ['lint', '--policies', join(folder, 'bad')],
+    ['diff', join(folder, 'good'), join(folder, 'bad')],
+  ]) {
+    const { status, output, messages } = await policy(...parameters)
+    expect({ status, output }).toEqual({ status: 1, output: '' })
+    expect(messages).toMatch(/cannot be used:\n {2}p\.yaml:\d+:\d+: /)
+  }
+})

@@ -1,0 +1,124 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, it } from 'vitest'
+import { runProgram, startProgram, temporaryFolder } from '../e2e/built-program.ts'
+import { eventually, startDev } from '../e2e/running-dev.ts'
+import { hasOpenssl, makeAuthority } from '../identity/mtls/test-certificates.ts'
+import { respondWith, startRecordingUpstream } from '../gateway/support/recording-upstream.ts'
+import { linesOf, servingGateway, type ServingGateway } from '../observability/serving-gateway.ts'
+import { startTwoWorkers } from '../workers/running-workers.ts'
+
+const logLine = (gateway: ServingGateway, msg: string) => {
+  const whole = gateway.program.messages().replace(/[^\n]*$/, '')
+  return linesOf(whole).find((line) => line['msg'] === msg)
+}
+
+it('SIGHUP reads every watched file again, also without a change, and the log says so', async () => {
+  const files = { 'jwks.json': JSON.stringify({ keys: [] }) }
+  const issuer = { name: 'corp', issuer: 'https://idp.test', audience: 'a', jwks: { file: 'jwks.json' } }
+  const keys = { store: 'keys.yaml', pepperFile: 'pepper' }
+  const gateway = await servingGateway(
+    { identity: { apiKeys: keys, issuers: [{ ...issuer, algorithms: ['RS256'] }] } },
+    files,
+  )
+  gateway.program.signal('SIGHUP')
+  await eventually(() => {
+    expect(logLine(gateway, 'policies reloaded')).toMatchObject({ level: 30, revision: expect.any(String) })
+    const sources = linesOf(gateway.program.messages())
+      .filter(({ msg }) => msg === 'keys reloaded')
+      .map(({ source }) => source)
+    expect(new Set(sources)).toEqual(new Set(['api-keys', 'corp']))
+  })
+  expect((await gateway.post('/v1/namespace/a/create')).status).toBe(200)
+  await gateway.stop()
+})
+
+it('SIGHUP with policies that cannot be used says why, each time, and keeps those before', async () => {
+  const gateway = await servingGateway({})
+  await writeFile(join(gateway.folder, 'policies', 'policies.yaml'), 'kind: Nothing\n')
+  const refused = 'policy reload failed'
+  gateway.program.signal('SIGHUP')
+  await eventually(() =>
+    expect(logLine(gateway, refused)).toMatchObject({ error: expect.stringContaining('policies.yaml:1') }),
+  )
+  gateway.program.signal('SIGHUP')
+  await eventually(() => expect(gateway.program.messages().split(refused).length).toBeGreaterThan(2))
+  expect((await gateway.post('/v1/namespace/a/create')).status).toBe(200)
+  await gateway.stop()
+})
+
+it.skipIf(!hasOpenssl())('SIGHUP reads the certificates once (skipped without openssl)', async () => {
+  const authority = await makeAuthority(await temporaryFolder(), 'own')
+  const { certFile, keyFile } = await authority.issue('server', 'IP:127.0.0.1')
+  const files = { 'tls.pem': await readFile(certFile, 'utf8'), 'tls.key': await readFile(keyFile, 'utf8') }
+  const tls = { certFile: 'tls.pem', keyFile: 'tls.key' }
+  const gateway = await servingGateway({ listen: { port: 0, tls } }, files)
+  gateway.program.signal('SIGHUP')
+  await eventually(() => expect(logLine(gateway, 'certificates reloaded')).toBeDefined())
+  const lines = linesOf(await gateway.stop())
+  expect(lines.filter(({ msg }) => msg === 'certificates reloaded')).toHaveLength(1)
+})
+
+it('the primary process passes SIGHUP on to every worker', async () => {
+  const upstream = await startRecordingUpstream()
+  upstream.answering = respondWith(200, {})
+  const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url, { log: { level: 'info' } })
+  gateway.program.signal('SIGHUP')
+  await eventually(() => expect(gateway.program.messages().split('"policies reloaded"')).toHaveLength(3))
+  const client = gateway.client()
+  expect((await client.post('/v1/namespace/a/create')).status).toBe(200)
+  await client.close()
+  gateway.program.signal('SIGTERM')
+  expect(await gateway.program.ended).toMatchObject({ status: 0 })
+  await upstream.close()
+})
+
+it('SIGHUP to a worker alone, SIGUSR1 and SIGUSR2 end nothing and open no debugger', async () => {
+  const upstream = await startRecordingUpstream()
+  upstream.answering = respondWith(200, {})
+  const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url)
+  const client = gateway.client()
+  onTestFinished(() => client.close())
+  const workers = await gateway.workers()
+  const signals = ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
+  for (const pid of workers) for (const signal of signals) process.kill(pid, signal)
+  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) gateway.program.signal(signal)
+  gateway.program.signal('SIGHUP')
+  await eventually(async () => expect((await client.post('/v1/namespace/a/create')).status).toBe(200))
+  expect(await gateway.workers()).toEqual(workers)
+  gateway.program.signal('SIGTERM')
+  // The debugger would say that it listens.
+  expect(await gateway.program.ended).toMatchObject({ status: 0, messages: '' })
+  await upstream.close()
+})
+
+it('dev reads policies and keys again on SIGHUP, and goes on', async () => {
+  const dev = await startDev({ dataFolder: await temporaryFolder() })
+  dev.program.signal('SIGHUP')
+  await dev.program.announced(/^(read policies and keys again)/m)
+  expect((await dev.send('GET', '/v1/namespace/$/list')).status).toBe(200)
+  expect(await dev.stop()).toMatchObject({ status: 0, messages: '' })
+})
+
+it('backend has nothing to read again on SIGHUP, says so, and goes on', async () => {
+  const folder = await temporaryFolder()
+  const file = join(folder, 'catalog.yaml')
+  await writeFile(file, 'listen: {port: 0}\ndata: {folder: data}\n')
+  const program = startProgram(['backend', '--config', file])
+  const url = await program.announced(/^listening on (http:\S+)$/m)
+  program.signal('SIGHUP')
+  await eventually(() => expect(program.messages()).toMatch(/^SIGHUP: there is nothing to reload;/))
+  expect((await fetch(`${url}/v1/namespace/$/list`)).status).toBe(200)
+  program.signal('SIGTERM')
+  expect(await program.ended).toMatchObject({ status: 0 })
+})
+
+it('SIGQUIT ends a gateway in order', async () => {
+  const gateway = await servingGateway({})
+  expect((await gateway.post('/v1/namespace/a/create')).status).toBe(200)
+  gateway.program.signal('SIGQUIT')
+  expect(await gateway.program.ended).toMatchObject({ status: 0 })
+  const audit = join(gateway.folder, 'audit')
+  expect((await readdir(audit)).filter((name) => name.endsWith('.lock'))).toEqual([])
+  expect((await runProgram(['audit', 'verify', audit])).messages).not.toContain('unsealed')
+})

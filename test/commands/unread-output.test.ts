@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { openSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, vi } from 'vitest'
+import { openAuditLog } from '../../src/audit/log/audit-log.ts'
+import { aRefusal, logOptions } from '../audit/audit-fixtures.ts'
+import { projectFolder, startProgram, temporaryFolder } from '../e2e/built-program.ts'
+import { eventually } from '../e2e/running-dev.ts'
+import { freePort } from '../support/free-port.ts'
+import { servingGateway } from '../observability/serving-gateway.ts'
+
+/** Runs the program in front of a reader that closes the pipe before the first line, or after the first lines. */
+async function endInFrontOf(reader: 'none' | 'head', parameters: readonly string[]) {
+  const child = spawn(process.execPath, [join(projectFolder, 'dist', 'main.js'), ...parameters], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let messages = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (messages += text))
+  if (reader === 'none') child.stdout.destroy()
+  else child.stdout.once('data', () => child.stdout.destroy())
+  const [status] = await once(child, 'close')
+  return { status: status as number | null, messages }
+}
+
+it.for(['none', 'head'] as const)(
+  'audit query and export end quietly in front of a reader that closes the pipe: %s',
+  async (reader) => {
+    const folder = await temporaryFolder()
+    const log = await openAuditLog(logOptions(folder))
+    for (let count = 0; count < 1_000; count += 1) log.recordRefusal(aRefusal(`request-${count}`))
+    await log.close()
+    for (const command of [['query'], ['query', '--json'], ['export', '--format', 'ocsf']]) {
+      const [name = '', ...options] = command
+      expect(await endInFrontOf(reader, ['audit', name, folder, ...options])).toEqual({
+        status: 0,
+        messages: '',
+      })
+    }
+  },
+)
+
+it('a command says by its status what it found, also when nobody reads its output', async () => {
+  expect(await endInFrontOf('none', ['--help'])).toEqual({ status: 0, messages: '' })
+  const policies = join(projectFolder, 'policies', 'development')
+  expect(await endInFrontOf('none', ['policy', 'lint', '--policies', policies])).toEqual({
+    status: 0,
+    messages: '',
+  })
+  const missing = ['policy', 'lint', '--policies', join(policies, 'none')]
+  expect(await endInFrontOf('none', missing)).toMatchObject({ status: 1 })
+})
+
+it.skipIf(process.platform !== 'linux')('output that cannot be written is a failure', async () => {
+  const child = spawn(process.execPath, [join(projectFolder, 'dist', 'main.js'), '--help'], {
+    stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
+  })
+  let messages = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (messages += text))
+  const [status] = await once(child, 'close')
+  expect({ status, messages }).toEqual({
+    status: 1,
+    messages: 'standard output cannot be written (ENOSPC)\n',
+  })
+})
+
+it('a gateway goes on when nobody reads its log any more, and counts the lines', async () => {
+  const gateway = await servingGateway({})
+  gateway.program.stopReading()
+  await eventually(async () => {
+    expect((await gateway.post('/v1/namespace/a/create')).status).toBe(200)
+    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+    expect(metrics).toMatch(/^catalog_gateway_log_lines_dropped_total [1-9]/m)
+  })
+  gateway.program.signal('SIGTERM')
+  expect(await gateway.program.ended).toMatchObject({ status: 0 })
+})
+
+it('a gateway starts when nobody reads its output', async () => {
+  const adminPort = String(await freePort())
+  const locations = ['--port', '0', '--admin-port', adminPort, '--data-dir', await temporaryFolder()]
+  const program = startProgram(['dev', ...locations])
+  program.stopReading()
+  const isReady = async () => expect((await fetch(`http://127.0.0.1:${adminPort}/readyz`)).status).toBe(200)
+  await vi.waitFor(isReady, { timeout: 50_000, interval: 100 })
+  program.signal('SIGTERM')
+  expect(await program.ended).toMatchObject({ status: 0 })
+})

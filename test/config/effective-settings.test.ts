@@ -1,0 +1,68 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { readGatewaySettings, type GatewaySettings } from '../../src/config/gateway-settings.ts'
+import { formatEffectiveSettings } from '../../src/config/effective-settings.ts'
+import { temporaryFolder } from '../e2e/built-program.ts'
+
+const least = {
+  upstream: { url: 'https://catalog.example' },
+  identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },
+  policies: { folder: 'policies' },
+  audit: { folder: 'audit' },
+}
+const issuer = { name: 'corp', issuer: 'https://corp.example', audience: 'catalog', algorithms: ['RS256'] }
+
+async function read(text: string, environment: Record<string, string> = {}): Promise<GatewaySettings> {
+  const file = join(await temporaryFolder(), 'gateway.yaml')
+  await writeFile(file, text)
+  return readGatewaySettings(file, environment)
+}
+
+it.for<[what: string, changes: object]>([
+  ['the least', {}],
+  [
+    'more',
+    {
+      listen: { tls: { certFile: 'gateway.pem', keyFile: 'gateway.key' } },
+      upstream: { ...least.upstream, credential: { file: 'credential' }, caFile: 'ca.pem' },
+      identity: { issuers: [issuer, { ...issuer, name: 'file', issuer: 'f', jwks: { file: 'keys.json' } }] },
+      audit: { folder: '/audit', sinks: [{ name: 'siem', type: 'http', url: 'https://siem.example' }] },
+      unsafe: ['audit-off'],
+    },
+  ],
+  [
+    'several upstreams',
+    {
+      upstream: undefined,
+      upstreams: [
+        { name: 'rest', url: 'https://rest.example' },
+        { name: 'lake', url: 'https://lake.example', namespaces: [['lake']] },
+      ],
+    },
+  ],
+])('what is printed of %s means the same when it is read again', async ([, changes]) => {
+  const settings = await read(stringify({ ...least, ...changes }))
+  expect(await read(formatEffectiveSettings(settings, {}))).toEqual(settings)
+})
+
+it('a secret is not printed, and what stands for it is refused', async () => {
+  const upstream = { ...least.upstream, credential: { value: 'Bearer secret' } }
+  const printed = formatEffectiveSettings(await read(stringify({ ...least, upstream })), {})
+  expect(printed).not.toContain('Bearer secret')
+  await expect(read(printed)).rejects.toThrow(/:\d+: upstream\.credential\.value: stands for a secret/)
+})
+
+it('the lines of what the environment says name its variables', async () => {
+  const environment = {
+    CATALOG_GATEWAY__LISTEN__PORT: '4444',
+    CATALOG_GATEWAY__DIALECTS: '[lance]',
+    CATALOG_GATEWAY__UPSTREAM__CREDENTIAL__VALUE: 'Bearer secret',
+  }
+  const printed = formatEffectiveSettings(await read(stringify(least), environment), environment)
+  expect(printed).toContain('port: 4444 # CATALOG_GATEWAY__LISTEN__PORT\n')
+  expect(printed).toContain('value: (hidden) # CATALOG_GATEWAY__UPSTREAM__CREDENTIAL__VALUE\n')
+  expect(printed).toContain('# CATALOG_GATEWAY__DIALECTS\n')
+  expect(parse(printed)).toMatchObject({ listen: { port: 4444 }, dialects: ['lance'] })
+})

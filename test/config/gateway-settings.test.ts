@@ -1,0 +1,253 @@
+import { writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { expect, it } from 'vitest'
+import { stringify } from 'yaml'
+import { readGatewaySettings, type GatewaySettings } from '../../src/config/gateway-settings.ts'
+import { temporaryFolder } from '../e2e/built-program.ts'
+
+const least = {
+  upstream: { url: 'https://catalog.example' },
+  identity: { apiKeys: { store: 'keys.yaml', pepperFile: '../secrets/pepper' } },
+  policies: { folder: 'policies' },
+  audit: { folder: '/var/audit' },
+}
+
+async function read(settings: object, environment: Record<string, string> = {}): Promise<GatewaySettings> {
+  const file = join(await temporaryFolder(), 'gateway.yaml')
+  await writeFile(file, stringify(settings))
+  return readGatewaySettings(file, environment)
+}
+
+it('what a file need not say has defaults that are safe on one machine', async () => {
+  expect(await read(least)).toMatchObject({
+    listen: { host: '127.0.0.1', port: 2333 },
+    admin: { host: '127.0.0.1', port: 2334 },
+    upstreams: [{ name: 'catalog', delimiter: '$', timeouts: { connectTimeoutMs: 5_000 } }],
+    identity: { issuers: [] },
+    dialects: [],
+    log: { level: 'info' },
+  })
+})
+
+it('paths are relative to the file, not to where the program is started', async () => {
+  const folder = await temporaryFolder()
+  const file = join(folder, 'gateway.yaml')
+  const issuer = { name: 'corp', issuer: 'https://corp.example', audience: 'catalog', algorithms: ['RS256'] }
+  const settings = {
+    ...least,
+    upstream: {
+      ...least.upstream,
+      caFile: 'authority.pem',
+      credential: { file: 'credential' },
+    },
+    identity: { ...least.identity, issuers: [{ ...issuer, jwks: { file: 'keys.json' } }] },
+    limits: { shared: { url: 'redis://limits.example', passwordFile: 'password' } },
+  }
+  await writeFile(file, stringify(settings))
+  const { upstreams, identity, policies, audit, limits } = await readGatewaySettings(file, {})
+  expect(upstreams[0]?.caFile).toBe(join(folder, 'authority.pem'))
+  expect(upstreams[0]?.credential?.file).toBe(join(folder, 'credential'))
+  expect(identity.apiKeys).toEqual({
+    store: join(folder, 'keys.yaml'),
+    pepperFile: join(folder, '..', 'secrets', 'pepper'),
+  })
+  expect(identity.issuers[0]?.jwks).toEqual({ file: join(folder, 'keys.json') })
+  expect(limits.shared?.passwordFile).toBe(join(folder, 'password'))
+  expect([policies.folder, audit.folder]).toEqual([join(folder, 'policies'), '/var/audit'])
+})
+
+it('every value may come from the environment', async () => {
+  const environment = {
+    CATALOG_GATEWAY__UPSTREAM__URL: 'http://catalog:2335/base',
+    CATALOG_GATEWAY__UPSTREAM__CREDENTIAL__VALUE: 'Bearer secret',
+    CATALOG_GATEWAY__UPSTREAM__TIMEOUTS__CONNECT_TIMEOUT_MS: '250',
+    CATALOG_GATEWAY__IDENTITY__API_KEYS__STORE: '/keys.yaml',
+    CATALOG_GATEWAY__IDENTITY__API_KEYS__PEPPER_FILE: '/pepper',
+    CATALOG_GATEWAY__POLICIES__FOLDER: '/policies',
+    CATALOG_GATEWAY__AUDIT__FOLDER: '/audit',
+    CATALOG_GATEWAY__DIALECTS: '[lance]',
+    CATALOG_GATEWAY__LIMITS__MAX_JSON_BYTES: '1024',
+  }
+  expect(await read({}, environment)).toMatchObject({
+    upstreams: [
+      {
+        url: 'http://catalog:2335/base',
+        credential: { header: 'authorization', value: 'Bearer secret' },
+        timeouts: { connectTimeoutMs: 250, responseHeadersTimeoutMs: 300_000 },
+      },
+    ],
+    identity: { apiKeys: { store: '/keys.yaml', pepperFile: '/pepper' } },
+    dialects: ['lance'],
+    limits: { maxJsonBytes: 1024 },
+  })
+})
+
+const identityPaths = {
+  ...least.identity,
+  jwksCacheFolder: 'issuer-keys',
+  kubernetes: { name: 'cluster', audience: 'catalog' },
+  introspection: {
+    name: 'opaque',
+    url: 'https://corp.example/introspect',
+    issuer: 'https://corp.example',
+    audience: 'catalog',
+    clientId: 'gateway',
+    clientSecretFile: 'client-secret',
+  },
+  assertion: { issuer: 'https://gateway.example', keyFile: 'signing.pem', additionalKeyFiles: ['next.pem'] },
+}
+
+it('paths of identity are relative to the file, too, but those that every pod has', async () => {
+  const { identity } = await read({ ...least, identity: identityPaths })
+  const folder = dirname(identity.jwksCacheFolder ?? '')
+  expect(identity.introspection?.clientSecretFile).toBe(join(folder, 'client-secret'))
+  expect(identity.assertion).toMatchObject({
+    keyFile: join(folder, 'signing.pem'),
+    additionalKeyFiles: [join(folder, 'next.pem')],
+    lifetimeSeconds: 60,
+  })
+  expect(identity.kubernetes).toMatchObject({
+    issuer: 'https://kubernetes.default.svc.cluster.local',
+    tokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
+  })
+})
+
+const corp = { name: 'corp', issuer: 'https://corp.example', audience: 'catalog', algorithms: ['RS256'] }
+const withIdentity = (changes: object): object => ({ identity: { ...identityPaths, ...changes } })
+const { introspection, kubernetes, assertion } = identityPaths
+
+it('one issuer may have signed and opaque tokens', async () => {
+  const changes = { issuers: [corp], introspection: { ...introspection, name: 'corp' } }
+  await expect(read({ ...least, ...withIdentity(changes) })).resolves.toBeDefined()
+})
+
+const credential = { header: 'authorization', value: 'Bearer x', file: 'credential' }
+const several = (...changes: object[]): object => ({
+  upstream: undefined,
+  upstreams: changes.map((change, index) => ({ ...least.upstream, name: `upstream-${index}`, ...change })),
+})
+const refused: [why: string, changes: object, message: RegExp][] = [
+  ['no way to authenticate', { identity: {} }, /identity: no way to authenticate/],
+  ['two credentials', { upstream: { ...least.upstream, credential } }, /expected either value or file/],
+  ['no credential', { upstream: { ...least.upstream, credential: {} } }, /expected either value or file/],
+  ['another scheme', { upstream: { url: 'ftp://catalog' } }, /upstream\.url: /],
+  [
+    'a password in a URL',
+    { upstream: { url: 'https://me:secret@catalog' } },
+    /upstream\.url: expected a URL without/,
+  ],
+  [
+    'a query that would be lost',
+    { upstream: { url: 'https://catalog?a=b' } },
+    /upstream\.url: expected a URL/,
+  ],
+  [
+    'an introspection that could name the principals of another issuer',
+    withIdentity({
+      issuers: [{ ...corp, issuer: 'https://other.example' }],
+      introspection: { ...introspection, name: 'corp' },
+    }),
+    /identity\.introspection\.name: duplicate name of an identity source/,
+  ],
+  [
+    'a cluster with the name of an issuer',
+    withIdentity({ issuers: [corp], kubernetes: { ...kubernetes, name: 'corp' } }),
+    /identity\.kubernetes\.name: duplicate name/,
+  ],
+  [
+    'certificates with the name of an issuer',
+    withIdentity({ issuers: [corp], clientCertificates: { name: 'corp' } }),
+    /identity\.clientCertificates\.name: duplicate name/,
+  ],
+  [
+    'certificates that nobody is asked for',
+    withIdentity({ clientCertificates: { name: 'mesh' } }),
+    /identity\.clientCertificates: expected listen\.tls\.clientAuth to be/,
+  ],
+  [
+    'assertions that nothing signs',
+    { upstream: { ...least.upstream, identity: 'assertion' } },
+    /upstream\.identity: expected identity\.assertion with the signing key/,
+  ],
+  [
+    'two credentials in one header',
+    {
+      upstream: { ...least.upstream, identity: 'assertion', credential: { file: 'credential' } },
+      ...withIdentity({ assertion: { ...assertion, header: 'authorization' } }),
+    },
+    /upstream\.identity: the assertion and the credential are sent in the same header/,
+  ],
+  [
+    'the credential of the caller beside that of the gateway',
+    { upstream: { ...least.upstream, identity: 'original', credential: { file: 'credential' } } },
+    /upstream\.identity: expected none or assertion/,
+  ],
+  [
+    'an assertion that lives for an hour',
+    withIdentity({ assertion: { ...assertion, lifetimeSeconds: 3600 } }),
+    /lifetimeSeconds: /,
+  ],
+  ['a port out of range', { listen: { port: 65_536 } }, /listen\.port: /],
+  [
+    'a time of nothing',
+    { upstream: { ...least.upstream, timeouts: { responseBodyTimeoutMs: 0 } } },
+    /responseBodyTimeoutMs: /,
+  ],
+  ['no upstream', { upstream: undefined }, /upstream: expected either upstream or upstreams/],
+  ['both', { upstreams: [least.upstream] }, /upstream: expected either upstream or upstreams/],
+  [
+    'a certificate for plain HTTP',
+    { upstream: { url: 'http://catalog', caFile: 'ca.pem' } },
+    /upstream: expected an https URL/,
+  ],
+  [
+    'a certificate without its key',
+    { upstream: { ...least.upstream, clientCertificate: { certFile: 'a.pem' } } },
+    /clientCertificate\.keyFile: /,
+  ],
+  [
+    'two upstreams for the rest',
+    several({}, {}),
+    /upstreams: expected exactly one upstream without namespaces/,
+  ],
+  [
+    'no upstream for the rest',
+    several({ namespaces: [['a']] }, { namespaces: [['b']] }),
+    /upstreams: expected exactly one upstream without namespaces/,
+  ],
+  [
+    'a namespace at two upstreams',
+    several({}, { namespaces: [['a', 'b']] }, { namespaces: [['c'], ['a', 'b']] }),
+    /upstreams\.2\.namespaces\.1: \["a","b"\] is assigned to two upstreams/,
+  ],
+  ['the root as a namespace', several({}, { namespaces: [[]] }), /upstreams\.1\.namespaces\.0: /],
+  [
+    'a namespace that is no id',
+    several({}, { namespaces: [['a/b']] }),
+    /upstreams\.1\.namespaces\.0: expected a list of names/,
+  ],
+  [
+    'two upstreams of one name',
+    several({ name: 'lake' }, { name: 'lake', namespaces: [['a']] }),
+    /upstreams\.1\.name: duplicate upstream name "lake"/,
+  ],
+  [
+    'client certificates that nobody signs',
+    { listen: { tls: { certFile: 'c', keyFile: 'k', clientAuth: 'required' } } },
+    /listen\.tls: expected clientCaFile/,
+  ],
+  [
+    'an authority of client certificates that are not asked for',
+    { listen: { tls: { certFile: 'c', keyFile: 'k', clientCaFile: 'a' } } },
+    /listen\.tls: expected clientCaFile/,
+  ],
+  ['no room for a head', { limits: { maxHeaderBytes: 100 } }, /limits\.maxHeaderBytes: /],
+  ['a negative delay', { timeouts: { drainDelayMs: -1 } }, /timeouts\.drainDelayMs: /],
+  ['a misspelt setting', { polices: { folder: 'x' } }, /polices: unknown setting/],
+]
+
+it.for(refused)('%s is refused', async ([, changes, message]) => {
+  const refusal = read({ ...least, ...changes })
+  await expect(refusal).rejects.toThrow(message)
+  await expect(refusal).rejects.not.toThrow(/secret/)
+})

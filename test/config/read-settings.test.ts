@@ -1,0 +1,158 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { stringify } from 'yaml'
+import { z } from 'zod'
+import { readSettings, SettingsError } from '../../src/config/loading/read-settings.ts'
+
+const schema = z.strictObject({
+  name: z.string().default('unnamed'),
+  listen: z.strictObject({ host: z.string().default('localhost'), port: z.int().default(80) }).prefault({}),
+  upstream: z
+    .strictObject({
+      url: z.string(),
+      timeouts: z.strictObject({ connectTimeoutMs: z.int().default(5) }).prefault({}),
+    })
+    .optional(),
+  dialects: z.array(z.enum(['lance', 'other'])).default([]),
+  issuers: z.array(z.strictObject({ name: z.string() })).default([]),
+  isStrict: z.boolean().default(false),
+})
+
+function read(text: string, environment: Record<string, string> = {}): z.output<typeof schema> {
+  return readSettings(schema, { file: 'settings.yaml', text, environment })
+}
+
+/** The mistakes that reading it ends with. */
+function errorsIn(text: string, environment: Record<string, string> = {}): string[] {
+  try {
+    read(text, environment)
+  } catch (error) {
+    if (error instanceof SettingsError) return error.message.split('\n')
+    throw error
+  }
+  return []
+}
+
+it('an empty file is all defaults', () => {
+  const defaults = { name: 'unnamed', listen: { host: 'localhost', port: 80 }, dialects: [], issuers: [] }
+  for (const text of ['', '# nothing\n', '{}']) expect(read(text)).toEqual({ ...defaults, isStrict: false })
+})
+
+// So deep, the library that reads YAML ends the process.
+it.each(['[', '{ a: ', '- '])('a file that nests %s without end is one mistake, with its line', (opening) => {
+  expect(errorsIn(`name: deep\ndialects:\n  ${opening.repeat(20_000)}`)).toEqual([
+    'settings.yaml:3: nested deeper than 200 levels',
+  ])
+})
+
+it('a variable that nests without end is a mistake', () => {
+  expect(errorsIn('', { CATALOG_GATEWAY__DIALECTS: '['.repeat(20_000) })).toEqual([
+    'environment: CATALOG_GATEWAY__DIALECTS cannot be read: nested deeper than 200 levels',
+  ])
+})
+
+it('the environment wins over the file, setting by setting', () => {
+  const text = 'name: file\nlisten:\n  host: file\n  port: 1\n'
+  const environment = { CATALOG_GATEWAY__NAME: 'environment', CATALOG_GATEWAY__LISTEN__PORT: '2' }
+  expect(read(text, environment)).toMatchObject({ name: 'environment', listen: { host: 'file', port: 2 } })
+})
+
+it('a variable is named by the path of its setting, words apart', () => {
+  const environment = {
+    CATALOG_GATEWAY__UPSTREAM__URL: 'http://catalog',
+    CATALOG_GATEWAY__UPSTREAM__TIMEOUTS__CONNECT_TIMEOUT_MS: '7',
+    CATALOG_GATEWAY__IS_STRICT: 'true',
+  }
+  const upstream = { url: 'http://catalog', timeouts: { connectTimeoutMs: 7 } }
+  // Also where the file has the section without anything in it.
+  for (const text of ['', 'upstream:\n', 'upstream:\n  timeouts:\n']) {
+    expect(read(text, environment)).toMatchObject({ upstream, isStrict: true })
+  }
+})
+
+it('lists are given as YAML', () => {
+  const environment = {
+    CATALOG_GATEWAY__DIALECTS: '[lance, other]',
+    CATALOG_GATEWAY__ISSUERS: '[{ name: corp }, { name: partner }]',
+  }
+  expect(read('dialects: [other]', environment)).toMatchObject({
+    dialects: ['lance', 'other'],
+    issuers: [{ name: 'corp' }, { name: 'partner' }],
+  })
+})
+
+it('a text stays the text that it is, whatever YAML would make of it', () => {
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      expect(read('name: file', { CATALOG_GATEWAY__NAME: text }).name).toBe(text)
+    }),
+  )
+  expect(read('', { CATALOG_GATEWAY__NAME: '0123' }).name).toBe('0123')
+})
+
+it('variables of others are none of ours', () => {
+  const environment = { PATH: '/bin', CATALOG_GATEWAY_NAME: 'x', CATALOG_GATEWAYNAME: 'y' }
+  expect(read('', environment).name).toBe('unnamed')
+})
+
+it('all mistakes are told at once, each with its line', () => {
+  const text = ['name: 7', 'listen:', '  hots: x', '  port: many', 'dialects: [lance,', '  wrong]', 'more: 1']
+  expect(errorsIn(text.join('\n')).toSorted()).toEqual([
+    expect.stringMatching(/^settings\.yaml:1: name: .*expected string/),
+    expect.stringMatching(/^settings\.yaml:3: listen\.hots: unknown setting$/),
+    expect.stringMatching(/^settings\.yaml:4: listen\.port: .*expected number/),
+    expect.stringMatching(/^settings\.yaml:6: dialects\.1: .*"lance"/),
+    expect.stringMatching(/^settings\.yaml:7: more: unknown setting$/),
+  ])
+})
+
+it('mistakes in the environment name the variable', () => {
+  const environment = {
+    CATALOG_GATEWAY__LISTEN__PORT: 'many',
+    CATALOG_GATEWAY__ISSUERS: '[{ nmae: corp }]',
+    CATALOG_GATEWAY__DIALECTS: '[lance',
+    CATALOG_GATEWAY__BOGUS: '1',
+    CATALOG_GATEWAY__LISTEN: '{}',
+  }
+  expect(errorsIn('', environment).toSorted()).toEqual([
+    expect.stringMatching(/^environment: CATALOG_GATEWAY__BOGUS is not a setting/),
+    expect.stringMatching(/^environment: CATALOG_GATEWAY__DIALECTS is not valid YAML$/),
+    expect.stringMatching(/^environment: CATALOG_GATEWAY__ISSUERS: issuers\.0\.name: /),
+    expect.stringMatching(/^environment: CATALOG_GATEWAY__ISSUERS: issuers\.0\.nmae: unknown setting$/),
+    expect.stringMatching(/^environment: CATALOG_GATEWAY__LISTEN is not a setting/),
+    expect.stringMatching(/^environment: CATALOG_GATEWAY__LISTEN__PORT: listen\.port: /),
+  ])
+})
+
+it('a file in which a setting has no place is not silently mended by the environment', () => {
+  const environment = { CATALOG_GATEWAY__LISTEN__PORT: '1' }
+  expect(errorsIn('listen: 7', environment)).toContainEqual(
+    expect.stringMatching(
+      /^environment: CATALOG_GATEWAY__LISTEN__PORT cannot be set: listen is not a section/,
+    ),
+  )
+  expect(errorsIn('[1]', environment)).not.toEqual([])
+})
+
+it.for(['a: [1', 'name: a\nname: b', '{ a', '\tname: x'])(
+  'what is not valid YAML is told with its line: %j',
+  (text) => {
+    expect(errorsIn(text)[0]).toMatch(/^settings\.yaml:\d+: ./)
+  },
+)
+
+it('an alias of nothing is refused', () => {
+  expect(errorsIn('name: *nobody')).toEqual([
+    expect.stringMatching(/^settings\.yaml: Unresolved alias.*nobody/),
+  ])
+})
+
+it('a file of any shape is read or refused, and never breaks the reader', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.string(), (value, text) => {
+      const environment = { CATALOG_GATEWAY__LISTEN__PORT: text, CATALOG_GATEWAY__UPSTREAM__URL: text }
+      for (const content of [stringify(value), text])
+        expect(errorsIn(content, environment)).toBeInstanceOf(Array)
+    }),
+  )
+})

@@ -1,0 +1,160 @@
+import { isDeepStrictEqual } from 'node:util'
+import { backendSettingsSchema } from '../../src/config/backend-settings.ts'
+import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
+import {
+  toSchemaNode,
+  environmentVariableName,
+  type SchemaNode,
+} from '../../src/config/loading/setting-variables.ts'
+import { typeOf } from './setting-types.ts'
+
+/** A setting as the reference shows it. */
+interface ReferenceRow {
+  /** `identity.issuers[].name`: what is in a list has brackets before it. */
+  readonly key: string
+  /** Missing for what is in a list, and for what holds settings of its own. */
+  readonly variable: string | undefined
+  readonly type: string
+  readonly fallback: string
+  readonly meaning: string
+}
+
+const chapters = [
+  { title: 'The gateway: `catalog-gateway serve --config FILE`', schema: gatewaySettingsSchema },
+  { title: 'The bundled catalog: `catalog-gateway backend --config FILE`', schema: backendSettingsSchema },
+]
+
+const introduction = `<!-- Written by \`npm run reference\` from the settings in the code. -->
+
+# Configuration
+
+Settings are YAML. A key that is not listed here is a mistake; all mistakes are told at once, with their lines. Paths
+are relative to the file. \`catalog-gateway check --config FILE\` prints the settings of a gateway that are in force,
+without secrets, and refuses what \`serve\` would refuse.
+
+The environment wins over the file: the name of each setting stands below its key. The value is YAML, unless its type
+is text: \`CATALOG_GATEWAY__DIALECTS='[lance]'\`. What is in a list (\`[]\` in the key) has no name of its own; the list has.
+`
+
+/** The text of CONFIGURATION.md. */
+export function settingsReference(): string {
+  return [introduction, ...chapters.map(({ title, schema }) => chapterOf(title, toSchemaNode(schema)))].join(
+    '\n',
+  )
+}
+
+/** The settings of all commands of which nothing is said. */
+export function settingsWithoutRoute(): readonly string[] {
+  return chapters
+    .flatMap(({ schema }) => rowsBelow(toSchemaNode(schema), '', []))
+    .filter(({ meaning: route }) => route === '')
+    .map(({ key }) => key)
+}
+
+function chapterOf(title: string, schema: SchemaNode): string {
+  const sections = Object.entries(schema.properties ?? {}).map(([name, node]) =>
+    tableOf(name, rowsOf(node, { key: name, path: [name], parent: schema })),
+  )
+  return [`## ${title}\n`, ...sections].join('\n')
+}
+
+function tableOf(section: string, rows: readonly ReferenceRow[]): string {
+  const lines = rows.map(({ key, variable, type, fallback, meaning: route }) => {
+    const name = variable === undefined ? '' : `<br>\`${variable}\``
+    return `| \`${key}\`${name} | ${cell(type)} | ${cell(fallback)} | ${cell(route)} |`
+  })
+  const head = [`### ${section}\n`, '| key | type | default | meaning |', '| --- | --- | --- | --- |']
+  return [...head, ...lines, ''].join('\n')
+}
+
+/** Text that no reader of Markdown takes for anything else. */
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
+}
+
+/** Where a setting stands; `path` is missing within lists. */
+interface Location {
+  readonly key: string
+  readonly path: readonly string[] | undefined
+  readonly parent: SchemaNode
+}
+
+function rowsBelow(
+  node: SchemaNode,
+  key: string,
+  path: readonly string[] | undefined,
+): readonly ReferenceRow[] {
+  return Object.entries(node.properties ?? {}).flatMap(([name, child]) =>
+    rowsOf(child, { key: key === '' ? name : `${key}.${name}`, path: path && [...path, name], parent: node }),
+  )
+}
+
+function rowsOf(node: SchemaNode, location: Location): readonly ReferenceRow[] {
+  const { key, path, parent } = location
+  const section = sectionOf(node)
+  if (section !== undefined) {
+    const own = node.description === undefined ? [] : [rowOf(node, { ...location, path: undefined })]
+    return [...own, ...rowsBelow(section, key, path)]
+  }
+  const item = node.items && sectionOf(node.items)
+  if (item === undefined) return [rowOf(node, location)]
+  const [name, shared] = sharedMembers(item, parent) ?? []
+  const own = rowOf(node, location)
+  const also = name === undefined ? '' : ` Each has the members of \`${name}\`, and those below.`
+  const others = Object.entries(item.properties ?? {}).filter(([member]) => shared?.[member] === undefined)
+  return [
+    { ...own, meaning: own.meaning + also },
+    ...rowsBelow({ ...item, properties: Object.fromEntries(others) }, `${key}[]`, undefined),
+  ]
+}
+
+function rowOf(node: SchemaNode, { key, path, parent }: Location): ReferenceRow {
+  const isRequired = parent.required?.includes(key.split('.').at(-1) ?? '') === true
+  const { default: value } = node
+  const written = typeof value === 'string' ? value : JSON.stringify(value ?? {})
+  const fallback = written === '{}' ? '' : `\`${written}\``
+  return {
+    key,
+    variable: path && environmentVariableName(path),
+    type: typeOf(node),
+    fallback: isRequired ? 'required' : fallback,
+    meaning: node.description ?? '',
+  }
+}
+
+/** What holds settings of its own; where it can be written in several ways, with the members of all of them. */
+function sectionOf(node: SchemaNode): SchemaNode | undefined {
+  if (node.properties !== undefined) return node
+  const ways = node.anyOf ?? node.oneOf ?? []
+  if (ways.length === 0 || !ways.every(({ properties }) => properties !== undefined)) return undefined
+  const names = new Set(ways.flatMap(({ properties = {} }) => Object.keys(properties)))
+  const properties = [...names].map((name) => [name, memberOf(name, ways)] as const)
+  const required = [...names].filter((name) => ways.every((way) => way.required?.includes(name)))
+  return { ...node, properties: Object.fromEntries(properties), required }
+}
+
+/** A member of several ways; of one that not all have is said which do. */
+function memberOf(name: string, ways: readonly SchemaNode[]): SchemaNode {
+  const having = ways.filter(({ properties }) => properties?.[name] !== undefined)
+  const members = having.flatMap(({ properties }) => properties?.[name] ?? [])
+  const [first = {}] = members
+  if (members.every((member) => member.const !== undefined)) {
+    return { ...first, const: undefined, enum: members.map((member) => member.const) }
+  }
+  const types = having.map(({ properties }) => String(properties?.['type']?.const ?? ''))
+  if (having.length === ways.length || types.includes('')) return first
+  return { ...first, description: `${first.description ?? ''} Only for ${types.join(' and ')}.`.trim() }
+}
+
+/** A section beside the list whose members are all members of its items too. */
+function sharedMembers(
+  item: SchemaNode,
+  parent: SchemaNode,
+): [name: string, members: NonNullable<SchemaNode['properties']>] | undefined {
+  for (const [name, { properties = {} }] of Object.entries(parent.properties ?? {})) {
+    const members = Object.entries(properties)
+    const isShared = members.every(([key, member]) => isDeepStrictEqual(item.properties?.[key], member))
+    if (members.length > 0 && isShared) return [name, properties]
+  }
+  return undefined
+}

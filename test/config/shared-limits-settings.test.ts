@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { limitsSchema } from '../../src/config/listen-settings.ts'
+import { sharedLimitsSchema, resolveSharedLimitsPaths } from '../../src/config/shared-limits-settings.ts'
+
+const address = 'rediss://limits.example:6379'
+
+it.each([
+  [{ url: 'http://limits.example' }, 'url', 'Invalid URL'],
+  [{ url: 'redis://user:password@limits.example' }, 'url', 'optionally port and database'],
+  [{ url: 'redis://limits.example/two' }, 'url', 'optionally port and database'],
+  [{ url: 'redis://limits.example?db=2' }, 'url', 'optionally port and database'],
+  [{ url: 'redis:///2' }, 'url', 'with host'],
+  [{ url: 'redis://limits.example', tls: {} }, 'tls', 'expected a rediss URL'],
+  [{ url: address, username: 'gateway' }, 'username', 'expected passwordFile'],
+  [{ url: address, keyPrefix: '{a} b' }, 'keyPrefix', 'expected letters, digits'],
+  [{ url: address, onFailure: 'both' }, 'onFailure', 'expected one of'],
+  [{ url: address, timeoutMs: 0 }, 'timeoutMs', 'Too small'],
+])('%j is refused at %s: %s', (settings, path, message) => {
+  const { error } = sharedLimitsSchema.safeParse(settings)
+  expect(error?.issues.map(({ path, message }) => [path.join('.'), message])).toEqual([
+    [path, expect.stringContaining(message)],
+  ])
+})
+
+it.each(['redis://127.0.0.1', 'redis://[::1]:6380/0', 'rediss://limits.example/12'])(
+  '%s is an address',
+  (address) => {
+    expect(sharedLimitsSchema.parse({ url: address })).toEqual({
+      url: address,
+      onFailure: 'open',
+      timeoutMs: 500,
+      keyPrefix: 'catalog-gateway',
+    })
+  },
+)
+
+it('every file is found from where the settings lie', () => {
+  const clientCertificate = { certFile: 'own.pem', keyFile: 'own.key' }
+  const tls = { caFile: 'ca.pem', clientCertificate }
+  const settings = sharedLimitsSchema.parse({ url: address, passwordFile: 'password', tls })
+  expect(resolveSharedLimitsPaths(settings, (path) => `/etc/${path}`)).toMatchObject({
+    passwordFile: '/etc/password',
+    tls: {
+      caFile: '/etc/ca.pem',
+      clientCertificate: { certFile: '/etc/own.pem', keyFile: '/etc/own.key' },
+    },
+  })
+})
+
+it('the settings that the README shows are settings', async () => {
+  const readme = await readFile(new URL('../../src/limits/README.md', import.meta.url), 'utf8')
+  const [, block = ''] = /```yaml shared\n(.*?)```/s.exec(readme) ?? []
+  const { shared } = limitsSchema.parse((parse(block) as { limits: unknown }).limits)
+  expect(shared).toMatchObject({ username: 'gateway', onFailure: 'open' })
+})

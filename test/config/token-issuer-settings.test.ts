@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest'
+import { tokenIssuersSchema } from '../../src/config/token-issuer-settings.ts'
+
+const good = {
+  name: 'corp',
+  issuer: 'https://corp.example',
+  audience: 'catalog',
+  algorithms: ['RS256'],
+  jwks: { url: 'https://corp.example/keys' },
+}
+
+it('the defaults of an issuer', () => {
+  expect(tokenIssuersSchema.parse([good])).toEqual([
+    {
+      ...good,
+      audience: ['catalog'],
+      jwks: {
+        ...good.jwks,
+        refreshSeconds: 600,
+        cooldownSeconds: 30,
+        maxStaleSeconds: 86_400,
+        timeoutSeconds: 5,
+      },
+      subjectClaim: 'sub',
+      clockSkewSeconds: 30,
+    },
+  ])
+})
+
+it.each<[string, Record<string, unknown>]>([
+  ['HS256', { algorithms: ['RS256', 'HS256'] }],
+  ['none', { algorithms: ['none'] }],
+  ['no algorithms', { algorithms: [] }],
+  ['algorithms left out', { algorithms: undefined }],
+  ['audience left out', { audience: undefined }],
+  ['no audience', { audience: [] }],
+  ['an empty audience', { audience: '' }],
+  ['no issuer', { issuer: '' }],
+  ['a name with a colon', { name: 'corp:x' }],
+  ['an unknown member', { audiences: ['x'] }],
+  ['keys in clear from another machine', { jwks: { url: 'http://corp.example/keys' } }],
+  ['keys in clear from a name like this machine', { jwks: { url: 'http://127.0.0.1.corp.example/keys' } }],
+  ['keys from a URL with a password', { jwks: { url: 'https://a:b@corp.example/keys' } }],
+  ['keys from a path', { jwks: { url: '/keys' } }],
+  ['keys from both', { jwks: { url: 'https://corp.example/keys', file: 'keys.json' } }],
+  ['keys from nowhere', { issuer: 'corp', jwks: {} }],
+  ['no jwks, and an issuer that cannot be asked', { issuer: 'http://corp.example', jwks: undefined }],
+])('%s is an error', (_name, changes) => {
+  expect(tokenIssuersSchema.safeParse([{ ...good, ...changes }]).success).toBe(false)
+})
+
+it('keys in clear from this machine', () => {
+  for (const url of ['http://localhost:1/keys', 'http://127.0.0.1/keys', 'http://[::1]:8080/keys']) {
+    expect(tokenIssuersSchema.safeParse([{ ...good, jwks: { url } }]).success).toBe(true)
+  }
+})
+
+it('no two issuers have one name or one iss', () => {
+  const result = tokenIssuersSchema.safeParse([
+    good,
+    { ...good, name: 'other' },
+    { ...good, issuer: 'https://other.example' },
+  ])
+  expect(result.error?.issues.map(({ path }) => path)).toEqual([
+    [2, 'name'],
+    [1, 'issuer'],
+  ])
+})

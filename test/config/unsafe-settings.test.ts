@@ -1,0 +1,88 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { stringify } from 'yaml'
+import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
+import type { UnsafeName } from '../../src/config/unsafe-settings.ts'
+import { temporaryFolder } from '../e2e/built-program.ts'
+
+const issuer = {
+  name: 'corp',
+  issuer: 'https://corp.example',
+  audience: 'catalog',
+  algorithms: ['RS256'],
+  jwks: { file: 'keys.json' },
+}
+const kubernetes = { name: 'cluster', audience: 'catalog' }
+const least = {
+  upstream: { url: 'https://catalog.example' },
+  identity: { issuers: [issuer] },
+  policies: { folder: 'policies' },
+  audit: { folder: 'audit' },
+}
+
+async function read(changes: object): Promise<unknown> {
+  const file = join(await temporaryFolder(), 'gateway.yaml')
+  await writeFile(file, stringify({ ...least, ...changes }))
+  return readGatewaySettings(file, {})
+}
+
+const cases: [name: UnsafeName, what: string, changes: object, where: string][] = [
+  [
+    'plain-http-issuer',
+    'an issuer of tokens that speaks plain http',
+    { identity: { issuers: [issuer, { ...issuer, name: 'other', issuer: 'http://corp.example' }] } },
+    'identity.issuers.1.issuer',
+  ],
+  [
+    'plain-http-issuer',
+    'a cluster that speaks plain http',
+    { identity: { kubernetes: { ...kubernetes, issuer: 'HTTP://cluster.example' } } },
+    'identity.kubernetes.issuer',
+  ],
+  [
+    'audit-off',
+    'commits without a record',
+    { audit: { folder: 'audit', modes: { commit: 'off' } } },
+    'audit.modes.commit',
+  ],
+  [
+    'audit-off',
+    'changes of rows without a record',
+    { audit: { folder: 'audit', modes: { data: 'off' } } },
+    'audit.modes.data',
+  ],
+  [
+    'open-console',
+    'the console on all addresses',
+    { admin: { host: '0.0.0.0', console: true } },
+    'admin.console',
+  ],
+]
+
+it.for(cases)('%s: %s is refused, unless it is accepted by name', async ([name, , changes, where]) => {
+  await expect(read(changes)).rejects.toThrow(new RegExp(`:\\d+: ${where}: .*or unsafe: \\[${name}\\]$`))
+  await expect(read({ ...changes, unsafe: [name] })).resolves.toBeDefined()
+})
+
+it.for<[what: string, changes: object]>([
+  [
+    'an issuer on this machine itself',
+    { identity: { issuers: [{ ...issuer, issuer: 'http://127.0.0.1:9' }] } },
+  ],
+  ['an issuer whose name is no URL', { identity: { issuers: [{ ...issuer, issuer: 'corp' }] } }],
+  ['the console on a loopback address', { admin: { host: '::1', console: true } }],
+  ['health and metrics on all addresses', { admin: { host: '0.0.0.0' } }],
+  ['records that nothing waits for', { audit: { folder: 'audit', modes: { commit: 'besteffort' } } }],
+])('%s is accepted', async ([, changes]) => {
+  await expect(read(changes)).resolves.toBeDefined()
+})
+
+it('tokens for any audience cannot be accepted', async () => {
+  const { audience, ...without } = issuer
+  expect(audience).toBe('catalog')
+  await expect(read({ identity: { issuers: [without] } })).rejects.toThrow(
+    /issuers\.0\.audience: expected for whom/,
+  )
+  await expect(read({ unsafe: ['any-audience'] })).rejects.toThrow(/unsafe\.0: /)
+})

@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest'
+import { createAccessReport, listNamespaces } from '../../src/console/access-report.ts'
+import { permissionNames } from '../../src/catalog-api/permissions.ts'
+import { objectKindOfPermission } from '../../src/policy/language/permission-object-kind.ts'
+import { whoCan } from '../../src/policy/analysis/who-can.ts'
+import { parseDocuments } from '../policy/parse-documents.ts'
+
+const documents = parseDocuments([
+  {
+    name: 'root',
+    namespace: [],
+    rules: [{ id: 'ops', effect: 'allow', subjects: { groups: ['ops'] }, operations: ['all'] }],
+  },
+  {
+    name: 'sales',
+    namespace: ['prod', 'sales'],
+    rules: [
+      {
+        id: 'writers',
+        effect: 'allow',
+        subjects: { users: ['etl'] },
+        operations: ['write'],
+        when: 'mode == "append"',
+      },
+      { id: 'secret', effect: 'deny', subjects: { any: true }, operations: ['query'], tables: ['secret_*'] },
+    ],
+  },
+  {
+    name: 'raw',
+    namespace: ['prod', 'raw'],
+    rules: [{ id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] }],
+  },
+])
+
+it.for([
+  ['prod', 'sales', 'orders'],
+  ['prod', 'sales', 'secret_one'],
+  ['prod', 'raw', 't'],
+  ['other', 't'],
+])('of a table it tells what who-can tells of each operation: %j', (id) => {
+  const { callers } = createAccessReport(documents, 'table', id)
+  for (const permission of permissionNames) {
+    const kind = objectKindOfPermission(permission)
+    if (kind === 'namespace' || kind === 'none') continue
+    const reported = callers
+      .filter(({ grants }) => grants.some(({ operation }) => operation === permission))
+      .map(({ subject }) => subject)
+    const expected = whoCan(documents, permission, kind, id).allowed.map(({ subject }) => subject)
+    expect(new Set(reported)).toEqual(new Set(expected))
+  }
+})
+
+it('of a namespace it tells rules for tables apart, and conditions with the grants', () => {
+  const { callers, forTables } = createAccessReport(documents, 'namespace', ['prod', 'sales'])
+  expect(forTables).toMatchObject([{ rule: { policy: 'sales', rule: 'secret' }, tables: ['secret_*'] }])
+  const writer = callers.find(({ subject }) => subject.name === 'etl')
+  expect(writer?.grants.length).toBeGreaterThan(0)
+  expect(writer?.grants.every((grant) => grant.if === 'mode == "append"')).toBe(true)
+})
+
+it('the tree has the namespaces that policies speak of, level by level', () => {
+  expect(listNamespaces(documents, [])).toEqual({
+    nodes: [{ name: 'prod', policies: [], leadsOn: true }],
+    leftOut: 0,
+  })
+  expect(listNamespaces(documents, ['prod']).nodes).toEqual([
+    { name: 'raw', policies: ['raw'], leadsOn: false },
+    { name: 'sales', policies: ['sales'], leadsOn: false },
+  ])
+  expect(listNamespaces(documents, ['prod', 'sales']).nodes).toEqual([])
+})

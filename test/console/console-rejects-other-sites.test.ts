@@ -1,0 +1,76 @@
+import { expect, it } from 'vitest'
+import { request } from 'undici'
+import { expectClosedConsole } from './expect-closed-console.ts'
+import { useSharedGateway } from '../gateway/support/running-gateway.ts'
+
+const suite = useSharedGateway({
+  adjust: (settings) => ({ ...settings, admin: { ...settings.admin, console: true } }),
+})
+
+/** Asks the admin port as a browser would, with these headers. */
+async function ask(path: string, headers: Record<string, string> = {}, method: 'GET' | 'POST' = 'GET') {
+  const {
+    statusCode,
+    headers: sent,
+    body,
+  } = await request(suite.gateway.adminUrl + path, { method, headers })
+  return { status: statusCode, headers: sent, text: await body.text() }
+}
+
+const paths = ['/console', '/console/console.js', '/console/data', '/console/access', '/console/namespaces']
+
+it.for(['gateway.example', 'localhost.example:2334', '127.0.0.1.example', ''])(
+  'a page under the name "%s", which somebody else may have pointed here, gets nothing',
+  async (host) => {
+    for (const path of paths) expectClosedConsole(await ask(path, { host }))
+  },
+)
+
+it.for(['localhost', 'LOCALHOST:2334', '127.0.0.1:2334', '[::1]:2334', '10.1.2.3:80'])(
+  'the console answers to %s, which is this host whatever a name server says',
+  async (host) => {
+    for (const path of paths) expect(await ask(path, { host })).toMatchObject({ status: 200 })
+  },
+)
+
+it.for(['cross-site', 'same-site'])('a request that a %s page causes gets nothing', async (site) => {
+  for (const path of paths) expectClosedConsole(await ask(path, { 'sec-fetch-site': site }))
+  const image = { 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }
+  expectClosedConsole(await ask('/console', image))
+})
+
+it('a link on another page leads to the page, and to nothing else', async () => {
+  const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+  expect(await ask('/console', link)).toMatchObject({ status: 200 })
+  expectClosedConsole(await ask('/console/data', link))
+})
+
+it('it may only be read', async () => {
+  for (const path of paths) expect(await ask(path, {}, 'POST')).toMatchObject({ status: 404 })
+})
+
+it('nothing runs that is not a file of its own, and nothing is kept or framed', async () => {
+  for (const path of paths) {
+    const { headers } = await ask(path)
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'cross-origin-resource-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+    })
+    const policy = String(headers['content-security-policy'])
+    for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"]) {
+      expect(policy).toContain(part)
+    }
+    expect(policy).not.toContain('unsafe')
+  }
+})
+
+it('an id that cannot be one is refused with a reason', async () => {
+  const { status, text } = await ask('/console/access?id=prod%2F%2Fsales')
+  expect(status).toBe(400)
+  expect(JSON.parse(text)).toEqual({ error: expect.stringContaining('empty') })
+})
+
+it('health and metrics answer under any name, as before', async () => {
+  expect(await ask('/livez', { host: 'gateway.example' })).toMatchObject({ status: 200 })
+})

@@ -1,0 +1,25 @@
+import { request } from 'undici'
+import { expect, it } from 'vitest'
+import { startDev } from '../e2e/running-dev.ts'
+import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
+
+it('a gateway has no console unless its settings say so', async () => {
+  const { gateway } = await startGatewayAndUpstream()
+  const { statusCode, body } = await request(`${gateway.adminUrl}/console`)
+  await body.dump()
+  expect(statusCode).toBe(404)
+})
+
+it('dev has one, and says where', async () => {
+  const dev = await startDev()
+  try {
+    const url = await dev.program.announced(/^console on (http:\S+)$/m)
+    expect(url).toBe(`${dev.adminUrl}/console`)
+    const { statusCode, headers, body } = await request(url)
+    await body.dump()
+    expect(statusCode).toBe(200)
+    expect(headers['content-type']).toContain('text/html')
+  } finally {
+    await dev.remove()
+  }
+})

@@ -1,0 +1,108 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { connect } from '@lancedb/lancedb'
+import { expect, onTestFinished, it } from 'vitest'
+import { stringify } from 'yaml'
+import {
+  makeProviderKey,
+  startIdentityProvider,
+  type IdentityProvider,
+} from '../identity/jwt/identity-provider.ts'
+import { startProgram, temporaryFolder } from './built-program.ts'
+import { eventually } from './running-dev.ts'
+
+const audience = 'urn:catalog'
+
+/** What the client of the provider may do. */
+const policy = {
+  apiVersion: 'catalog-gateway/v1',
+  kind: 'AccessPolicy',
+  metadata: { name: 'loaders' },
+  namespace: ['staging'],
+  rules: [
+    {
+      id: 'loader',
+      effect: 'allow',
+      subjects: { users: ['corp:loader'] },
+      operations: ['read', 'create', 'write'],
+    },
+  ],
+}
+
+/** Starts a program of ours that ends with the test. */
+async function startServer(...parameters: string[]): Promise<string> {
+  const program = startProgram(parameters)
+  onTestFinished(async () => {
+    program.signal('SIGTERM')
+    const { status, messages } = await program.ended
+    expect({ status, messages }).toMatchObject({ status: 0 })
+  })
+  return program.announced(/^listening on (http:\S+)$/m)
+}
+
+/** A catalog in a process of its own, and a gateway in front of it that trusts the provider. */
+async function startGateway(provider: IdentityProvider): Promise<string> {
+  const folder = await temporaryFolder()
+  const accessToken = 'the-token-of-the-gateway'
+  const catalog = { listen: { port: 0 }, data: { folder: 'data' }, accessToken, log: { level: 'warn' } }
+  await writeFile(join(folder, 'catalog.yaml'), stringify(catalog))
+  const catalogUrl = await startServer('backend', '--config', join(folder, 'catalog.yaml'))
+  await mkdir(join(folder, 'policies'))
+  await writeFile(join(folder, 'policies', 'loaders.yaml'), stringify(policy))
+  await writeFile(join(folder, 'credential'), `Bearer ${accessToken}\n`)
+  const jwks = { url: provider.keysUrl, refreshSeconds: 0.1, cooldownSeconds: 0.1 }
+  const issuer = { name: 'corp', issuer: provider.issuer, audience, algorithms: ['RS256'], jwks }
+  const gateway = {
+    listen: { port: 0 },
+    admin: { port: 0 },
+    upstream: { url: catalogUrl, credential: { file: 'credential' } },
+    identity: { issuers: [issuer] },
+    policies: { folder: 'policies' },
+    audit: { folder: 'audit' },
+    dialects: ['lance'],
+    log: { level: 'error' },
+  }
+  await writeFile(join(folder, 'gateway.yaml'), stringify(gateway))
+  return startServer('serve', '--config', join(folder, 'gateway.yaml'))
+}
+
+async function startProvider(): Promise<IdentityProvider> {
+  const provider = await startIdentityProvider([await makeProviderKey('one')])
+  onTestFinished(() => provider.stop())
+  return provider
+}
+
+async function statusOf(url: string, token: string, route = '/v1/namespace/staging/exists'): Promise<number> {
+  const headers = { authorization: `Bearer ${token}` }
+  const response = await fetch(url + route, { method: 'POST', headers })
+  await response.arrayBuffer()
+  return response.status
+}
+
+it('who has a token of the provider may do what the policies grant, and no more', async () => {
+  const provider = await startProvider()
+  const url = await startGateway(provider)
+  const token = await provider.issueToken(audience)
+  expect(await statusOf(url, token, '/v1/namespace/staging/create')).toBe(200)
+  expect(await statusOf(url, token, '/v1/namespace/production/create')).toBe(403)
+  expect(await statusOf(url, token, '/v1/namespace/staging/drop')).toBe(403)
+  expect(await statusOf(url, await provider.issueToken('urn:another'))).toBe(401)
+  expect(await statusOf(url, `${token.slice(0, -8)}AAAAAAAA`)).toBe(401)
+
+  const headers = { authorization: `Bearer ${token}` }
+  const clientConfig = { extraHeaders: headers }
+  const client = await connect('db://e2e', { apiKey: '', hostOverride: url, clientConfig })
+  const table = await client.createTable('people', [{ name: 'Ada' }], ['staging'])
+  expect(await table.countRows()).toBe(1)
+})
+
+it('the provider changes its keys, and the gateway follows without a restart', async () => {
+  const provider = await startProvider()
+  const url = await startGateway(provider)
+  const before = await provider.issueToken(audience)
+  expect(await statusOf(url, before, '/v1/namespace/staging/create')).toBe(200)
+  provider.useKeys([await makeProviderKey('two')])
+  const after = await provider.issueToken(audience)
+  await eventually(async () => expect(await statusOf(url, after)).toBe(200))
+  await eventually(async () => expect(await statusOf(url, before)).toBe(401))
+})

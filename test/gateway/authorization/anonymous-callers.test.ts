@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { expectError } from '../support/expect-error.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
+
+const policies = [
+  {
+    name: 'public',
+    namespace: ['public'],
+    rules: [
+      {
+        id: 'reads',
+        effect: 'allow' as const,
+        subjects: { anonymous: true as const },
+        operations: ['read', 'InsertIntoTable'],
+      },
+    ],
+  },
+  { name: 'hidden', namespace: ['hidden'], onDeny: 404 as const, rules: [] },
+  { name: 'told', namespace: ['told'], onDeny: 403 as const, rules: [] },
+]
+const closed = useSharedGateway({ policies })
+const open = useSharedGateway({
+  policies,
+  adjust: (settings) => ({ ...settings, identity: { ...settings.identity, anonymous: true } }),
+})
+const nobody = { as: null }
+const challenge = { 'www-authenticate': expect.stringContaining('Bearer realm=') }
+
+it('are refused with a challenge unless the settings let them in, whatever the policies say', async () => {
+  const response = await closed.gateway.post('/v1/table/public$rivers/describe', nobody)
+  expectError(response, { kind: 'Unauthenticated', says: '^no credential was sent; expected the header' })
+  expect(response.headers).toMatchObject(challenge)
+  expect(closed.upstream.requests).toEqual([])
+})
+
+it('may do what is for them, and leave records of their own', async () => {
+  const response = await open.gateway.post('/v1/table/public$rivers/insert', {
+    ...nobody,
+    headers: { 'content-type': 'application/vnd.apache.arrow.stream' },
+    body: 'x',
+  })
+  expect(response).toMatchObject({ status: 200 })
+  const [arrival] = open.upstream.requests.splice(0)
+  expect(arrival?.rawHeaders.join().toLowerCase()).not.toContain('anonymous')
+  const intents = ofKind(await recordsOf(open.gateway.auditFolder), 'intent')
+  expect(intents).toMatchObject([{ principal: { name: 'anonymous', method: 'anonymous', credentialId: '' } }])
+})
+
+it.each([
+  ['told'],
+  // Whether it is there, they are not told: the answer is the same.
+  ['public$nothing'],
+])('are asked for a credential where they are denied something in %s', async (namespace) => {
+  const response = await open.gateway.post(`/v1/table/${namespace}$rivers/drop`, nobody)
+  expectError(response, { kind: 'Unauthenticated', says: 'without one you are not allowed DropTable' })
+  expect(response.headers).toMatchObject(challenge)
+})
+
+it('see nothing of what policies hide', async () => {
+  expectError(await open.gateway.post('/v1/table/hidden$rivers/drop', nobody), {
+    kind: 'NamespaceNotFound',
+    says: 'hidden',
+  })
+})
+
+it('cannot fill the audit log with what they are denied', async () => {
+  for (let sent = 0; sent < 50; sent += 1) {
+    expect(await open.gateway.post('/v1/table/told$rivers/drop', nobody)).toMatchObject({ status: 401 })
+  }
+  await open.gateway.stop()
+  const refusals = ofKind(await recordsOf(open.gateway.auditFolder), 'refusal')
+  expect(refusals.length).toBeLessThan(10)
+  expect(refusals).toContainEqual(
+    expect.objectContaining({ principal: expect.objectContaining({ name: 'anonymous' }) }),
+  )
+  const counted = refusals.map(({ details }) => Number(details?.['repeats'] ?? 1))
+  expect(counted.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(50)
+})

@@ -1,0 +1,89 @@
+import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { expectError } from '../support/expect-error.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
+
+/** `ann` may list `open` and read it, but not the table `vault`; beneath lies `hr`, of which she knows nothing. */
+const shared = useSharedGateway({
+  users: ['ann'],
+  policies: [
+    {
+      name: 'open',
+      namespace: ['open'],
+      rules: [
+        { id: 'reads', effect: 'allow', subjects: { users: ['ann'] }, operations: ['read', 'DropNamespace'] },
+        { id: 'no-vault', effect: 'deny', subjects: { any: true }, operations: ['all'], tables: ['vault'] },
+      ],
+    },
+    { name: 'hr', namespace: ['open', 'hr'], inherit: false, rules: [] },
+    {
+      name: 'told',
+      namespace: ['told'],
+      onDeny: 403,
+      rules: [],
+    },
+    {
+      name: 'secretive',
+      namespace: ['open', 'secretive'],
+      onDeny: 404,
+      rules: [],
+    },
+  ],
+})
+
+const namespaceNotFound = (id: string) =>
+  ({ kind: 'NamespaceNotFound', says: `^there is no namespace "${id.replaceAll('$', '\\$')}"$` }) as const
+const tableNotFound = (id: string) =>
+  ({ kind: 'TableNotFound', says: `^there is no table "${id.replaceAll('$', '\\$')}"$` }) as const
+const refused = (what: string) =>
+  ({ kind: 'PermissionDenied', says: `^you are not allowed ${what}` }) as const
+
+it.each([
+  ['/v1/table/open$orders/drop', refused('DropTable on "open.orders"')],
+  ['/v1/table/open$new/declare', refused('DeclareTable on "open.new"')],
+  ['/v1/table/open$vault/describe', tableNotFound('open$vault')],
+  ['/v1/table/open$vault/drop', tableNotFound('open$vault')],
+  ['/v1/namespace/open$hr/describe', namespaceNotFound('open$hr')],
+  ['/v1/namespace/open$hr/exists', namespaceNotFound('open$hr')],
+  ['/v1/namespace/open$hr$new/create', namespaceNotFound('open$hr')],
+  ['/v1/namespace/open$new/create', refused('CreateNamespace')],
+  ['/v1/table/open$hr$salaries/describe', namespaceNotFound('open$hr')],
+  ['/v1/table/open$hr$salaries/declare', namespaceNotFound('open$hr')],
+  ['/v1/table/elsewhere$orders/describe', namespaceNotFound('elsewhere')],
+  ['/v1/namespace/told/describe', refused('DescribeNamespace on "told"')],
+  ['/v1/table/told$orders/describe', refused('DescribeTable')],
+  ['/v1/table/open$secretive$orders/drop', namespaceNotFound('open$secretive')],
+  [
+    '/v1/transaction/open$hr$salaries$7/describe',
+    { kind: 'TransactionNotFound', says: /^there is no transaction "7"/ },
+  ],
+  ['/v1/namespace/$/describe', refused('DescribeNamespace on the root')],
+] as const)('conceals what the caller cannot see, and nothing else: %s', async (target, expected) => {
+  expectError(await shared.gateway.post(target, { as: 'ann', body: {} }), expected)
+  expect(shared.upstream.requests).toEqual([])
+})
+
+it('a table in a batch, and the destination of a rename, are concealed as by themselves', async () => {
+  const entry = { id: ['open', 'vault'], version: 2, manifest_path: 'x/_versions/staging' }
+  const batch = await shared.gateway.post('/v1/table/version/batch-create', {
+    as: 'ann',
+    body: { entries: [entry] },
+  })
+  expectError(batch, tableNotFound('open$vault'))
+})
+
+it('the audit record tells what really was refused', async () => {
+  const response = await shared.gateway.post('/v1/table/open$vault/drop', { as: 'ann' })
+  const id = response.headers['x-request-id']
+  await expect
+    .poll(async () => ofKind(await recordsOf(shared.gateway.auditFolder), 'refusal'))
+    .toContainEqual(
+      expect.objectContaining({
+        request: id,
+        status: 404,
+        reason: 'denied',
+        rule: expect.objectContaining({ policy: 'open', rule: 'no-vault' }) as object,
+        details: { needs: 'you are not allowed DropTable on "open.vault"' },
+      }),
+    )
+})

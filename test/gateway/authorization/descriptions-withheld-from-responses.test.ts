@@ -1,0 +1,112 @@
+import { expect, it } from 'vitest'
+import { allowEverything } from '../support/open-gateway.ts'
+import { respondWith } from '../support/recording-upstream.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
+
+// Whoever may write an object, and not read it, must not read it from the responses to its writes.
+const writers = { users: ['writer'] }
+const shared = useSharedGateway({
+  users: ['writer', 'reader'],
+  policies: [
+    allowEverything,
+    {
+      name: 'lake',
+      namespace: ['lake'],
+      onDeny: 403,
+      rules: [
+        {
+          id: 'writes',
+          effect: 'allow',
+          subjects: { users: ['writer', 'reader'] },
+          operations: ['create', 'write', 'admin', 'drop', 'commit', 'credentials', 'QueryTable'],
+        },
+        {
+          id: 'reads-branches-of-ci',
+          effect: 'allow',
+          subjects: { users: ['reader'] },
+          operations: ['DescribeNamespace', 'DescribeTable', 'DescribeTransaction'],
+          when: 'branch != "main"',
+        },
+        { id: 'no-describe', effect: 'deny', subjects: writers, operations: ['browse'] },
+      ],
+    },
+  ],
+})
+
+const described = { location: 's3://lake/t', properties: { owner: 'ann' }, version: 3, transaction_id: 'x' }
+
+it.each<[what: string, path: string, body: object | string, hidden: readonly string[]]>([
+  ['CreateNamespace', '/v1/namespace/lake$n/create', {}, ['properties']],
+  ['DropNamespace', '/v1/namespace/lake$n/drop', {}, ['properties']],
+  ['DropTable', '/v1/table/lake$t/drop', {}, ['location', 'properties']],
+  ['DeregisterTable', '/v1/table/lake$t/deregister', {}, ['location', 'properties']],
+  ['RegisterTable', '/v1/table/lake$t/register', { location: 's3://lake/t' }, ['location', 'properties']],
+  ['DeclareTable', '/v1/table/lake$t/declare', {}, ['location', 'properties']],
+  ['CreateTable', '/v1/table/lake$t/create?mode=existok', 'ARROW', ['location', 'properties', 'version']],
+  ['UpdateTable', '/v1/table/lake$t/update', { updates: [] }, ['properties']],
+  ['AlterTransaction', '/v1/transaction/lake$t$1/alter', { actions: [] }, ['properties']],
+])(
+  '%s shows what describes the object to callers only that may describe it',
+  async (_what, path, body, hidden) => {
+    const { gateway, upstream } = shared
+    upstream.answering = respondWith(200, described)
+    const send = (as: string) => gateway.post(path, { as, body })
+    expect((await send('reader')).json).toEqual(described)
+    const rest = Object.fromEntries(Object.entries(described).filter(([name]) => !hidden.includes(name)))
+    expect(await send('writer')).toMatchObject({ status: 200 })
+    expect((await send('writer')).json).toEqual(rest)
+  },
+)
+
+it('the map of schema metadata is not shown to callers that may not describe the table', async () => {
+  const { gateway, upstream } = shared
+  upstream.answering = respondWith(200, { owner: 'ann', properties: 'x' })
+  const send = (as: string) =>
+    gateway.post('/v1/table/lake$t/schema_metadata/update', { as, body: { team: 'a' } })
+  expect((await send('reader')).json).toEqual({ owner: 'ann', properties: 'x' })
+  expect((await send('writer')).json).toEqual({})
+})
+
+it('the metadata of fields is not shown to callers that may not describe the table', async () => {
+  const { gateway, upstream } = shared
+  upstream.answering = respondWith(200, { version: 4, fields: { email: { pii: 'yes' } } })
+  const send = (as: string) =>
+    gateway.post('/v1/table/lake$t/update_field_metadata', { as, body: { updates: [] } })
+  expect((await send('reader')).json).toEqual({ version: 4, fields: { email: { pii: 'yes' } } })
+  expect((await send('writer')).json).toEqual({ version: 4 })
+})
+
+it('a batch describes its tables only if the caller may describe each of them', async () => {
+  const { gateway, upstream } = shared
+  const results = [
+    { declare_table: { location: 's3://lake/t', properties: { owner: 'ann' } } },
+    { create_table_version: { version: { version: 2, manifest_path: 'lake/t/_versions/2.manifest' } } },
+  ]
+  upstream.answering = respondWith(200, { results })
+  const operations = [
+    { declare_table: { id: ['lake', 't'] } },
+    { create_table_version: { id: ['lake', 'u'], version: 2, manifest_path: 'lake/u/_versions/s' } },
+  ]
+  const send = (as: string) => gateway.post('/v1/table/batch-commit', { as, body: { operations } })
+  expect((await send('dev')).json).toEqual({ results })
+  expect((await send('reader')).json).toEqual({ results })
+  expect((await send('writer')).json).toEqual({ results: [{ declare_table: {} }, results[1]] })
+})
+
+it.each([
+  ['branches/delete', { name: 'ci/1' }, 400, 13, 'the upstream refused the request with status 400'],
+  ['tags/create', { tag: 'v1', version: 1 }, 409, 9, 'the tag already exists'],
+  ['query', { branch: 'ci/2' }, 404, 22, 'the table has no such branch'],
+  ['version/delete', { ranges: [] }, 400, 13, 'the upstream refused the request with status 400'],
+  ['update', { updates: [] }, 400, 13, 'branch ci/1 is kept by the tag secret-launch'],
+])(
+  'an error of %s names no tag or branch to callers that may not list them',
+  async (path, body, status, code, says) => {
+    const { gateway, upstream } = shared
+    const error = 'branch ci/1 is kept by the tag secret-launch'
+    upstream.answering = respondWith(status, { error, code })
+    const send = (as: string) => gateway.post(`/v1/table/lake$t/${path}`, { as, body })
+    expect((await send('dev')).json).toMatchObject({ error, code })
+    expect(await send('writer')).toMatchObject({ status, json: { error: says, code } })
+  },
+)

@@ -1,0 +1,41 @@
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { formatPolicies } from '../../policy/policy-builder.ts'
+import { allowEverything } from '../support/open-gateway.ts'
+import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { eventually } from '../support/waiting.ts'
+
+it('a change of the policies takes effect without a restart, and a broken one does not', async () => {
+  const { gateway } = await startGatewayAndUpstream()
+  const replace = async (text: string): Promise<void> => {
+    await writeFile(`${gateway.policyFile}.new`, text)
+    await rename(`${gateway.policyFile}.new`, gateway.policyFile)
+  }
+  const status = async (): Promise<number> => (await gateway.post('/v1/table/orders/describe')).status
+  const metrics = async (): Promise<string> => (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const before = await readFile(gateway.policyFile, 'utf8')
+  expect(await status()).toBe(200)
+
+  await replace(formatPolicies([{ ...allowEverything, rules: [] }]))
+  await eventually(async () => expect(await status()).toBe(403))
+  await replace('kind: [')
+  const failed = 'catalog_gateway_policy_reloads_total{result="failure"} 1'
+  await eventually(async () => expect(await metrics()).toContain(failed))
+  expect(await status()).toBe(403)
+  await replace(before)
+  await eventually(async () => expect(await status()).toBe(200))
+
+  // A reload is in force before its record is on disk.
+  const reloads = await eventually(async () => {
+    const found = ofKind(await recordsOf(gateway.auditFolder), 'reload')
+    expect(found).toHaveLength(3)
+    return found
+  })
+  expect(reloads).toMatchObject([
+    { what: 'policies' },
+    { what: 'policies', details: { result: 'failure' } },
+    { what: 'policies' },
+  ])
+  expect(await metrics()).toContain(`catalog_gateway_policy_info{revision="${reloads[2]?.revision}"} 1`)
+})

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest'
+import { policyRevisionHeader } from '../../../src/catalog-api/headers.ts'
+import { loadPolicies } from '../../../src/policy/source/policy-source.ts'
+import { dirname } from 'node:path'
+import { useSharedGateway } from '../support/running-gateway.ts'
+
+const shared = useSharedGateway({ users: ['ann'] })
+
+const revision = async (): Promise<string> =>
+  (await loadPolicies(dirname(shared.gateway.policyFile))).revision
+
+it.each<[what: string, method: 'GET' | 'POST', target: string, status: number, as?: string]>([
+  ['a read', 'POST', '/v1/table/t/describe', 200],
+  ['a change', 'POST', '/v1/table/t/drop', 200],
+  ['a listing', 'GET', '/v1/namespace/$/table/list', 200],
+  ['a denial', 'POST', '/v1/table/t/drop', 403, 'ann'],
+])('%s names the policies that decided', async (_what, method, target, status, as = 'dev') => {
+  shared.upstream.answering = (_arrival, response) => {
+    // An upstream does not speak for the gateway.
+    response.setHeader('X-Catalog-Policy-Revision', 'forged')
+    response.end('{"tables":[]}')
+  }
+  const answer = await shared.gateway.send(method, target, { as })
+  expect(answer).toMatchObject({ status, headers: { [policyRevisionHeader]: await revision() } })
+})
+
+it('what is wrong with a body, or with the upstream, is answered by policies that let it through', async () => {
+  const expected = { [policyRevisionHeader]: await revision() }
+  const body = { headers: { 'content-type': 'application/json' }, body: '{"id":["other"]}' }
+  const contradiction = await shared.gateway.post('/v1/table/t/describe', body)
+  expect(contradiction).toMatchObject({ status: 400, headers: expected })
+  shared.upstream.answering = (_arrival, response) => response.writeHead(409).end()
+  expect(await shared.gateway.post('/v1/table/t/drop')).toMatchObject({ status: 409, headers: expected })
+  shared.upstream.answering = (_arrival, response) => response.destroy()
+  const lost = await shared.gateway.post('/v1/table/t/drop')
+  expect(lost.status).toBeGreaterThanOrEqual(500)
+  expect(lost.headers).toMatchObject(expected)
+})
+
+it.each<[what: string, target: string, as: string | null, status: number]>([
+  ['no route', '/v1/nothing', 'dev', 404],
+  ['no credential', '/v1/table/t/describe', null, 401],
+  ['a bad credential', '/v1/table/t/describe', 'not-a-key', 401],
+])(
+  'what is refused before the policies are asked does not name them: %s',
+  async (_what, target, as, status) => {
+    const response = await shared.gateway.post(target, { as })
+    expect(response.status).toBe(status)
+    expect(response.headers).not.toHaveProperty(policyRevisionHeader)
+  },
+)

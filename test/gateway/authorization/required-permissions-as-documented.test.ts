@@ -1,0 +1,293 @@
+import fc from 'fast-check'
+import { z } from 'zod'
+import { afterAll, expect, it } from 'vitest'
+import { DeniedError } from '../../../src/gateway/authorization/denied-error.ts'
+import { noBody } from '../../../src/gateway/downstream.ts'
+import { authorize } from '../../../src/gateway/stages/authorize.ts'
+import { check } from '../../../src/gateway/stages/check.ts'
+import { match, createRouteFinder } from '../../../src/gateway/stages/match.ts'
+import { upstreamSchema } from '../../../src/config/upstream-settings.ts'
+import { createUpstreams } from '../../../src/gateway/upstream/upstreams.ts'
+import { createLimits } from '../../../src/limits/limits.ts'
+import { callerLimitFields } from '../../../src/config/caller-limit-settings.ts'
+import type { Permission } from '../../../src/catalog-api/permissions.ts'
+import { unknown } from '../../../src/policy/conditions/fact.ts'
+import type { OperationFacts } from '../../../src/policy/conditions/authorization-request.ts'
+import type { PolicySet } from '../../../src/policy/policy-set.ts'
+import { arbitraryPolicies } from '../../policy/policy-arbitraries.ts'
+import { oracleDecide, oracleDecideBeneath } from '../../policy/decision-oracle.ts'
+import {
+  createAuthorizationRequest,
+  createCaller,
+  compilePolicySet,
+  type WrittenPolicy,
+  type WrittenRequirement,
+} from '../../policy/policy-builder.ts'
+import { isThorough } from '../../support/thorough.ts'
+
+/** What policies/README.md says that a request needs. */
+interface Need {
+  readonly permission: Permission
+  readonly id: readonly string[]
+  readonly facts: Partial<OperationFacts>
+  readonly kind?: 'namespace'
+  readonly beneath?: true
+}
+
+/** A request, and everything that must be allowed for it. */
+interface Case {
+  readonly path: string
+  readonly body?: object
+  readonly needs: readonly Need[]
+  /** Of a batch: what a rule may deny at the root. */
+  readonly batch?: Permission
+}
+
+const ann = createCaller('alice', 'sales', 'ops')
+const everyBranch = { branch: unknown } as const
+const moved = { ...everyBranch, location: unknown, properties: unknown } as const
+
+const branch = fc.constantFrom(undefined, 'main', 'dev', 'ci/7')
+const table = fc
+  .tuple(fc.array(fc.constantFrom('a', 'b'), { maxLength: 2 }), fc.constantFrom('a', 'b', 'ab'))
+  .map(([namespace, name]) => [...namespace, name])
+const ticket = fc.constantFrom(undefined, { ticket: 'T-1' })
+
+const on = (id: readonly string[], rest: string): string => `/v1/table/${id.join('$')}/${rest}`
+const given = (members: object): object =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+const stated = (branchSent: string | undefined) => ({ branch: branchSent ?? 'main' })
+const query = (name: string, value: string | undefined): string =>
+  value === undefined ? '' : `?${name}=${encodeURIComponent(value)}`
+
+const commit = (members: object) => ({ version: 2, manifest_path: 't/_versions/s', ...given(members) })
+
+const cases: fc.Arbitrary<Case> = fc.oneof<fc.Arbitrary<Case>[]>(
+  fc.tuple(table, branch).map(([id, sent]) => ({
+    path: on(id, 'query'),
+    body: given({ branch: sent }),
+    needs: [{ permission: 'QueryTable', id, facts: stated(sent) }],
+  })),
+  fc.tuple(table, branch, fc.boolean()).map(([id, sent, overwrites]) => ({
+    path:
+      on(id, `insert${query('branch', sent)}`) +
+      (overwrites ? `${sent === undefined ? '?' : '&'}mode=overwrite` : ''),
+    needs: [
+      {
+        permission: 'InsertIntoTable',
+        id,
+        facts: { ...stated(sent), ...(overwrites && { mode: 'overwrite' }) },
+      },
+      ...(overwrites ? [{ permission: 'OverwriteTable' as const, id, facts: stated(sent) }] : []),
+    ],
+  })),
+  fc.tuple(table, branch, ticket).map(([id, sent, metadata]) => ({
+    path: on(id, 'version/create'),
+    body: commit({ branch: sent, metadata }),
+    needs: [
+      {
+        permission: 'CreateTableVersion',
+        id,
+        facts: { ...stated(sent), metadata: new Map(Object.entries(metadata ?? {})) },
+      },
+    ],
+  })),
+  table.map((id) => ({
+    path: on(id, 'drop'),
+    body: {},
+    needs: [{ permission: 'DropTable', id, facts: everyBranch }],
+  })),
+  fc.tuple(table, branch).map(([id, sent]) => ({
+    path: on(id, 'tags/create'),
+    body: given({ tag: 'v1', version: 1, branch: sent }),
+    needs: [{ permission: 'CreateTableTag', id, facts: stated(sent) }],
+  })),
+  fc.tuple(table, branch).map(([id, sent]) => ({
+    path: on(id, 'tags/update'),
+    body: given({ tag: 'v1', version: 1, branch: sent }),
+    needs: [{ permission: 'UpdateTableTag', id, facts: everyBranch }],
+  })),
+  fc.tuple(table, branch, fc.boolean()).map(([id, sent, hasProperties]) => ({
+    path: on(id, 'update'),
+    body: given({ branch: sent, ...(hasProperties && { properties: { a: 'b' } }) }),
+    needs: [
+      { permission: 'UpdateTable', id, facts: stated(sent) },
+      ...(hasProperties ? [{ permission: 'UpdateTable' as const, id, facts: everyBranch }] : []),
+    ],
+  })),
+  fc.tuple(table, branch, branch).map(([id, name = 'ci/8', from]) => ({
+    path: on(id, 'branches/create'),
+    body: given({ name, from_branch: from }),
+    needs: [
+      { permission: 'CreateTableBranch', id, facts: { branch: name } },
+      { permission: 'QueryTable', id, facts: stated(from) },
+    ],
+  })),
+  fc.tuple(table, table).map(([id, to]) => ({
+    path: on(id, 'rename'),
+    body: { new_table_name: to.at(-1), new_namespace_id: to.slice(0, -1) },
+    needs: [
+      { permission: 'RenameTable', id, facts: everyBranch },
+      { permission: 'CreateTable', id: to, facts: moved },
+    ],
+  })),
+  table.map((id) => ({
+    path: on(id, 'register'),
+    body: { location: 's3://b/t' },
+    needs: [
+      { permission: 'RegisterTable', id, facts: everyBranch },
+      { permission: 'ChooseLocation', id, facts: everyBranch },
+    ],
+  })),
+  fc
+    .tuple(fc.array(fc.constantFrom('a', 'b'), { minLength: 1, maxLength: 2 }), fc.boolean())
+    .map(([id, cascades]) => ({
+      path: `/v1/namespace/${id.join('$')}/drop`,
+      body: cascades ? { behavior: 'Cascade' } : {},
+      needs: [
+        { permission: 'DropNamespace', id, kind: 'namespace', facts: {} },
+        ...(cascades
+          ? (['DropTable', 'DropNamespace'] as const).map((permission): Need => ({
+              permission,
+              id,
+              kind: 'namespace',
+              facts: permission === 'DropTable' ? everyBranch : {},
+              beneath: true,
+            }))
+          : []),
+      ],
+    })),
+  fc.array(fc.tuple(table, branch, ticket), { minLength: 1, maxLength: 3 }).map((entries) => ({
+    path: '/v1/table/version/batch-create',
+    body: { entries: entries.map(([id, sent, metadata]) => ({ id, ...commit({ branch: sent, metadata }) })) },
+    batch: 'BatchCreateTableVersions',
+    needs: entries.map(([id, sent, metadata]) => ({
+      permission: 'CreateTableVersion',
+      id,
+      facts: { ...stated(sent), metadata: new Map(Object.entries(metadata ?? {})) },
+    })),
+  })),
+)
+
+const branchConditions = [
+  'branch == "main"',
+  'branch.like("ci/*")',
+  'branch.like("ci/*") || operation == "DropTable"',
+]
+const anybody = { any: true as const }
+
+/** Policies that let most pass, so that single permissions and branches decide. */
+const lenientPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
+  .record({
+    denied: fc.constantFrom(
+      'QueryTable',
+      'UpdateTable',
+      'OverwriteTable',
+      'CreateTable',
+      'drop',
+      'admin',
+      'commit',
+    ),
+    when: fc.constantFrom(...branchConditions),
+    isAllow: fc.boolean(),
+    require: fc.constantFrom<WrittenRequirement[][]>(
+      [],
+      [{ id: 'c', branches: ['ci/*'] }],
+      [{ id: 'c', notBranches: ['main'], allowWholeTable: ['UpdateTable', 'RenameTable'] }],
+    ),
+  })
+  .map(({ denied, when, isAllow, require }) => [
+    {
+      name: 'lenient',
+      namespace: [],
+      ...(require.length > 0 && { commits: { require } }),
+      rules: isAllow
+        ? [{ id: 'r', effect: 'allow', subjects: anybody, operations: ['all'], when }]
+        : [
+            { id: 'r', effect: 'allow', subjects: anybody, operations: ['all'] },
+            { id: 'd', effect: 'deny', subjects: anybody, operations: [denied], when },
+          ],
+    },
+  ])
+
+const upstreams = createUpstreams([
+  { ...upstreamSchema.parse({ url: 'http://127.0.0.1:9' }), name: 'catalog', tls: {}, credentials: [] },
+])
+afterAll(() => upstreams.close())
+const limits = createLimits(z.strictObject(callerLimitFields).parse({}))
+const bodyLimits = { maxJsonBytes: 1_000_000, maxBatchEntries: 100 }
+
+/** Whether the stages let the request pass. */
+async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
+  const bytes = Buffer.from(body === undefined ? 'ARROW' : JSON.stringify(body))
+  const head = {
+    requestId: 'r',
+    client: '192.0.2.7',
+    method: 'POST',
+    target: path,
+    credentials: { apiKey: undefined, authorization: undefined, connection: undefined },
+    headers: [],
+    database: undefined,
+    contentType: undefined,
+    contentEncoding: undefined,
+    contentLength: bytes.length,
+    hasBody: true,
+    tableHeaders: [],
+  }
+  const matched = match({ head }, createRouteFinder(upstreams))
+  try {
+    const authorized = authorize({ ...matched, principal: ann }, set, now)
+    const admitted = { ...authorized, countReceived: undefined, reserveMemory: () => undefined }
+    const arriving = { ...noBody, readAll: () => Promise.resolve(bytes) }
+    await check(admitted, arriving, { bodyLimits, limits, upstreams })
+    return true
+  } catch (error) {
+    if (error instanceof DeniedError) return false
+    throw error
+  }
+}
+
+/** Past every freeze of the generated policies that ends, and in every one that does not. */
+const now = new Date()
+
+function isAllowed(written: readonly WrittenPolicy[], { needs: permissions, batch }: Case): boolean {
+  const request = { now, clientAddress: '192.0.2.7' }
+  if (batch !== undefined) {
+    const own = oracleDecide(written, createAuthorizationRequest(ann, batch, 'none', [], { request }))
+    if (own.reason === 'denied') return false
+  }
+  return permissions.every(({ permission, id, kind, facts, beneath }) => {
+    const question = createAuthorizationRequest(ann, permission, kind ?? 'table', id, {
+      request,
+      operation: facts,
+    })
+    return (beneath ? oracleDecideBeneath(written, question) : oracleDecide(written, question)).allowed
+  })
+}
+
+it('passes a request exactly if everything is allowed that the documentation says it needs', async () => {
+  let passed = 0
+  let refused = 0
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(arbitraryPolicies, lenientPolicies),
+      fc.array(cases, { minLength: 12, maxLength: 12 }),
+      async (written, requests) => {
+        // A condition on the id of what lies beneath counts against the caller, whatever lies there.
+        const set = compilePolicySet(written)
+        for (const request of requests) {
+          const expected = isAllowed(written, request)
+          if (request.needs.some(({ beneath }) => beneath) && JSON.stringify(written).includes('id.size()')) {
+            if (!expected) expect(await passes(set, request)).toBe(false)
+          } else {
+            expect(await passes(set, request), JSON.stringify(request)).toBe(expected)
+          }
+          if (expected) passed += 1
+          else refused += 1
+        }
+      },
+    ),
+    { numRuns: isThorough ? 3000 : 300 },
+  )
+  expect(Math.min(passed, refused)).toBeGreaterThan(100)
+})

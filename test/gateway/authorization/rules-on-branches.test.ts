@@ -1,0 +1,273 @@
+import { expect, it } from 'vitest'
+import type { WrittenPolicy, WrittenRequirement, WrittenRule } from '../../policy/policy-builder.ts'
+import { expectError } from '../support/expect-error.ts'
+import { allowEverything } from '../support/open-gateway.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
+
+// A change of a whole table touches every branch, so a rule on branches denies it unless the rule names it.
+
+/** A change of whole tables in a namespace. */
+interface Change {
+  readonly what: string
+  readonly path: (namespace: string) => string
+  readonly body?: (namespace: string) => object
+  /** What a rule must name to allow it. */
+  readonly names: readonly string[]
+  /** It changes main, too, which is no change of a whole table. */
+  readonly changesMain?: true
+}
+
+const onTable = (action: string) => (namespace: string) => `/v1/table/${namespace}$t/${action}`
+const on = (route: string, action: string) => (namespace: string) => `/v1/${route}/${namespace}/${action}`
+
+const changes: readonly Change[] = [
+  { what: 'DropTable', path: onTable('drop'), names: ['DropTable'] },
+  { what: 'DeregisterTable', path: onTable('deregister'), names: ['DeregisterTable'] },
+  {
+    what: 'RegisterTable',
+    path: onTable('register'),
+    body: () => ({ location: 'lake/t' }),
+    names: ['RegisterTable', 'ChooseLocation'],
+  },
+  {
+    what: 'RegisterTable Overwrite',
+    path: onTable('register'),
+    body: () => ({ location: 'lake/t', mode: 'Overwrite' }),
+    names: ['RegisterTable', 'ChooseLocation', 'OverwriteTable'],
+  },
+  {
+    what: 'RenameTable',
+    path: onTable('rename'),
+    body: (namespace) => ({ new_table_name: 'u', new_namespace_id: [namespace] }),
+    names: ['RenameTable', 'CreateTable'],
+  },
+  {
+    what: 'CreateTable Overwrite',
+    path: onTable('create?mode=Overwrite'),
+    names: ['OverwriteTable', 'CreateTable'],
+    changesMain: true,
+  },
+  {
+    what: 'UpdateTable with properties',
+    path: onTable('update'),
+    body: () => ({ branch: 'ci/a', updates: [['id', '1']], properties: { owner: 'ann' } }),
+    names: ['UpdateTable'],
+  },
+  {
+    what: 'UpdateTableTag',
+    path: onTable('tags/update'),
+    body: () => ({ tag: 'v1', version: 1, branch: 'ci/a' }),
+    names: ['UpdateTableTag'],
+  },
+  {
+    what: 'DeleteTableTag',
+    path: onTable('tags/delete'),
+    body: () => ({ tag: 'v1' }),
+    names: ['DeleteTableTag'],
+  },
+  {
+    what: 'CreateMaterializedView',
+    path: (namespace) => `/v1/materialized_view/${namespace}$v/create`,
+    body: () => ({ kind: 'query' }),
+    names: ['CreateMaterializedView'],
+  },
+  {
+    what: 'RefreshMaterializedView',
+    path: (namespace) => `/v1/materialized_view/${namespace}$v/refresh`,
+    names: ['RefreshMaterializedView'],
+  },
+  {
+    what: 'AlterTransaction',
+    path: (namespace) => `/v1/transaction/${namespace}$t$1/alter`,
+    body: () => ({ actions: [{ setStatusAction: { status: 'Canceled' } }] }),
+    names: ['AlterTransaction'],
+  },
+  {
+    what: 'DropNamespace Cascade',
+    path: on('namespace', 'drop'),
+    body: () => ({ behavior: 'Cascade' }),
+    names: ['DropTable'],
+  },
+  {
+    what: 'CreateNamespace Overwrite',
+    path: on('namespace', 'create'),
+    body: () => ({ mode: 'Overwrite' }),
+    names: ['DropTable'],
+  },
+  {
+    what: 'an entry that deregisters',
+    path: () => '/v1/table/batch-commit',
+    body: (namespace) => ({
+      operations: [
+        { delete_table_versions: { id: [namespace, 't'], branch: 'ci/a', ranges: [] } },
+        { deregister_table: { id: [namespace, 't'] } },
+      ],
+    }),
+    names: ['DeregisterTable'],
+  },
+]
+
+/** Changes of one branch that no rule below forbids. */
+const ofOneBranch: readonly Pick<Change, 'what' | 'path' | 'body'>[] = [
+  { what: 'an overwrite of the rows', path: onTable('insert?mode=overwrite&branch=ci/a') },
+  { what: 'an update', path: onTable('update'), body: () => ({ branch: 'ci/a', updates: [['id', '1']] }) },
+  {
+    what: 'a new tag',
+    path: onTable('tags/create'),
+    body: () => ({ tag: 'v2', version: 1, branch: 'ci/a' }),
+  },
+  {
+    what: 'entries',
+    path: () => '/v1/table/batch-commit',
+    body: (namespace) => ({
+      operations: [
+        { delete_table_versions: { id: [namespace, 't'], branch: 'ci/a', ranges: [] } },
+        {
+          create_table_version: {
+            id: [namespace, 't'],
+            branch: 'ci/a',
+            version: 2,
+            manifest_path: 'lake/t/_versions/2',
+          },
+        },
+      ],
+    }),
+  },
+]
+
+/** Changes of main, which the rules that protect it forbid. */
+const ofMain: readonly Pick<Change, 'what' | 'path' | 'body'>[] = [
+  { what: 'an overwrite of the rows', path: onTable('insert?mode=overwrite') },
+  {
+    what: 'an entry that deletes versions',
+    path: () => '/v1/table/batch-commit',
+    body: (namespace) => ({ operations: [{ delete_table_versions: { id: [namespace, 't'], ranges: [] } }] }),
+  },
+  ...(['create_table_version', 'entries'] as const).map((member) => ({
+    what: `an entry that commits a version: ${member}`,
+    path: () => (member === 'entries' ? '/v1/table/version/batch-create' : '/v1/table/batch-commit'),
+    body: (namespace: string) => {
+      const entry = { id: [namespace, 't'], version: 2, manifest_path: 'lake/t/_versions/2' }
+      return member === 'entries' ? { entries: [entry] } : { operations: [{ [member]: entry }] }
+    },
+  })),
+]
+
+/** A rule on branches in one of its forms; `names` are the changes of whole tables that it allows. */
+interface Form {
+  readonly protectsMain: boolean
+  readonly policy: (names: readonly string[]) => Pick<WrittenPolicy, 'commits' | 'rules'>
+}
+
+const subjects = { users: ['ci'] }
+const anything: WrittenRule = { id: 'all', effect: 'allow', subjects, operations: ['all'] }
+const list = (names: readonly string[]): string => JSON.stringify(names)
+const required =
+  (requirement: Partial<WrittenRequirement>): Form['policy'] =>
+  (names) => ({
+    commits: {
+      require: [{ id: 'demand', ...requirement, ...(names.length > 0 && { allowWholeTable: names }) }],
+    },
+    rules: [anything],
+  })
+
+const forms: Readonly<Record<string, Form>> = {
+  branches: { protectsMain: true, policy: required({ branches: ['ci/*'] }) },
+  'not-main': { protectsMain: true, policy: required({ notBranches: ['main'] }) },
+  'not-release': { protectsMain: false, policy: required({ notBranches: ['release'] }) },
+  'allow-when': {
+    protectsMain: true,
+    policy: (names) => ({
+      rules: [
+        {
+          ...anything,
+          when: `branch.like("ci/*") || operation in ["DropNamespace", "CreateNamespace"] || operation in ${list(names)}`,
+        },
+      ],
+    }),
+  },
+  'deny-when': {
+    protectsMain: false,
+    policy: (names) => ({
+      rules: [
+        anything,
+        {
+          ...anything,
+          id: 'no',
+          effect: 'deny',
+          when: `!(operation in ${list(names)}) && branch == "release"`,
+        },
+      ],
+    }),
+  },
+}
+
+const strict = (form: string): string => `strict-${form}`
+const naming = (form: string, index: number): string => `naming-${form}-${index}`
+
+const shared = useSharedGateway({
+  users: ['ci'],
+  policies: [
+    allowEverything,
+    {
+      name: 'reads-any',
+      namespace: [],
+      rules: [{ id: 'views', effect: 'allow', subjects: { users: ['ci'] }, operations: ['ReadAnyTable'] }],
+    },
+    ...Object.entries(forms).flatMap(([form, { policy }]) => [
+      { name: strict(form), namespace: [strict(form)], onDeny: 403 as const, ...policy([]) },
+      ...changes.map(({ names }, index) => ({
+        name: naming(form, index),
+        namespace: [naming(form, index)],
+        onDeny: 403 as const,
+        ...policy(names),
+      })),
+    ]),
+  ],
+})
+
+async function send({ path, body }: Pick<Change, 'path' | 'body'>, namespace: string) {
+  const response = await shared.gateway.post(path(namespace), {
+    as: 'ci',
+    ...(body && { body: body(namespace) }),
+  })
+  return { response, arrived: shared.upstream.requests.splice(0).length }
+}
+
+const allForms = Object.keys(forms)
+
+it.each(allForms.flatMap((form) => changes.map((change) => ({ form, ...change }))))(
+  '$what is denied by a rule of the form $form',
+  async ({ form, ...change }) => {
+    const { response, arrived } = await send(change, strict(form))
+    const says = new RegExp(`not allowed (?:${change.names.join('|')})\\b`)
+    expectError(response, { kind: 'PermissionDenied', says })
+    expect(arrived).toBe(0)
+  },
+)
+
+it.each(allForms.flatMap((form) => changes.map((change, index) => ({ form, index, ...change }))))(
+  '$what is allowed by a rule of the form $form that names it',
+  async ({ form, index, changesMain, ...change }) => {
+    const isAllowed = changesMain === undefined || (form !== 'branches' && form !== 'not-main')
+    const { response, arrived } = await send(change, naming(form, index))
+    expect([response.status, arrived], String(response.bytes)).toEqual(isAllowed ? [200, 1] : [403, 0])
+  },
+)
+
+it.each(allForms.flatMap((form) => ofOneBranch.map((change) => ({ form, ...change }))))(
+  '$what of one branch is allowed by a rule of the form $form',
+  async ({ form, ...change }) => {
+    const { response, arrived } = await send(change, strict(form))
+    expect([response.status, arrived], String(response.bytes)).toEqual([200, 1])
+  },
+)
+
+it.each(allForms.flatMap((form) => ofMain.map((change) => ({ form, ...change }))))(
+  '$what of main, under a rule of the form $form',
+  async ({ form, ...change }) => {
+    const { response, arrived } = await send(change, strict(form))
+    const isAllowed = forms[form]?.protectsMain === false
+    expect([response.status, arrived], String(response.bytes)).toEqual(isAllowed ? [200, 1] : [403, 0])
+  },
+)

@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto'
+import {
+  Dictionary,
+  Field,
+  FixedSizeList,
+  Float32,
+  Int32,
+  Int8,
+  List,
+  RecordBatch,
+  RecordBatchStreamWriter,
+  Schema,
+  Struct,
+  Table,
+  TimestampMicrosecond,
+  Utf8,
+  tableToIPC,
+  vectorFromArray,
+} from 'apache-arrow'
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { ArrowMeter } from '../../../src/gateway/body/arrow-meter.ts'
+
+/** Reads the bytes in pieces that end there. */
+function meter(bytes: Buffer, ends: readonly number[] = []) {
+  const meter = new ArrowMeter()
+  let begin = 0
+  for (const end of [...ends.toSorted((a, b) => a - b), bytes.length]) {
+    // A buffer of its own, and written over: the meter must not hold on to it.
+    const chunk = Buffer.from(bytes.subarray(begin, end))
+    meter.push(chunk)
+    chunk.fill(0xff)
+    begin = end
+  }
+  return meter.getFacts()
+}
+
+function streamOf(rows: readonly number[], schemaMetadata = new Map<string, string>()): Buffer {
+  const writer = new RecordBatchStreamWriter()
+  const fields = [new Field('numbers', new Int32(), true), new Field('words', new Utf8(), true)]
+  const schema = new Schema(fields, schemaMetadata)
+  for (const count of rows) {
+    const numbers = vectorFromArray(Array<number>(count).fill(1), new Int32())
+    const words = vectorFromArray(Array<string>(count).fill('word'), new Utf8())
+    for (const { data } of new Table({ numbers, words }).batches) writer.write(new RecordBatch(schema, data))
+  }
+  return Buffer.from(writer.finish().toUint8Array(true))
+}
+
+const stream = streamOf([3, 0, 1000])
+
+it('rows, batches, bytes and schema are read from the headers, in whatever pieces the stream comes', () => {
+  const whole = meter(stream)
+  expect(whole).toEqual({
+    bytes: stream.length,
+    batches: 3,
+    rows: 1003,
+    schema: expect.stringMatching(/^[0-9a-f]{64}$/),
+  })
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: stream.length })), (ends) => {
+      expect(meter(stream, ends)).toEqual(whole)
+    }),
+  )
+  const everyByte = Array.from({ length: stream.length }, (_, index) => index)
+  expect(meter(stream, everyByte)).toEqual(whole)
+})
+
+const number = new Field('a', new Int32(), true)
+const schemas: Record<string, Schema> = {
+  'one column': new Schema([number]),
+  'another name': new Schema([new Field('b', new Int32(), true)]),
+  'another type': new Schema([new Field('a', new Int8(), true)]),
+  'not nullable': new Schema([new Field('a', new Int32(), false)]),
+  'two columns': new Schema([number, new Field('b', new Utf8(), true)]),
+  'the other order': new Schema([new Field('b', new Utf8(), true), number]),
+  'a list': new Schema([new Field('a', new List(number), true)]),
+  'a vector of 3': new Schema([
+    new Field('a', new FixedSizeList(3, new Field('v', new Float32(), true)), true),
+  ]),
+  'a vector of 4': new Schema([
+    new Field('a', new FixedSizeList(4, new Field('v', new Float32(), true)), true),
+  ]),
+  'a struct': new Schema([new Field('a', new Struct([number]), true)]),
+  'a time': new Schema([new Field('a', new TimestampMicrosecond(), true)]),
+  'a time in a zone': new Schema([new Field('a', new TimestampMicrosecond('UTC'), true)]),
+  'a dictionary': new Schema([new Field('a', new Dictionary(new Utf8(), new Int32(), 7), true)]),
+}
+
+function fingerprintOf(schema: Schema): string | undefined {
+  return meter(Buffer.from(tableToIPC(new Table(schema), 'stream'))).schema
+}
+
+it('schemas that differ have different fingerprints, and metadata does not count', () => {
+  const fingerprints = Object.values(schemas).map(fingerprintOf)
+  expect(fingerprints).not.toContain(undefined)
+  expect(new Set(fingerprints).size).toBe(fingerprints.length)
+  expect(meter(streamOf([1], new Map([['writer', 'somebody']]))).schema).toBe(meter(streamOf([2])).schema)
+})
+
+it('the fingerprint of a schema stays what it is', () => {
+  // sha256 of [["a",true,[2,32,true],null,[]]]
+  expect(fingerprintOf(new Schema([number]))).toBe(
+    '141e995e392f61cfc1d13a21bf526d26492d08c6d3e59dcf715c61698af5a287',
+  )
+})
+
+it.each<[what: string, bytes: Buffer, unread: string]>([
+  ['text', Buffer.from('this is no Arrow stream'), 'not an Arrow stream'],
+  [
+    'a file',
+    Buffer.from(tableToIPC(new Table(schemas['one column'] as Schema), 'file')),
+    'an Arrow file, not a stream',
+  ],
+  ['a stream that was cut', stream.subarray(0, stream.length - 20), 'truncated'],
+  ['bytes behind the end', Buffer.concat([stream, Buffer.from([1])]), 'data after the end of the stream'],
+  ['two streams', Buffer.concat([stream, stream]), 'data after the end of the stream'],
+  ['a huge header', Buffer.from([255, 255, 255, 255, 0, 0, 0, 127]), 'a header has 2130706432 bytes'],
+  ['a negative header', Buffer.from([255, 255, 255, 255, 0, 0, 0, 128]), 'a header has -2147483648 bytes'],
+  ['no schema first', stream.subarray(8 + stream.readInt32LE(4)), 'no schema at the start'],
+])('%s is recorded as what cannot be read, with its bytes', (_what, bytes, unread) => {
+  expect(meter(bytes)).toMatchObject({ bytes: bytes.length, unread })
+})
+
+it('nothing at all is cut short of nothing', () => {
+  expect(new ArrowMeter().getFacts()).toEqual({ bytes: 0, batches: 0, rows: 0 })
+})
+
+it('no damage makes it throw, loop or forget a byte', () => {
+  const small = streamOf([2])
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(small.length - 1), fc.nat(255)), { maxLength: 8 }), (changes) => {
+      const damaged = Buffer.from(small)
+      for (const [at, byte] of changes) damaged[at] = byte
+      expect(meter(damaged).bytes).toBe(small.length)
+    }),
+    { numRuns: 2_000 },
+  )
+  for (let at = 0; at < 200; at += 1) expect(meter(randomBytes(at)).bytes).toBe(at)
+})

@@ -1,0 +1,66 @@
+import { Readable } from 'node:stream'
+import { expect, it } from 'vitest'
+import { getHeaderValues } from '../support/recording-upstream.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
+
+const shared = useSharedGateway()
+const target = '/v1/table/sales$orders/query'
+
+it.each([
+  '',
+  'null',
+  ' null\n',
+  '{}',
+  '{ "id" : ["sales","orders"],\t"k":9223372036854775807 , "filter": "a = \\"\\u00e9\\"" }\r\n',
+  '{"vector":[1e400,-0.0,1.50],"context":{"a":"b"},"version":null,"id":null,"__proto__":{"id":["x"]}}',
+  '{"query":{"id":["sales","orders"]},"branch":"feature/one","constructor":1}',
+])('the body %j reaches the upstream byte for byte', async (body) => {
+  const { gateway, upstream } = shared
+  const json = { 'content-type': 'application/json' }
+  expect(await gateway.post(target, { body, headers: json })).toMatchObject({ status: 200 })
+  expect(String(await upstream.requests[0]?.body)).toBe(body)
+})
+
+it('a body in chunks is forwarded with its length', async () => {
+  const { gateway, upstream } = shared
+  await gateway.post(target, { body: Readable.from(['{"k"', ':', '1}'], { objectMode: false }) })
+  const [arrival = { rawHeaders: [], body: undefined }] = upstream.requests
+  expect([String(await arrival.body), getHeaderValues(arrival, 'content-length')]).toEqual(['{"k":1}', ['7']])
+})
+
+it('a namespace named "id" in a bare map of metadata contradicts nothing', async () => {
+  const { gateway, upstream } = shared
+  const body = '{"id":"7","identity":"the team","context":"x","Id":"8"}'
+  const response = await gateway.post('/v1/table/orders/schema_metadata/update', { body })
+  expect(response).toMatchObject({ status: 200 })
+  expect(String(await upstream.requests[0]?.body)).toBe(body)
+})
+
+it.each([
+  undefined,
+  'application/json',
+  'application/json; charset=utf-8',
+  'application/json;charset="UTF-8"',
+  'Application/JSON ; charset=utf8',
+])('JSON may be sent as %j', async (type) => {
+  const { gateway, upstream } = shared
+  const headers = type === undefined ? {} : { 'content-type': type }
+  expect(await gateway.post(target, { body: '{"k":1}', headers })).toMatchObject({ status: 200 })
+  expect(getHeaderValues(upstream.requests[0] ?? { rawHeaders: [] }, 'content-type')).toEqual([
+    'application/json',
+  ])
+})
+
+it.each([undefined, 'application/octet-stream', 'application/vnd.apache.arrow.stream'])(
+  'Arrow may be sent as %j',
+  async (type) => {
+    const { gateway, upstream } = shared
+    const headers = type === undefined ? {} : { 'content-type': type }
+    expect(await gateway.post('/v1/table/orders/insert', { body: 'ARROW', headers })).toMatchObject({
+      status: 200,
+    })
+    const [arrival = { rawHeaders: [], body: undefined }] = upstream.requests
+    expect(getHeaderValues(arrival, 'content-type')).toEqual(['application/vnd.apache.arrow.stream'])
+    expect(String(await arrival.body)).toBe('ARROW')
+  },
+)

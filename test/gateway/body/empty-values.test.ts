@@ -1,0 +1,276 @@
+import { describe, expect, it } from 'vitest'
+import { arrowStreamType } from '../../../src/catalog-api/headers.ts'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { expectError } from '../support/expect-error.ts'
+import { allowEverything } from '../support/open-gateway.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
+
+// What counts as not sent is cut, and everything else arrives byte for byte.
+const shared = useSharedGateway({
+  users: ['stays'],
+  policies: [
+    allowEverything,
+    {
+      name: 'stays',
+      namespace: ['lake'],
+      onDeny: 403,
+      rules: [{ id: 'all', effect: 'allow', subjects: { users: ['stays'] }, operations: ['all'] }],
+    },
+  ],
+})
+
+const table = '/v1/table/lake$t'
+const namespace = '/v1/namespace/lake'
+const batch = (entry: string): string => `{"operations":[${entry}]}`
+
+async function arrivalOf(target: string, body?: string, headers = {}) {
+  const response = await shared.gateway.post(target, { ...(body !== undefined && { body }), headers })
+  expect(response.status, String(response.bytes)).toBe(200)
+  expect(shared.upstream.requests).toHaveLength(1)
+  const [arrival] = shared.upstream.requests
+  return { target: arrival?.target ?? '', body: String(await arrival?.body) }
+}
+
+describe('an empty value that counts as not sent is cut', () => {
+  it.each<[target: string, sent: string, arrives: string]>([
+    [`${table}/exists`, '{"id":[]}', '{}'],
+    [`${table}/exists`, '{"id":[],"version":1}', '{"version":1}'],
+    [`${table}/exists`, '{ "version" : 1 , "id" : [ ] }', '{ "version" : 1  }'],
+    [`${table}/exists`, '{"context":{}}', '{}'],
+    [`${table}/exists`, '{"id":[],"context":{ },"zone":{}}', '{"zone":{}}'],
+    [`${table}/drop`, '{"id":[]}', '{}'],
+    [`${table}/index/by_day/drop`, '{"id":[],"index_name":"by_day"}', '{"index_name":"by_day"}'],
+    [`${namespace}/create`, '{"id":[],"mode":"Create","properties":{}}', '{"mode":"Create"}'],
+    [`${table}/declare`, '{"properties":{},"location":"lake/t"}', '{"location":"lake/t"}'],
+    [`${table}/register`, '{"location":"lake/t","properties":{}}', '{"location":"lake/t"}'],
+    [`${table}/query`, '{"k":1,"vector":{"single_vector":[],"multi_vector":[]}}', '{"k":1,"vector":{}}'],
+    [
+      `${table}/query`,
+      '{"k":1,"vector":{"single_vector":[1,2],"multi_vector":[]}}',
+      '{"k":1,"vector":{"single_vector":[1,2]}}',
+    ],
+    [
+      `${table}/query`,
+      '{"columns":{"column_names":["a"],"column_aliases":{}},"k":1}',
+      '{"columns":{"column_names":["a"]},"k":1}',
+    ],
+    [
+      `${table}/query`,
+      '{"columns":{"column_names":[],"column_aliases":{"a":"b"}},"k":1}',
+      '{"columns":{"column_aliases":{"a":"b"}},"k":1}',
+    ],
+    [
+      `${table}/query`,
+      '{"full_text_query":{"string_query":{},"structured_query":{"query":{}}},"k":1}',
+      '{"full_text_query":{"structured_query":{"query":{}}},"k":1}',
+    ],
+    [
+      `${table}/explain_plan`,
+      '{"query":{"id":[],"context":{},"vector":{"single_vector":[],"multi_vector":[[1]]},"k":1}}',
+      '{"query":{"vector":{"multi_vector":[[1]]},"k":1}}',
+    ],
+    [
+      `${table}/analyze_plan`,
+      '{"id":[],"vector":{"single_vector":[1],"multi_vector":[]},"k":1}',
+      '{"vector":{"single_vector":[1]},"k":1}',
+    ],
+    [
+      `${table}/analyze_plan`,
+      '{"query":{"id":[],"columns":{"column_names":[]}}}',
+      '{"query":{"columns":{}}}',
+    ],
+  ])('%s leaves the empty out of %s', async (target, sent, arrives) => {
+    expect((await arrivalOf(target, sent)).body).toBe(arrives)
+  })
+})
+
+describe('emptiness is a value', () => {
+  it.each<[target: string, sent: string]>([
+    // A list of columns by itself selects none.
+    [`${table}/query`, '{"k":1,"columns":[]}'],
+    [`${table}/query`, '{"k":1,"vector":[]}'],
+    [`${table}/query`, '{"k":0,"filter":"","version":0,"vector":{}}'],
+    [
+      `${table}/query`,
+      '{"full_text_query":{"structured_query":{"query":{"boolean":{"must":[],"should":[]}}}}}',
+    ],
+    // Members that must be there, and parts of what is there.
+    [`${table}/update`, '{"updates":[]}'],
+    [`${table}/version/delete`, '{"ranges":[]}'],
+    [`${table}/drop_columns`, '{"columns":[]}'],
+    [`${table}/add_columns`, '{"new_columns":[]}'],
+    [`${table}/alter_columns`, '{"alterations":[]}'],
+    [`${table}/update_field_metadata`, '{"updates":[{"path":"a","metadata":{}}]}'],
+    ['/v1/transaction/lake$t$1/alter', '{"actions":[]}'],
+    [`${table}/version/create`, '{"version":0,"manifest_path":"lake/t/_versions/s","metadata":{}}'],
+    // The properties of an update replace those that there are.
+    [`${table}/update`, '{"updates":[],"properties":{}}'],
+    [`${table}/delete`, '{"predicate":""}'],
+    [`${table}/count_rows`, '{"predicate":"","version":0}'],
+    [`${table}/backfill_column`, '{"column":"a","where":""}'],
+    // A member that this operation does not have, and members of what it does not know.
+    [`${table}/exists`, '{"properties_of":{},"vector":{"single_vector":[]}}'],
+    [`${table}/exists`, '{"nested":{"id":[],"context":{}}}'],
+    [`${table}/exists`, '{"list":[{"id":[]},[]]}'],
+    [`${table}/query`, '{"query":{"vector":{"single_vector":[]}}}'],
+    // Maps of the caller, bare and wrapped.
+    [`${table}/schema_metadata/update`, '{"metadata":{}}'],
+    [`${table}/schema_metadata/update`, '{"metadata":{},"context":{},"id":["lake","t"]}'],
+    [`${table}/schema_metadata/update`, '{}'],
+    // Booleans whose absence is not false.
+    [`${table}/describe`, '{"vend_credentials":false}'],
+    [`${table}/describe`, '{"load_detailed_metadata":false}'],
+    ['/v1/materialized_view/lake$v/create', '{"kind":"query","with_no_data":false}'],
+    // Entries have ids of their own.
+    ['/v1/table/batch-commit', batch('{"declare_table":{"id":["lake","t"],"properties":{}}}')],
+    ['/v1/table/batch-commit', batch('{"deregister_table":{"id":["lake","t"],"context":{}}}')],
+  ])('%s passes on unchanged %s', async (target, sent) => {
+    expect((await arrivalOf(target, sent)).body).toBe(sent)
+  })
+
+  it.each<[target: string, sent: string, says: RegExp]>([
+    ['/v1/table/batch-commit', batch('{"deregister_table":{"id":[]}}'), /names no table/],
+    ['/v1/table/batch-commit', batch('{"deregister_table":{}}'), /names no table/],
+    ['/v1/table/batch-commit', '{"operations":[]}', /is a list; expected a list of at least one object/],
+    ['/v1/table/version/batch-create', '{"entries":[]}', /expected a list of at least one object/],
+    [
+      '/v1/table/version/batch-create',
+      '{"entries":[{"id":[],"manifest_path":"a/_versions/b"}]}',
+      /names no table/,
+    ],
+    [`${table}/version/create`, '{"version":1,"manifest_path":""}', /"manifest_path" is ""/],
+    [`${table}/rename`, '{"new_table_name":""}', /new_table_name is empty/],
+    [`${table}/tags/create`, '{"tag":"","version":1}', /is no name of a tag/],
+    [`${table}/exists`, '{"id":{}, "version":1, "id":[]}', /stands twice/],
+    [`${table}/exists`, '{"ID":[]}', /is ambiguous; write "id"/],
+    [`${table}/schema_metadata/update`, '{"metadata":{},"id":[]}', /"id" is \[\] in the body/],
+  ])('%s %s is refused', async (target, body, says) => {
+    expectError(await shared.gateway.post(target, { body }), { kind: 'InvalidInput', says })
+    expect(shared.upstream.requests).toEqual([])
+  })
+})
+
+it('a map that is cut would be another: an empty map beside a branch stays wrapped', async () => {
+  const sent = '{"metadata":{},"branch":"ci/x"}'
+  const arrival = await arrivalOf(`${table}/schema_metadata/update`, sent)
+  expect(arrival.body).toBe(sent)
+  expect(arrival.target).toMatch(/\?branch=ci%2Fx$/)
+})
+
+async function recordOf(body: string): Promise<string> {
+  await shared.gateway.post(`${namespace}/create`, { body })
+  return JSON.stringify(ofKind(await recordsOf(shared.gateway.auditFolder), 'intent').at(-1))
+}
+
+it('what is cut is not in the audit record, either', async () => {
+  expect(await recordOf('{"mode":"ExistOk","properties":{"env":"dev"}}')).toContain('"property_keys"')
+  expect(await recordOf('{"mode":"ExistOk","properties":{}}')).not.toContain('"property_keys"')
+})
+
+describe('an empty query parameter', () => {
+  const stream = { 'content-type': arrowStreamType }
+
+  it.each([
+    `${table}/create?mode=`,
+    `${table}/create?properties=`,
+    `${table}/create?storage_options=`,
+    `${table}/insert?mode=`,
+    `${table}/insert?branch=`,
+    `${table}/merge_insert?on=`,
+    `${table}/merge_insert?on=id&when_matched_update_all_filt=`,
+    `${table}/merge_insert?on=id&when_not_matched_by_source_delete=true&when_not_matched_by_source_delete_filt=`,
+    `${table}/merge_insert?on=id&when_matched_update_all=`,
+    `${table}/merge_insert?on=id&use_index=`,
+    `${table}/insert?delimiter=`,
+  ])('%s is refused', async (target) => {
+    const says = /is empty|empty delimiter|delimiter/
+    expectError(await shared.gateway.post(target, { body: 'arrow', headers: stream }), {
+      kind: 'InvalidInput',
+      says,
+    })
+    expect(shared.upstream.requests).toEqual([])
+  })
+
+  it.each([
+    `${table}/describe?with_table_uri=`,
+    `${table}/schema_metadata/update?branch=`,
+    `${table}/version/list?descending=`,
+    `${table}/index/by_day/drop?branch=`,
+  ])('%s is refused', async (target) => {
+    const says = 'is empty; omit it'
+    expectError(await shared.gateway.post(target, { body: '{}' }), { kind: 'InvalidInput', says })
+    expect(shared.upstream.requests).toEqual([])
+  })
+
+  it.each([
+    [`${table}/version/list?page_token=&limit=`, `/v1/table/lake%24t/version/list`],
+    [`${table}/tags/list?limit=&page_token=a`, `/v1/table/lake%24t/tags/list?page_token=a`],
+    [`${table}/version/list?limit=0`, `/v1/table/lake%24t/version/list?limit=0`],
+  ])('%s is absent', async (target, arrives) => {
+    expect((await arrivalOf(target)).target).toBe(arrives)
+  })
+
+  it('for the timeout is absent', async () => {
+    const arrival = await arrivalOf(`${table}/merge_insert?on=id&timeout=`, 'arrow', stream)
+    expect(arrival.target).toBe('/v1/table/lake%24t/merge_insert?on=id')
+  })
+
+  it('is repeated all the same', async () => {
+    const response = await shared.gateway.post(`${table}/version/list?limit=&limit=1`)
+    expectError(response, { kind: 'InvalidInput', says: '"limit" is repeated' })
+  })
+})
+
+describe('an empty list of a rename', () => {
+  it.each(['new_namespace_id', 'new_namespace'])('as %s is the root', async (name) => {
+    const body = `{"new_table_name":"u","${name}":[]}`
+    const denied = await shared.gateway.post(`${table}/rename`, { body, as: 'stays' })
+    expectError(denied, { kind: 'PermissionDenied', says: /CreateTable \(the destination\) on "u"/ })
+    expect(shared.upstream.requests).toEqual([])
+    const { body: arrived } = await arrivalOf(`${table}/rename`, body)
+    expect(JSON.parse(arrived)).toEqual({ new_table_name: 'u', new_namespace_id: [], new_namespace: [] })
+  })
+})
+
+describe('the flags of DescribeTable', () => {
+  const flags = ['with_table_uri', 'load_detailed_metadata', 'check_declared']
+
+  it.each(flags)('%s: true in the query wins against the default in the body', async (flag) => {
+    const arrival = await arrivalOf(
+      `${table}/describe?${flag}=true`,
+      `{"version":1,"${flag}": false ,"a":[]}`,
+    )
+    expect(arrival).toEqual({
+      target: `/v1/table/lake%24t/describe?${flag}=true`,
+      body: `{"version":1,"${flag}": true ,"a":[]}`,
+    })
+  })
+
+  it.each(flags)('%s: true in the body against false in the query is refused', async (flag) => {
+    const response = await shared.gateway.post(`${table}/describe?${flag}=false`, {
+      body: `{"${flag}":true}`,
+    })
+    expectError(response, { kind: 'InvalidInput', says: 'they must not differ' })
+    expect(shared.upstream.requests).toEqual([])
+  })
+
+  it.each(flags)('%s: no other value in the body is a default', async (flag) => {
+    for (const value of ['0', '""', '"false"', '[]']) {
+      const response = await shared.gateway.post(`${table}/describe?${flag}=true`, {
+        body: `{"${flag}":${value}}`,
+      })
+      expectError(response, { kind: 'InvalidInput', says: 'they must not differ' })
+    }
+    expect(shared.upstream.requests).toEqual([])
+  })
+
+  it('no query wins for another flag, or in another operation', async () => {
+    const describe = await shared.gateway.post(`${table}/version/list?descending=true`, {
+      body: '{"descending":false}',
+    })
+    expectError(describe, { kind: 'InvalidInput', says: 'they must not differ' })
+    const analyze = `${table}/analyze_plan?distributed_metrics=true`
+    const response = await shared.gateway.post(analyze, { body: '{"distributed_metrics":false}' })
+    expectError(response, { kind: 'InvalidInput', says: 'they must not differ' })
+  })
+})

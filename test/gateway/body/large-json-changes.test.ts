@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest'
+import { orders, streamOf } from '../../backend/engine/sample-tables.ts'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { runningBackend } from '../../backend/support/running-backend.ts'
+import { expectError } from '../support/expect-error.ts'
+import { startGatewayBefore } from '../support/running-gateway.ts'
+
+// A change whose body is too large to be held, in front of the real catalog.
+const remove = '/v1/table/orders/delete'
+const predicate = `"predicate":"id >= 0${' '.repeat(1_500_000)}"`
+
+async function catalogWithRows() {
+  const { url, post } = await runningBackend()
+  await post('/v1/table/orders/create', streamOf(orders(5)))
+  const count = async () => (await post('/v1/table/orders/count_rows', {})).json
+  return { gateway: await startGatewayBefore(url()), count }
+}
+
+it.each([
+  ['another id', ',"id":["invoices"]}', '"id" is ["invoices"] in the body', 'conflicting_values'],
+  ['a second predicate', `,"predicate":"id = 1"}`, 'stands twice', 'repeated_member'],
+  ['no end', '', 'not valid JSON', 'malformed_body'],
+])('with %s at the end changes no row, and is recorded as failed', async (_what, end, says, reason) => {
+  const { gateway, count } = await catalogWithRows()
+  const response = await gateway.post(remove, { body: `{${predicate}${end}` })
+  expectError(response, { kind: 'InvalidInput', says: says.replaceAll(/[[\]]/g, '.') })
+  expect(await count()).toBe(5)
+  const records = await recordsOf(gateway.auditFolder)
+  expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'failed', details: { reason } }])
+})
+
+it('with nothing wrong is made, and its intent holds what stands before what is large', async () => {
+  const { gateway, count } = await catalogWithRows()
+  const body = `{"id":["orders"],"branch":null,"identity":{"api_key":"k"},${predicate}}`
+  const response = await gateway.post(remove, { body })
+  expect([response.status, JSON.parse(String(response.bytes))]).toMatchObject([200, { num_deleted_rows: 5 }])
+  expect(await count()).toBe(0)
+  const records = await recordsOf(gateway.auditFolder)
+  expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'committed', status: 200, version: 2 }])
+  expect(JSON.stringify(records)).not.toContain('api_key')
+})

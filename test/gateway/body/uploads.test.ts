@@ -1,0 +1,68 @@
+import { createHash, randomFillSync } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { expect, it } from 'vitest'
+import { getHeaderValues } from '../support/recording-upstream.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
+import { createDeferred, waitUntilStable } from '../support/waiting.ts'
+
+const shared = useSharedGateway()
+const insert = '/v1/table/orders/insert'
+const mebibyte = 1024 * 1024
+
+/** A body of so many bytes that tells how much of it was taken; every chunk is different. */
+function upload(bytes: number, see: (chunk: Buffer) => void): Readable {
+  function* chunks(): Generator<Buffer> {
+    const chunk = Buffer.alloc(64 * 1024)
+    for (let taken = 0; taken < bytes; taken += chunk.length) {
+      const next = Buffer.from(randomFillSync(chunk, 0, 64))
+      see(next)
+      yield next
+    }
+  }
+  return Readable.from(chunks(), { objectMode: false, highWaterMark: 64 * 1024 })
+}
+
+it.each(['in chunks', 'with a length'])('64 MiB %s reach the upstream byte for byte', async (how) => {
+  const { gateway, upstream } = shared
+  const sent = createHash('sha256')
+  const received = createHash('sha256')
+  upstream.answering = (_arrival, response, request) => {
+    request.on('data', (chunk: Buffer) => received.update(chunk))
+    request.once('end', () => response.end('{}'))
+  }
+  const length = 64 * mebibyte
+  const answer = await gateway.post(insert, {
+    body: upload(length, (chunk) => sent.update(chunk)),
+    headers: how === 'with a length' ? { 'content-length': String(length) } : {},
+  })
+  expect(answer).toMatchObject({ status: 200 })
+  expect(received.digest('hex')).toBe(sent.digest('hex'))
+  const [arrival = { rawHeaders: [] }] = upstream.requests
+  expect([getHeaderValues(arrival, 'content-length'), getHeaderValues(arrival, 'transfer-encoding')]).toEqual(
+    how === 'with a length' ? [[String(length)], []] : [[], ['chunked']],
+  )
+})
+
+it('an upload waits for a slow upstream, and memory does not grow with it', async () => {
+  const { gateway, upstream } = shared
+  const length = 512 * mebibyte
+  let taken = 0
+  let received = 0
+  const resume = createDeferred<() => void>()
+  upstream.answering = (_arrival, response, request) => {
+    // Counted only: what is recorded stays in memory.
+    request.removeAllListeners('data').pause()
+    request.on('data', (chunk: Buffer) => (received += chunk.length))
+    request.once('end', () => response.end('{}'))
+    resume.resolve(() => request.resume())
+  }
+  const rssBefore = process.memoryUsage().rss
+  const answer = gateway.post(insert, { body: upload(length, (chunk) => (taken += chunk.length)) })
+  const goOn = await resume.promise
+  // The buffers of the kernel hold some megabytes.
+  expect(await waitUntilStable(() => taken, 300)).toBeLessThan(64 * mebibyte)
+  goOn()
+  expect(await answer).toMatchObject({ status: 200 })
+  expect(received).toBe(length)
+  expect(process.memoryUsage().rss - rssBefore).toBeLessThan(200 * mebibyte)
+})

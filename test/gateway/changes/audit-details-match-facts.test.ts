@@ -1,0 +1,80 @@
+import { expect, it } from 'vitest'
+import type { Details } from '../../../src/audit/records/audit-record.ts'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+
+const properties = { env: 'prod', token: 'a-secret' }
+const arrow = 'ARROW'
+
+it.each<
+  [what: string, target: string, body: object | string, headers: Record<string, string>, details: Details]
+>([
+  [
+    'CreateTable with headers',
+    'create?mode=ExistOk',
+    arrow,
+    { 'x-catalog-table-location': 's3://b/t', 'x-catalog-table-properties': JSON.stringify(properties) },
+    { mode: 'existok', location: 's3://b/t', property_keys: ['env', 'token'] },
+  ],
+  [
+    'CreateTable with parameters',
+    `create?properties=${encodeURIComponent('{"location":"s3://b/t"}')}&storage_options=%7B%22endpoint%22%3A%22e%22%7D`,
+    arrow,
+    {},
+    { location: 's3://b/t', property_keys: ['location'], storage_option_keys: ['endpoint'] },
+  ],
+  [
+    'InsertIntoTable',
+    'insert?branch=ci%2F7&mode=Overwrite',
+    arrow,
+    {},
+    { branch: 'ci/7', mode: 'overwrite' },
+  ],
+  [
+    'MergeInsertIntoTable',
+    'merge_insert?on=id&when_not_matched_by_source_delete=true',
+    arrow,
+    {},
+    { on: ['id'], when_not_matched_by_source_delete: true },
+  ],
+  ['DropTable', 'drop', { reason: 'old', version: 7 }, {}, {}],
+  ['DropTableIndex', 'index/i/drop', { branch: 'ci/7' }, {}, { branch: 'ci/7', index_name: 'i' }],
+  ['UpdateTable', 'update', { updates: [], properties, version: 3 }, {}, { property_keys: ['env', 'token'] }],
+  [
+    'RenameTable',
+    'rename',
+    { new_table_name: 'u', new_namespace: ['old'], tags: [] },
+    {},
+    { new_table_name: 'u', new_namespace_id: ['old'] },
+  ],
+  [
+    'CreateTableBranch',
+    'branches/create',
+    { name: 'ci/7', from_branch: 'dev', from_version: 3 },
+    {},
+    { name: 'ci/7', from_branch: 'dev', from_version: 3 },
+  ],
+  [
+    'CreateTableVersion',
+    'version/create',
+    { version: 2, manifest_path: 't/_versions/s', metadata: { ticket: 'T-1' }, ranges: [1] },
+    {},
+    { version: 2, manifest_path: 't/_versions/s', metadata_keys: ['ticket'] },
+  ],
+  [
+    'UpdateTableSchemaMetadata, wrapped',
+    'schema_metadata/update',
+    { metadata: {}, branch: 'b' },
+    {},
+    { branch: 'b' },
+  ],
+])(
+  'the record of %s holds the facts that were judged, and nothing that the operation lacks',
+  async (...row) => {
+    const [, target, body, headers, details] = row
+    const { gateway } = await startGatewayAndUpstream()
+    expect(await gateway.post(`/v1/table/orders/${target}`, { body, headers })).toMatchObject({ status: 200 })
+    const [intent] = ofKind(await recordsOf(gateway.auditFolder), 'intent')
+    expect(intent?.details ?? {}).toEqual(details)
+  },
+)

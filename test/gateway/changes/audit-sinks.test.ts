@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest'
+import { redactionSchema } from '../../../src/audit/records/redaction.ts'
+import { sinksSchema } from '../../../src/config/audit-sink-settings.ts'
+import { httpSettings, linesInLog } from '../../audit/sinks/log-with-sinks.ts'
+import { distinct, linesOf, stalls, startReceiver, takes } from '../../audit/sinks/http-receiver.ts'
+import { respondWith } from '../support/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { eventually } from '../support/waiting.ts'
+
+async function metricsOf(adminUrl: string): Promise<string> {
+  return (await fetch(`${adminUrl}/metrics`)).text()
+}
+
+it('a sink that stalls stops no change, shows in the metrics, and gets all of it later', async () => {
+  const receiver = await startReceiver()
+  receiver.receiving = stalls
+  const sinks = sinksSchema.parse([httpSettings(receiver.url, { timeoutMs: 200 })])
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    adjust: (settings) => ({ ...settings, audit: { ...settings.audit, sinks } }),
+  })
+  upstream.answering = respondWith(200, { version: 3 })
+  for (const name of ['one', 'two', 'three']) {
+    const response = await gateway.post(`/v1/table/${name}/delete`, {
+      headers: { 'x-catalog-ctx-tenant': 'acme' },
+      body: { predicate: "name = 'planted'" },
+    })
+    expect(response.status).toBe(200)
+  }
+  await eventually(async () => {
+    const metrics = await metricsOf(gateway.adminUrl)
+    expect(metrics).toMatch(/^catalog_gateway_audit_sink_delivery_failures_total\{sink="receiver"\} [1-9]/m)
+    expect(metrics).toMatch(/^catalog_gateway_audit_sink_lag_records\{sink="receiver"\} [1-9]/m)
+    expect(metrics).toMatch(/^catalog_gateway_audit_sink_lag_seconds\{sink="receiver"\} \d/m)
+  })
+  receiver.receiving = takes
+  await eventually(async () => {
+    const metrics = await metricsOf(gateway.adminUrl)
+    expect(metrics).toMatch(/^catalog_gateway_audit_sink_lag_records\{sink="receiver"\} 0$/m)
+    expect(metrics).toMatch(
+      /^catalog_gateway_audit_sink_last_success_timestamp_seconds\{sink="receiver"\} 1/m,
+    )
+  })
+  await gateway.stop()
+  const lines = await linesInLog(gateway.auditFolder)
+  expect(distinct(linesOf(receiver.taken))).toEqual(lines)
+  expect(lines.filter((line) => line.includes('"predicate":"hmac-sha256:')).length).toBe(3)
+  expect(lines.join('\n')).not.toMatch(/planted|acme/)
+})
+
+it('context entries and filters are recorded where the settings ask for them', async () => {
+  const redaction = redactionSchema.parse({ recordedContextKeys: ['tenant'], filters: 'plain' })
+  const { gateway } = await startGatewayAndUpstream({
+    adjust: (settings) => ({ ...settings, audit: { ...settings.audit, redaction } }),
+  })
+  const merge = '/v1/table/one/merge_insert?on=id&when_matched_update_all_filt=a%20%3E%201'
+  const headers = {
+    'x-catalog-ctx-tenant': 'acme',
+    'x-catalog-ctx-other': 'planted',
+    'content-type': 'application/vnd.apache.arrow.stream',
+  }
+  await gateway.post(merge, { headers, body: 'no arrow' })
+  await gateway.stop()
+  const text = (await linesInLog(gateway.auditFolder)).join('\n')
+  expect(text).toContain('"context":{"tenant":"acme"}')
+  expect(text).toContain('"when_matched_update_all_filt":"a > 1"')
+  expect(text).not.toContain('planted')
+})

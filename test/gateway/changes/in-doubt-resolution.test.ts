@@ -1,0 +1,248 @@
+import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import type { GatewaySetup, TestedGateway } from '../support/open-gateway.ts'
+import {
+  respondWith,
+  getHeaderValues,
+  type RequestHandler,
+  type RecordingUpstream,
+} from '../support/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { eventually } from '../support/waiting.ts'
+
+const quickly: GatewaySetup = {
+  adjust: (settings) => ({
+    ...settings,
+    audit: { ...settings.audit, resolution: { gracePeriodSeconds: 0.1, maxAgeHours: 1 } },
+    upstreams: settings.upstreams.map((upstream) => ({
+      ...upstream,
+      credential: { header: 'authorization', value: 'Bearer of-the-gateway' },
+    })),
+  }),
+}
+const commit = '/v1/table/sales$orders/version/create'
+const path = 'sales/orders/_versions/7.manifest'
+const staged = { version: 7, manifest_path: `${path}-x`, manifest_size: 100, e_tag: '"tag"' }
+const final = { version: 7, manifest_path: path, manifest_size: 100, e_tag: 'tag' }
+
+/** Breaks off what changes something, and answers to questions. */
+function breakingOff(answer: RequestHandler): RequestHandler {
+  return (arrival, response, request) => {
+    if (arrival.target.includes('/describe')) answer(arrival, response, request)
+    else void arrival.body.catch(() => undefined).then(() => response.socket?.destroy())
+  }
+}
+
+async function resolvedIn(auditFolder: string) {
+  return eventually(async () => {
+    const records = await recordsOf(auditFolder)
+    const resolved = ofKind(records, 'resolved')
+    expect(resolved).toHaveLength(1)
+    return { records, resolved }
+  })
+}
+
+const notThere = respondWith(404, { error: 'no such version', code: 11 })
+
+it.each<[what: string, answer: RequestHandler, expected: object]>([
+  [
+    'the staged manifest is there',
+    respondWith(200, { version: final }),
+    { result: 'committed', looks: 1, versions: [{ version: 7, manifestPath: path, eTag: 'tag' }] },
+  ],
+  [
+    'another manifest is there',
+    respondWith(200, { version: { ...final, manifest_size: 99 } }),
+    { result: 'taken' },
+  ],
+  [
+    'a manifest of the same size is there, under another tag',
+    respondWith(200, { version: { ...final, e_tag: 'copied' } }),
+    { result: 'undecided', evidence: 'version 7 exists, but its author is unknown' },
+  ],
+  ['the version is not there', notThere, { result: 'not_committed' }],
+  [
+    'the table is not there',
+    respondWith(404, { error: 'no such table', code: 4 }),
+    { result: 'undecided', evidence: 'the table no longer exists' },
+  ],
+])('a commit without an answer is resolved: %s', async (_what, response, expected) => {
+  const { gateway, upstream } = await startGatewayAndUpstream(quickly)
+  upstream.answering = breakingOff(response)
+  expect(await gateway.post(commit, { body: staged })).toMatchObject({ status: 502 })
+  const { records, resolved } = await resolvedIn(gateway.auditFolder)
+  const [intent] = ofKind(records, 'intent')
+  expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'unknown' }])
+  expect(resolved).toMatchObject([
+    { ...expected, request: intent?.request, intentSeq: intent?.seq, intentChain: intent?.chain },
+  ])
+  const [, question] = upstream.requests
+  expect(question).toMatchObject({ method: 'POST', target: '/v1/table/sales%24orders/version/describe' })
+  expect(JSON.parse(String(await question?.body))).toEqual({ id: ['sales', 'orders'], version: 7 })
+  expect(getHeaderValues(question ?? { rawHeaders: [] }, 'authorization')).toEqual(['Bearer of-the-gateway'])
+})
+
+it('that nothing was committed needs two looks; a version that shows at the second is ours', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(quickly)
+  let polls = 0
+  const late: RequestHandler = (...all) =>
+    ((polls += 1) < 3 ? notThere : respondWith(200, { version: final }))(...all)
+  upstream.answering = breakingOff(late)
+  await gateway.post(commit, { body: staged })
+  expect((await resolvedIn(gateway.auditFolder)).resolved).toMatchObject([{ result: 'committed', looks: 3 }])
+})
+
+it('a version that another request made is taken, whatever it looks like', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(quickly)
+  upstream.answering = respondWith(200, { version: final })
+  await gateway.post(commit, { body: staged, headers: { 'x-request-id': 'winner' } })
+  upstream.answering = breakingOff(respondWith(200, { version: final }))
+  await gateway.post(commit, { body: staged, headers: { 'x-request-id': 'late' } })
+  expect((await resolvedIn(gateway.auditFolder)).resolved).toMatchObject([
+    { request: 'late', result: 'taken', evidence: 'request winner made version 7' },
+  ])
+})
+
+it('whose a version is stays open until the upstream was heard of every change that may have made it', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(quickly)
+  let polls = 0
+  upstream.answering = breakingOff((...all) => {
+    polls += 1
+    // The first question is that of the late one; the winner is asked for when that could not be told any more.
+    return respondWith(polls === 2 ? 503 : 200, { version: final })(...all)
+  })
+  const late = { ...staged, e_tag: 'another' }
+  await Promise.all(
+    [late, staged].map((body) =>
+      gateway.post(commit, { body, headers: { 'x-request-id': body === late ? 'late' : 'winner' } }),
+    ),
+  )
+  const resolved = await eventually(async () => {
+    const resolved = ofKind(await recordsOf(gateway.auditFolder), 'resolved')
+    expect(resolved).toHaveLength(2)
+    return resolved
+  })
+  expect(resolved).toMatchObject([
+    { request: 'winner', result: 'committed' },
+    { request: 'late', result: 'taken', evidence: 'request winner made version 7' },
+  ])
+})
+
+it('retention keeps the intent of an outcome that is looked for', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    adjust: async (settings, folder) => {
+      const usual = (await quickly.adjust?.(settings, folder)) ?? settings
+      return { ...usual, audit: { ...usual.audit, maxSegmentBytes: 4_000, retention: { maxBytes: 1 } } }
+    },
+  })
+  let isSilent = true
+  upstream.answering = (arrival, response, request) => {
+    if (!arrival.target.includes('orders')) respondWith(200, {})(arrival, response, request)
+    else
+      breakingOff(isSilent ? respondWith(503, {}) : respondWith(200, { version: final }))(
+        arrival,
+        response,
+        request,
+      )
+  }
+  const fill = async (): Promise<void> => {
+    for (let n = 0; n < 12; n += 1)
+      await gateway.post('/v1/table/sales$other/tags/create', { body: { tag: 't', version: n } })
+  }
+  const retained = async () =>
+    ofKind(await recordsOf(gateway.auditFolder), 'intent').some(({ request }) => request === 'lost')
+  await gateway.post(commit, { body: staged, headers: { 'x-request-id': 'lost' } })
+  await fill()
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'segment').length).toBeGreaterThan(1)
+  expect(await retained()).toBe(true)
+  isSilent = false
+  await resolvedIn(gateway.auditFolder)
+  await eventually(async () => {
+    await fill()
+    expect(await retained()).toBe(false)
+  })
+})
+
+it('a batch is resolved as a whole', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(quickly)
+  const entries = [
+    { id: ['a', 'one'], ...staged },
+    { id: ['a', 'two'], ...staged, version: 3, e_tag: undefined },
+  ]
+  upstream.answering = breakingOff(async (arrival, response, request) => {
+    const { id, version } = JSON.parse(String(await arrival.body)) as { id: string[]; version: number }
+    const e_tag = id[1] === 'one' ? 'tag' : 'other'
+    respondWith(200, { version: { ...final, version, e_tag } })(arrival, response, request)
+  })
+  await gateway.post('/v1/table/version/batch-create', { body: { entries } })
+  const { resolved, records } = await resolvedIn(gateway.auditFolder)
+  expect(resolved).toMatchObject([
+    {
+      result: 'committed',
+      versions: [
+        { id: ['a', 'one'], version: 7 },
+        { id: ['a', 'two'], version: 3 },
+      ],
+    },
+  ])
+  expect(ofKind(records, 'intent')).toMatchObject([
+    {
+      objects: [
+        { before: 6, details: { version: 7, e_tag: '"tag"' } },
+        { before: 2, details: { version: 3 } },
+      ],
+    },
+  ])
+})
+
+/** An insert whose answer is lost, after one that made version 4. */
+async function lostInsert(gateway: TestedGateway, upstream: RecordingUpstream, newest: number) {
+  upstream.answering = respondWith(200, { version: 4 })
+  await gateway.post('/v1/table/sales$orders/insert', { body: 'ARROW' })
+  upstream.answering = breakingOff(respondWith(200, { version: { ...final, version: newest } }))
+  await gateway.post('/v1/table/sales$orders/insert', { body: 'ARROW' })
+  return (await resolvedIn(gateway.auditFolder)).resolved[0]
+}
+
+it('a change of rows is resolved where no version came after those that are accounted for', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(quickly)
+  expect(await lostInsert(gateway, upstream, 4)).toMatchObject({ result: 'not_committed' })
+})
+
+it('a version that may be that of a change of rows leaves it undecided', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(quickly)
+  expect(await lostInsert(gateway, upstream, 5)).toMatchObject({
+    result: 'undecided',
+    evidence: 'the author of version 5 is unknown',
+  })
+})
+
+it('the upstream is asked again until it answers, also by the next start of the gateway', async () => {
+  const first = await startGatewayAndUpstream(quickly)
+  first.upstream.answering = (_arrival, response) => response.socket?.destroy()
+  await first.gateway.post(commit, { body: staged, headers: { 'x-request-id': 'lost' } })
+  await eventually(() => expect(first.upstream.requests.length).toBeGreaterThan(2))
+  expect(await (await fetch(`${first.gateway.adminUrl}/metrics`)).text()).toContain(
+    'catalog_gateway_audit_in_doubt_changes 1',
+  )
+  await first.gateway.stop()
+  expect(ofKind(await recordsOf(first.gateway.auditFolder), 'resolved')).toEqual([])
+
+  const folder = first.gateway.auditFolder
+  const second = await startGatewayAndUpstream({
+    adjust: async (settings, own) => {
+      const adjusted = (await quickly.adjust?.(settings, own)) ?? settings
+      return { ...adjusted, audit: { ...adjusted.audit, folder } }
+    },
+  })
+  second.upstream.answering = respondWith(200, { version: final })
+  const { resolved, records } = await resolvedIn(folder)
+  expect(resolved).toMatchObject([{ request: 'lost', result: 'committed' }])
+  expect(resolved[0]?.chain).not.toBe(resolved[0]?.intentChain)
+  expect(ofKind(records, 'outcome')).toHaveLength(1)
+  await eventually(async () => {
+    const metrics = await (await fetch(`${second.gateway.adminUrl}/metrics`)).text()
+    expect(metrics).toContain('catalog_gateway_audit_in_doubt_changes 0')
+    expect(metrics).toContain('catalog_gateway_audit_resolutions_total{result="committed"} 1')
+  })
+})

@@ -1,0 +1,191 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import type { AuditRecord } from '../../../src/audit/records/audit-record.ts'
+import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
+import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { respondWith, getHeaderValues } from '../support/recording-upstream.ts'
+import { allowEverything } from '../support/open-gateway.ts'
+import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { eventually } from '../support/waiting.ts'
+
+const commit = '/v1/table/sales$orders/version/create'
+const manifest = { version: 7, manifest_path: 'sales/orders/_versions/staging', e_tag: 'x' }
+
+/** The kinds of the records that are on disk now, and the requests they belong to. */
+function onDisk(folder: string): string[] {
+  const [segment = ''] = readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
+  const lines = readFileSync(join(folder, segment), 'utf8').split('\n').slice(0, -1)
+  const records = lines.map((line) => JSON.parse(line) as AuditRecord)
+  return withoutSeals(records).map((record) =>
+    'request' in record ? `${record.kind} ${record.request}` : record.kind,
+  )
+}
+
+function withoutSeals(records: readonly AuditRecord[]): AuditRecord[] {
+  return records.filter(({ kind }) => kind !== 'seal')
+}
+
+it('the intent of a change is on disk before the upstream hears of it, the outcome before the client', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  let seen: string[] = []
+  upstream.answering = (arrival, response, request) => {
+    seen = onDisk(gateway.auditFolder)
+    return respondWith(200, { version: { version: 7 } })(arrival, response, request)
+  }
+  const headers = { 'x-request-id': 'r1' }
+  expect(await gateway.post(commit, { body: manifest, headers })).toMatchObject({ status: 200 })
+  expect(seen).toEqual(['start', 'intent r1'])
+  expect(onDisk(gateway.auditFolder)).toEqual(['start', 'intent r1', 'outcome r1'])
+
+  const records = await recordsOf(gateway.auditFolder)
+  const [intent] = ofKind(records, 'intent')
+  expect(intent).toMatchObject({
+    operation: 'CreateTableVersion',
+    id: ['sales', 'orders'],
+    effect: 'commit',
+    principal: { name: 'dev', method: 'api-key', credentialId: 'static' },
+    rule: { policy: 'everything', rule: 'all', file: 'policies.yaml' },
+    client: '127.0.0.1',
+    upstream: 'catalog',
+    facts: 1,
+    details: manifest,
+  })
+  expect(ofKind(records, 'outcome')).toMatchObject([
+    { intentSeq: intent?.seq, result: 'committed', status: 200, version: 7 },
+  ])
+  expect(await verifyAuditLog(gateway.auditFolder)).toMatchObject({ ok: true, unresolved: 0 })
+})
+
+it('the intent of an upload is on disk before its first byte goes upstream', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  let seen: string[] = []
+  upstream.answering = (_arrival, response) => {
+    seen = onDisk(gateway.auditFolder)
+    response.end('{}')
+  }
+  const headers = { 'x-request-id': 'r2' }
+  await gateway.post('/v1/table/orders/insert?branch=b', { body: 'ARROW', headers })
+  expect(seen).toEqual(['start', 'intent r2'])
+  const [intent] = ofKind(await recordsOf(gateway.auditFolder), 'intent')
+  expect(intent).toMatchObject({ operation: 'InsertIntoTable', details: { branch: 'b' } })
+})
+
+it.each<[status: number, body: object, outcome: { result: string; version?: number }]>([
+  [200, { version: 3 }, { result: 'committed', version: 3 }],
+  [202, { job_id: 'j' }, { result: 'committed' }],
+  [409, { error: 'taken', code: 14 }, { result: 'rejected' }],
+  [500, {}, { result: 'unknown' }],
+  [503, {}, { result: 'unknown' }],
+])('a change that is answered %i %j has the outcome %j', async (status, body, outcome) => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  upstream.answering = respondWith(status, body)
+  await gateway.post(commit, { body: manifest })
+  const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  expect(outcomes).toMatchObject([{ status, ...outcome }])
+  expect(outcomes[0]?.version).toBe(outcome.version)
+})
+
+it('a change that never got an answer may have happened; one that was never sent has failed', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  upstream.answering = (_arrival, response) => response.socket?.destroy()
+  await gateway.post(commit, { body: manifest })
+  await upstream.close()
+  await gateway.post(commit, { body: manifest })
+  const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  expect(outcomes.map(({ result, status }) => ({ result, status }))).toEqual([
+    { result: 'unknown', status: undefined },
+    { result: 'failed', status: undefined },
+  ])
+})
+
+it('a batch is one intent that names all it does', async () => {
+  const { gateway } = await startGatewayAndUpstream()
+  const operations = [
+    { create_table_version: { id: ['a', 'one'], ...manifest } },
+    { deregister_table: { id: ['a', 'two'] } },
+  ]
+  await gateway.post('/v1/table/batch-commit', { body: { operations } })
+  const [intent] = ofKind(await recordsOf(gateway.auditFolder), 'intent')
+  expect(intent).toMatchObject({
+    operation: 'BatchCommitTables',
+    id: [],
+    objects: [
+      { operation: 'CreateTableVersion', id: ['a', 'one'] },
+      { operation: 'DeregisterTable', id: ['a', 'two'] },
+    ],
+  })
+})
+
+it('a denied change leaves a refusal and no intent, with the rule that denied it', async () => {
+  const { gateway } = await startGatewayAndUpstream({
+    users: ['reader'],
+    policies: [
+      allowEverything,
+      {
+        name: 'readers',
+        namespace: ['sales'],
+        rules: [
+          { id: 'read', effect: 'allow', subjects: { users: ['reader'] }, operations: ['read'] },
+          { id: 'frozen', effect: 'deny', subjects: { any: true }, operations: ['drop'] },
+        ],
+      },
+    ],
+  })
+  await gateway.post(commit, { as: 'reader', body: manifest, headers: { 'x-request-id': 'r3' } })
+  await gateway.post('/v1/table/sales$orders/drop', { as: 'dev' })
+  const records = await eventually(async () => {
+    const found = await recordsOf(gateway.auditFolder)
+    expect(ofKind(found, 'refusal')).toHaveLength(2)
+    return found
+  })
+  expect(ofKind(records, 'refusal')).toMatchObject([
+    {
+      request: 'r3',
+      status: 403,
+      reason: 'no_rule',
+      operation: 'CreateTableVersion',
+      id: ['sales', 'orders'],
+      principal: { name: 'reader' },
+    },
+    {
+      reason: 'denied',
+      operation: 'DropTable',
+      principal: { name: 'dev' },
+      rule: { policy: 'readers', rule: 'frozen' },
+    },
+  ])
+  expect(ofKind(records, 'intent')).toEqual([])
+})
+
+it('reads leave nothing in the log, however they end', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const reads = operationNames.map(getOperation).filter(({ effect }) => effect === 'read')
+  for (const status of [200, 404, 500]) {
+    // What lists is read by the gateway.
+    upstream.answering = respondWith(status, { namespaces: [], tables: [] })
+    for (const { method, path } of reads) {
+      const target = path.replace('{id}', 'orders').replace('{index_name}', 'i')
+      expect(await gateway.send(method, target)).toMatchObject({ status })
+    }
+  }
+  await gateway.post(commit, { body: manifest })
+  expect(withoutSeals(await recordsOf(gateway.auditFolder)).map(({ kind }) => kind)).toEqual([
+    'start',
+    'intent',
+    'outcome',
+  ])
+})
+
+it('no credential and no data ever reach the log', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const identity = { api_key: 'secret-of-the-body', auth_token: 'secret-token' }
+  await gateway.post(commit, { body: { ...manifest, identity, metadata: { a: 'secret-data' } } })
+  await gateway.post('/v1/table/orders/update', { body: { updates: [['a', 'secret-data']], identity } })
+  await gateway.post('/v1/table/orders/insert', { body: 'secret-data' })
+  expect(upstream.requests.flatMap((arrival) => getHeaderValues(arrival, 'x-api-key'))).toEqual([])
+  const text = JSON.stringify(await recordsOf(gateway.auditFolder))
+  expect(text).not.toContain('secret')
+  expect(text).not.toContain(gateway.key('dev'))
+})

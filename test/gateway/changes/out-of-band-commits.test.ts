@@ -1,0 +1,76 @@
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { orders, streamOf } from '../../backend/engine/sample-tables.ts'
+import { runningBackend } from '../../backend/support/running-backend.ts'
+import type { RequestOptions } from '../support/open-gateway.ts'
+import { startGatewayBefore } from '../support/running-gateway.ts'
+
+// In front of the real catalog, which states no version in its responses to these changes.
+const table = '/v1/table/t'
+const rows = { body: Buffer.from(streamOf(orders(3))) }
+
+async function gatewayAndCatalog() {
+  const catalog = await runningBackend()
+  const gateway = await startGatewayBefore(catalog.url(), {
+    adjust: (settings) => ({ ...settings, audit: { ...settings.audit, continuity: 'warn' } }),
+  })
+  const { location } = JSON.parse(String((await gateway.post(`${table}/create`, rows)).bytes)) as {
+    location: string
+  }
+  await cp(location, join(catalog.dataFolder, 'tables', 'other.lance'), { recursive: true })
+  const change = async (name: string, parts: RequestOptions = rows) =>
+    expect(await gateway.post(`${table}/${name}`, parts)).toMatchObject({ status: 200 })
+  const pastTheGateway = async () =>
+    expect(await catalog.post(`${table}/insert`, streamOf(orders(1)))).toMatchObject({ status: 200 })
+  const outcomes = async () => ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  return { change, pastTheGateway, outcomes }
+}
+
+const index = { column: 'id', index_type: 'BTREE' }
+type Changes = readonly (readonly [name: string, body: object])[]
+
+it.each<[what: string, changes: Changes, newest: number]>([
+  ['a restore', [['restore', { version: 1 }]], 3],
+  ['the creation of an index', [['create_index', index]], 3],
+  ['the creation of a scalar index', [['create_scalar_index', index]], 3],
+  [
+    'the removal of an index',
+    [
+      ['create_index', index],
+      ['index/id_idx/drop', {}],
+    ],
+    4,
+  ],
+  ['a change of the metadata', [['schema_metadata/update', { owner: 'ann' }]], 3],
+  ['the registration of another dataset', [['register', { location: 'other.lance', mode: 'Overwrite' }]], 1],
+])('a commit right after %s is flagged, and only that', async (_what, changes, newest) => {
+  const { change, pastTheGateway, outcomes } = await gatewayAndCatalog()
+  await change('insert')
+  for (const [name, body] of changes) await change(name, { body })
+  expect((await outcomes()).at(-1)).toMatchObject({ version: newest, versions: [{ observed: true }] })
+  await pastTheGateway()
+  await change('insert')
+  const past = newest + 1
+  const all = await outcomes()
+  expect(all.at(-1)).toMatchObject({ version: past + 1, outOfBand: [{ id: ['t'], from: past, to: past }] })
+  expect(all.filter(({ outOfBand }) => outOfBand !== undefined)).toHaveLength(1)
+})
+
+it('changes at the same time are not flagged, whether their responses state a version or not', async () => {
+  const { change, pastTheGateway, outcomes } = await gatewayAndCatalog()
+  for (let round = 0; round < 5; round += 1) {
+    await Promise.all([
+      change('insert'),
+      change('schema_metadata/update', { body: { round: String(round) } }),
+      change('insert'),
+      change('schema_metadata/update', { body: { other: String(round) } }),
+    ])
+  }
+  await change('insert')
+  expect((await outcomes()).filter(({ outOfBand }) => outOfBand !== undefined)).toEqual([])
+  await pastTheGateway()
+  await change('insert')
+  expect((await outcomes()).at(-1)).toMatchObject({ version: 24, outOfBand: [{ from: 23, to: 23 }] })
+})

@@ -1,0 +1,137 @@
+import { Int32, Table, tableToIPC, vectorFromArray } from 'apache-arrow'
+import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { respondWith } from '../support/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { eventually } from '../support/waiting.ts'
+
+const commit = '/v1/table/sales$orders/version/create'
+const insert = '/v1/table/sales$orders/insert'
+const id = ['sales', 'orders']
+const manifest_path = 'sales/orders/_versions/7.manifest'
+const staged = { version: 7, manifest_path: `${manifest_path}-x`, e_tag: 's', metadata: { author: 'ann' } }
+const final = { version: 7, manifest_path, manifest_size: 9, e_tag: 'f', metadata: { author: 'ann' } }
+
+it('a commit is recorded with the version before and after, and both manifests', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  upstream.answering = respondWith(200, { version: final })
+  await gateway.post(commit, { body: staged })
+  const records = await recordsOf(gateway.auditFolder)
+  expect(ofKind(records, 'intent')).toMatchObject([
+    {
+      before: 6,
+      details: { version: 7, manifest_path: `${manifest_path}-x`, e_tag: 's', metadata_keys: ['author'] },
+    },
+  ])
+  const after = { id, version: 7, manifestPath: manifest_path, manifestSize: 9, eTag: 'f' }
+  expect(ofKind(records, 'outcome')).toMatchObject([
+    { result: 'committed', version: 7, versions: [{ ...after, metadataKeys: ['author'] }] },
+  ])
+  expect(JSON.stringify(records)).not.toContain('ann')
+})
+
+it('an upload is recorded with its bytes, rows and schema, and with the version that was last recorded', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  upstream.answering = respondWith(200, { version: 7 })
+  await gateway.post(commit, { body: staged })
+  upstream.answering = respondWith(200, { version: 8 })
+  const body = Buffer.from(tableToIPC(new Table({ a: vectorFromArray([1, 2, 3], new Int32()) }), 'stream'))
+  await gateway.post(insert, { body })
+  expect(await upstream.requests[1]?.body).toEqual(body)
+  const records = await recordsOf(gateway.auditFolder)
+  expect(ofKind(records, 'intent')[1]).toMatchObject({ operation: 'InsertIntoTable', before: 7 })
+  expect(ofKind(records, 'outcome')[1]).toMatchObject({
+    versions: [{ id, version: 8 }],
+    upload: { bytes: body.length, batches: 1, rows: 3, schema: expect.stringMatching(/^[0-9a-f]{64}$/) },
+  })
+})
+
+it('an upload that is no Arrow stream passes as it is, and is recorded as such', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  expect(await gateway.post(insert, { body: 'no Arrow at all' })).toMatchObject({ status: 200 })
+  expect(String(await upstream.requests[0]?.body)).toBe('no Arrow at all')
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([
+    { upload: { bytes: 15, rows: 0, unread: 'not an Arrow stream' } },
+  ])
+})
+
+it('the versions of a batch are recorded table by table', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const operations = [
+    { deregister_table: { id: ['a', 'gone'] } },
+    { create_table_version: { id: ['a', 'one'], ...staged, branch: 'dev' } },
+  ]
+  upstream.answering = respondWith(200, {
+    results: [{ deregister_table: {} }, { create_table_version: { version: final } }],
+  })
+  await gateway.post('/v1/table/batch-commit', { body: { operations } })
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([
+    { versions: [{ id: ['a', 'one'], branch: 'dev', version: 7, manifestPath: manifest_path }] },
+  ])
+})
+
+async function afterAGap(continuity: 'off' | 'warn') {
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    adjust: (settings) => ({ ...settings, audit: { ...settings.audit, continuity } }),
+  })
+  for (const version of [3, 4, 7]) {
+    upstream.answering = respondWith(200, { version })
+    await gateway.post(insert, { body: 'ARROW' })
+  }
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const [, , last] = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  return { metrics, outOfBand: last?.outOfBand }
+}
+
+it('versions that were made past the gateway are flagged, in the log and in the metrics', async () => {
+  const { metrics, outOfBand } = await afterAGap('warn')
+  expect(outOfBand).toEqual([{ id, from: 5, to: 6 }])
+  expect(metrics).toContain('catalog_gateway_out_of_band_versions_total 2')
+})
+
+it('where others may commit too, nothing is flagged', async () => {
+  const { metrics, outOfBand } = await afterAGap('off')
+  expect(outOfBand).toBeUndefined()
+  expect(metrics).toContain('catalog_gateway_out_of_band_versions_total 0')
+})
+
+it('what is known of the tables outlives a restart', async () => {
+  const first = await startGatewayAndUpstream({
+    adjust: (settings) => ({ ...settings, audit: { ...settings.audit, continuity: 'warn' } }),
+  })
+  first.upstream.answering = respondWith(200, { version: 4 })
+  await first.gateway.post(insert, { body: 'ARROW' })
+  await first.gateway.stop()
+  const second = await startGatewayAndUpstream({
+    adjust: (settings) => ({
+      ...settings,
+      audit: { ...settings.audit, continuity: 'warn', folder: first.gateway.auditFolder },
+    }),
+  })
+  second.upstream.answering = respondWith(200, { version: 6 })
+  await second.gateway.post(insert, { body: 'ARROW' })
+  const records = await recordsOf(first.gateway.auditFolder)
+  expect(ofKind(records, 'intent')[1]).toMatchObject({ before: 4 })
+  expect(ofKind(records, 'outcome')[1]).toMatchObject({ outOfBand: [{ id, from: 5, to: 5 }] })
+})
+
+it('who is not let in is recorded once, and then counted', async () => {
+  const { gateway } = await startGatewayAndUpstream()
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    await gateway.post(insert, { as: null, headers: { 'x-api-key': 'secret' } })
+  }
+  await gateway.get('/v1/table', { as: null })
+  const refused = { client: '127.0.0.1', status: 401 }
+  await eventually(async () =>
+    expect(ofKind(await recordsOf(gateway.auditFolder), 'refusal')).toMatchObject([
+      { ...refused, reason: 'malformed_api_key', operation: 'InsertIntoTable' },
+      { ...refused, reason: 'missing_credential', operation: 'ListAllTables' },
+    ]),
+  )
+  await gateway.stop()
+  const records = await recordsOf(gateway.auditFolder)
+  expect(ofKind(records, 'refusal').slice(2)).toMatchObject([
+    { ...refused, reason: 'malformed_api_key', details: { repeats: 4 } },
+  ])
+  expect(JSON.stringify(records)).not.toContain('secret')
+})

@@ -1,0 +1,111 @@
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { withUpstream, type TestedGateway } from '../support/open-gateway.ts'
+import { respondWith, type RecordingUpstream } from '../support/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { createDeferred, eventually, type Deferred } from '../support/waiting.ts'
+
+it('an upload whose client leaves is cut off upstream, and its outcome is on record', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  upstream.answering = () => undefined
+  const leave = new AbortController()
+  const body = new PassThrough()
+  body.on('error', () => undefined)
+  body.write(Buffer.alloc(64 * 1024))
+  const response = gateway.post('/v1/table/orders/insert', { body, signal: leave.signal })
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
+  leave.abort()
+  await expect(response).rejects.toThrow()
+  await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
+  await eventually(async () => {
+    const records = await recordsOf(gateway.auditFolder)
+    expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'unknown' }])
+  })
+})
+
+it('a change goes on when its client leaves, and its outcome is on record', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const clientHasLeft = createDeferred()
+  upstream.answering = async (arrival, response, request) => {
+    await clientHasLeft.promise
+    return respondWith(200, { version: 7 })(arrival, response, request)
+  }
+  await isCommittedWithoutItsClient(gateway, upstream, clientHasLeft)
+})
+
+/** Sends a change, leaves, and finds its outcome on record when the upstream has heard that the client has left. */
+async function isCommittedWithoutItsClient(
+  gateway: TestedGateway,
+  upstream: RecordingUpstream,
+  clientHasLeft: Deferred<undefined>,
+): Promise<void> {
+  const leave = new AbortController()
+  const response = gateway.post('/v1/table/orders/update', { body: {}, signal: leave.signal })
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
+  leave.abort()
+  await expect(response).rejects.toThrow()
+  clientHasLeft.resolve(undefined)
+  await eventually(async () => {
+    const records = await recordsOf(gateway.auditFolder)
+    expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'committed', status: 200, version: 7 }])
+  })
+}
+
+it('a change whose client leaves in the middle of the answer is read to its end, and its outcome is on record', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const clientHasLeft = createDeferred()
+  upstream.answering = async (_arrival, response) => {
+    response.writeHead(200).write('{"version":')
+    await clientHasLeft.promise
+    response.end('7}')
+  }
+  await isCommittedWithoutItsClient(gateway, upstream, clientHasLeft)
+})
+
+it.each(['before the answer', 'in the middle of it'])(
+  'a read whose client leaves %s is given up upstream, and not sent again',
+  async (when) => {
+    const { gateway, upstream } = await startGatewayAndUpstream()
+    const abandoned = createDeferred()
+    upstream.answering = (_arrival, response) => {
+      response.once('close', () => abandoned.resolve(undefined))
+      if (when !== 'before the answer') response.writeHead(200).write('half of it')
+    }
+    const leave = new AbortController()
+    const answer = gateway.open('POST', '/v1/table/orders/query', { body: {}, signal: leave.signal })
+    await eventually(() => expect(upstream.requests).toHaveLength(1))
+    if (when === 'before the answer') {
+      leave.abort()
+      await expect(answer).rejects.toThrow()
+    } else {
+      const { body } = await answer
+      await once(body, 'readable')
+      body.on('error', () => undefined)
+      leave.abort()
+    }
+    await abandoned.promise
+    upstream.answering = respondWith(200, {})
+    await gateway.get('/v1/table/o/tags/list')
+    expect(upstream.requests.map(({ target }) => target)).toEqual([
+      '/v1/table/orders/query',
+      '/v1/table/o/tags/list',
+    ])
+  },
+)
+
+it('clients that leave take no connection to the upstream with them', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(withUpstream(() => ({ maxConnections: 2 })))
+  const good = upstream.answering
+  upstream.answering = () => undefined
+  for (let count = 0; count < 10; count += 1) {
+    const leave = new AbortController()
+    const response = gateway.get('/v1/table/o/tags/list', { signal: leave.signal })
+    await eventually(() => expect(upstream.requests).toHaveLength(count + 1))
+    leave.abort()
+    await expect(response).rejects.toThrow()
+  }
+  upstream.answering = good
+  expect(await gateway.get('/v1/table/o/tags/list')).toMatchObject({ status: 200 })
+})

@@ -1,0 +1,113 @@
+import { expect, it } from 'vitest'
+import { expectError, type ExpectedError } from '../support/expect-error.ts'
+import { sendRaw, rawRequest } from '../support/raw-request.ts'
+import type { RequestOptions } from '../support/open-gateway.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
+
+const shared = useSharedGateway()
+const describe = '/v1/table/orders/describe'
+const notFound = { kind: 'Unsupported', status: 404 } as const
+const wrongMethod = { kind: 'Unsupported', status: 405 } as const
+
+it.each<
+  [what: string, method: 'GET' | 'POST' | 'PUT' | 'OPTIONS', target: string, ExpectedError, RequestOptions?]
+>([
+  ['no operation', 'GET', '/', { ...notFound, says: 'unknown route "/"' }],
+  ['an unknown path', 'POST', '/v1/table/orders/explode', { ...notFound, says: 'orders/explode"' }],
+  ['another prefix', 'POST', '/v2/table/orders/describe', { ...notFound, says: '/v2/' }],
+  ['upper case', 'POST', '/v1/Table/orders/describe', { ...notFound, says: '/v1/Table/' }],
+  [
+    'another method',
+    'GET',
+    describe,
+    { ...wrongMethod, says: 'method "GET" is not allowed for DescribeTable; use POST' },
+  ],
+  ['PUT', 'PUT', describe, { ...wrongMethod, says: 'DescribeTable takes POST, not "PUT"' }],
+  ['OPTIONS', 'OPTIONS', '/v1/table', { ...wrongMethod, says: 'ListAllTables takes GET, not "OPTIONS"' }],
+  ['a long target', 'GET', `/${'v'.repeat(16_384)}`, { kind: 'InvalidInput', status: 414, says: '16384' }],
+  ['an unknown parameter', 'GET', '/v1/table?Limit=1', { kind: 'InvalidInput', says: '"Limit"; it takes' }],
+  ['a wrong value', 'GET', '/v1/table?limit=-1', { kind: 'InvalidInput', says: 'is "-1"; expected an int' }],
+  ['nobody', 'POST', describe, { kind: 'Unauthenticated', says: 'no credential was sent' }, { as: null }],
+  ['an unknown key', 'POST', describe, { kind: 'Unauthenticated', says: 'x-api-key' }, { as: 'guessed' }],
+  ['nobody for no operation', 'POST', '/v1/nothing', { ...notFound, says: 'no operation' }, { as: null }],
+  [
+    'a body for GET',
+    'GET',
+    '/v1/table',
+    { kind: 'InvalidInput', says: 'a GET request for ListAllTables has no body' },
+    { body: '{}' },
+  ],
+  [
+    'another content type',
+    'POST',
+    describe,
+    { kind: 'InvalidInput', says: 'the content-type is "text/csv"; expected application/json' },
+    { headers: { 'content-type': 'text/csv' }, body: '{}' },
+  ],
+  [
+    'no Arrow stream',
+    'POST',
+    '/v1/table/orders/insert',
+    { kind: 'InvalidInput', says: 'expected application/vnd.apache.arrow.stream' },
+    { headers: { 'content-type': 'application/json' }, body: '{}' },
+  ],
+  [
+    'a large JSON body',
+    'POST',
+    describe,
+    { kind: 'InvalidInput', status: 413, says: 'larger than the 1048576 bytes' },
+    { body: ' '.repeat(1024 * 1024 + 1) },
+  ],
+])('%s is refused in the shape of the interface', async (_what, method, target, expected, parts) => {
+  expectError(await shared.gateway.send(method, target, parts), expected)
+  expect(shared.upstream.requests).toEqual([])
+  // The connection can be used again.
+  expect(await shared.gateway.post(describe)).toMatchObject({ status: 200 })
+})
+
+it('a refusal says how to do it right in the headers of HTTP', async () => {
+  const wrongMethod = await shared.gateway.get(describe)
+  expect(wrongMethod.headers['allow']).toBe('POST')
+  const tolerant = await shared.gateway.send('PUT', '/v1/table/orders/count_rows')
+  expect(tolerant.headers['allow']).toBe('GET, POST')
+  const nobody = await shared.gateway.post(describe, { as: null })
+  expect(nobody.headers['www-authenticate']).toBe(
+    'Bearer realm="catalog-gateway", ApiKey realm="catalog-gateway", header="x-api-key"',
+  )
+})
+
+it('HEAD is refused without a body', async () => {
+  const response = await shared.gateway.send('HEAD', '/v1/table')
+  expect(response).toMatchObject({ status: 405, headers: { allow: 'GET' } })
+  expect(response.bytes).toHaveLength(0)
+  expect(shared.upstream.requests).toEqual([])
+})
+
+it.each<[what: string, request: string, ExpectedError]>([
+  ['no HTTP', 'EHLO gateway\r\n\r\n', { kind: 'InvalidInput', says: 'not well-formed HTTP/1.1' }],
+  [
+    'a large head',
+    rawRequest(['GET /v1/table HTTP/1.1', 'host: g', `x: ${'y'.repeat(40_000)}`]),
+    { kind: 'InvalidInput', status: 431, says: 'the request head is too large' },
+  ],
+  [
+    'a large unfinished head',
+    `GET /v1/table HTTP/1.1\r\nhost: g\r\nx: ${'y'.repeat(40_000)}`,
+    { kind: 'InvalidInput', status: 431, says: 'the request head is too large' },
+  ],
+  [
+    'a request without Host',
+    rawRequest(['GET /v1/table HTTP/1.1', 'connection: close']),
+    { kind: 'InvalidInput', says: /host/i },
+  ],
+  [
+    'an expectation that nobody meets',
+    rawRequest(['GET /v1/table HTTP/1.1', 'host: g', 'expect: 200-ok', 'connection: close']),
+    { kind: 'InvalidInput', status: 417, says: /expect/i },
+  ],
+])('%s is answered in the shape of the interface, and the connection closed', async (_what, bytes, error) => {
+  const found = await sendRaw(shared.gateway.url, bytes)
+  expect(found).toHaveLength(1)
+  expectError(found[0], error)
+  expect(shared.upstream.requests).toEqual([])
+})

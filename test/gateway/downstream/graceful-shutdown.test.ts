@@ -1,0 +1,166 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
+import { sendRaw, rawRequest } from '../support/raw-request.ts'
+import { respondWith } from '../support/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { createDeferred, eventually } from '../support/waiting.ts'
+
+/**
+ * Less than the gateway waits for connections that hold it up, which is half a minute. It takes half a second, but it
+ * also seals the audit log, and a busy disk has been seen to take more than five seconds for one write.
+ */
+const timeoutMs = 20_000
+
+/** `closed`, or `held up` where it takes too long. */
+function outcomeOf(stopped: Promise<void>): Promise<string> {
+  return Promise.race([stopped.then(() => 'closed'), pause(timeoutMs, 'held up')])
+}
+
+it('requests under way are finished before the gateway is closed', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const finish = createDeferred()
+  upstream.answering = async (arrival, response, request) => {
+    await finish.promise
+    return respondWith(200, { version: 4 })(arrival, response, request)
+  }
+  const answer = gateway.post('/v1/table/orders/update', { body: {} })
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
+  const stopped = gateway.stop()
+  finish.resolve(undefined)
+  expect(await answer).toMatchObject({ status: 200, json: { version: 4 } })
+  expect(await outcomeOf(stopped)).toBe('closed')
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([{ version: 4 }])
+})
+
+it('who closes it again waits for the same end', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const finish = createDeferred()
+  upstream.answering = (arrival, response, request) =>
+    finish.promise.then(() => respondWith(200, {})(arrival, response, request))
+  const answer = gateway.post('/v1/table/orders/describe', { body: {} })
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
+  const ends: string[] = []
+  const stopped = [gateway.stop(), gateway.stop()].map((stop) => stop.then(() => ends.push('closed')))
+  await pause(100)
+  expect(ends).toEqual([])
+  finish.resolve(undefined)
+  expect(await answer).toMatchObject({ status: 200 })
+  await Promise.all(stopped)
+  expect(ends).toEqual(['closed', 'closed'])
+})
+
+it.each([
+  ['was never used', ''],
+  ['is idle', 'GET /v1/nothing HTTP/1.1\r\nhost: g\r\n\r\n'],
+  ['sent no HTTP', 'nonsense\r\n\r\n'],
+])('a client that keeps a connection that %s does not hold up the end', async (_what, bytes) => {
+  const { gateway } = await startGatewayAndUpstream()
+  const { hostname, port } = new URL(gateway.url)
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
+  onTestFinished(() => void socket.destroy())
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  if (bytes !== '') {
+    socket.write(bytes)
+    await once(socket, 'data')
+  }
+  expect(await outcomeOf(gateway.stop())).toBe('closed')
+})
+
+it('a request that comes while the gateway closes stands behind an answer that closes its connection', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const finish = createDeferred()
+  upstream.answering = (arrival, response, request) =>
+    finish.promise.then(() => respondWith(200, { tables: [] })(arrival, response, request))
+  const lines = ['GET /v1/table HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
+  async function* requests(): AsyncGenerator<string> {
+    yield rawRequest(lines)
+    await eventually(() => expect(upstream.requests).toHaveLength(1))
+    void gateway.stop()
+    await eventually(() => expect(fetch(gateway.url)).rejects.toThrow())
+    yield rawRequest([...lines, 'connection: close'])
+    finish.resolve(undefined)
+  }
+  const found = await sendRaw(gateway.url, requests())
+  expect(found).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
+})
+
+it('the end is announced before connections are refused, and the admin port tells of it', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, drainDelayMs: 1_500 } }),
+  })
+  const finish = createDeferred()
+  const hung = respondWith(200, { tables: [] })
+  upstream.answering = (arrival, response, request) =>
+    finish.promise.then(() => hung(arrival, response, request))
+  const connection = openRawConnection(gateway.url)
+  const lines = ['GET /v1/table HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
+  connection.write(rawRequest(lines))
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
+  const stopped = gateway.stop()
+  const ready = await fetch(`${gateway.adminUrl}/readyz`)
+  expect([ready.status, await ready.json()]).toMatchObject([
+    503,
+    { problems: { gateway: 'the gateway is shutting down' } },
+  ])
+  upstream.answering = hung
+  const late = openRawConnection(gateway.url)
+  late.write(rawRequest(lines))
+  expect(await late.waitForEnd()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nconnection: close\r\n/i)
+  finish.resolve(undefined)
+  expect(await connection.waitForEnd()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nconnection: close\r\n/i)
+  expect(await outcomeOf(stopped)).toBe('closed')
+  await expect(fetch(gateway.adminUrl)).rejects.toThrow()
+})
+
+it('what takes longer than the grace is cut off, and the outcome of a change is on record', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, drainTimeoutMs: 300 } }),
+  })
+  upstream.answering = () => undefined
+  const update = gateway.post('/v1/table/orders/update', { body: {} })
+  const query = gateway.post('/v1/table/orders/query', { body: {} })
+  const key = `x-api-key: ${gateway.key('dev')}`
+  const upload = openRawConnection(gateway.url)
+  const lines = ['POST /v1/table/orders/insert HTTP/1.1', 'host: g', key]
+  upload.write(
+    rawRequest(
+      [...lines, 'transfer-encoding: chunked'],
+      `4000\r\n${'ARROW'.repeat(4_000).slice(0, 0x4000)}\r\n`,
+    ),
+  )
+  const stalled = openRawConnection(gateway.url)
+  stalled.write(
+    rawRequest(['POST /v1/table/orders/describe HTTP/1.1', 'host: g', key, 'content-length: 9'], '{'),
+  )
+  await eventually(() => expect(upstream.requests).toHaveLength(3))
+  const ends = Promise.allSettled([update, query])
+  expect(await outcomeOf(gateway.stop())).toBe('closed')
+  expect(await ends).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
+  await Promise.all([upload.waitForEnd(), stalled.waitForEnd()])
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([
+    { result: 'unknown' },
+    { result: 'unknown' },
+  ])
+})
+
+it('a change whose client has left is finished before the gateway is closed', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const finish = createDeferred()
+  upstream.answering = (arrival, response, request) =>
+    finish.promise.then(() => respondWith(200, { version: 9 })(arrival, response, request))
+  const leave = new AbortController()
+  const answer = gateway.post('/v1/table/orders/update', { body: {}, signal: leave.signal })
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
+  leave.abort()
+  await expect(answer).rejects.toThrow()
+  const stopped = gateway.stop()
+  await pause(500)
+  finish.resolve(undefined)
+  expect(await outcomeOf(stopped)).toBe('closed')
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([{ version: 9 }])
+})

@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest'
+import { hopByHopHeaders } from '../../../src/catalog-api/headers.ts'
+import { getHeaderValues } from '../support/recording-upstream.ts'
+import { sendRaw, rawRequest } from '../support/raw-request.ts'
+import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+
+it('headers of the connection to the client do not reach the upstream, nor do those it lists', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const [response] = await sendRaw(
+    gateway.url,
+    rawRequest([
+      'POST /v1/table/orders/describe HTTP/1.1',
+      'Host: gateway.example',
+      `X-Api-Key: ${gateway.key('dev')}`,
+      'Connection: close, Accept , upgrade',
+      'Connection: traceparent',
+      'Accept: a/b',
+      'Traceparent: 2',
+      'User-Agent: 3',
+      'Keep-Alive: timeout=5',
+      'Proxy-Connection: keep-alive',
+      'Proxy-Authorization: Basic Zm9vOmJhcg==',
+      'TE: trailers',
+      'Upgrade: websocket',
+      'Accept-Encoding: gzip',
+      'Content-Length: 0',
+    ]),
+  )
+  expect(response).toMatchObject({ status: 200, headers: { connection: 'close' } })
+  const [arrival] = upstream.requests
+  const names = arrival?.rawHeaders.filter((_, index) => index % 2 === 0).toSorted()
+  expect(names).toEqual(['connection', 'content-length', 'host', 'user-agent', 'x-request-id'])
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'connection')).toEqual(['keep-alive'])
+})
+
+it('headers of the connection to the upstream do not reach the client, nor do those it lists', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  upstream.answering = (_arrival, response) => {
+    response.socket?.end(
+      rawRequest(
+        [
+          'HTTP/1.1 200 OK',
+          'Content-Type: application/json',
+          'Connection: Retry-After',
+          'Connection: phalanx-version, close',
+          'Keep-Alive: timeout=1',
+          'Proxy-Authenticate: Basic',
+          'Retry-After: 1',
+          'Phalanx-Version: 2',
+          'X-LanceDB-Version: 3',
+          'Trailer: x-sum',
+          'Transfer-Encoding: chunked',
+        ],
+        '2\r\n{}\r\n0\r\nx-sum: 1\r\n\r\n',
+      ),
+    )
+  }
+  const answer = await gateway.post('/v1/table/orders/describe')
+  expect(answer).toMatchObject({ status: 200, json: {}, headers: { 'x-lancedb-version': '3' } })
+  const names = Object.keys(answer.headers).filter((name) => name !== 'date')
+  const own = ['connection', 'keep-alive', 'transfer-encoding']
+  expect(names.filter((name) => hopByHopHeaders.has(name)).toSorted()).toEqual(own)
+  expect(names.filter((name) => !hopByHopHeaders.has(name)).toSorted()).toEqual([
+    'content-type',
+    'x-catalog-policy-revision',
+    'x-lancedb-version',
+    'x-request-id',
+  ])
+  expect(answer.headers).toMatchObject({ connection: 'keep-alive', 'keep-alive': 'timeout=75' })
+})

@@ -1,0 +1,78 @@
+import type { Socket } from 'node:net'
+import { expect, it } from 'vitest'
+import { expectError } from '../support/expect-error.ts'
+import { sendRaw, rawRequest } from '../support/raw-request.ts'
+import { getHeaderValues } from '../support/recording-upstream.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
+import { eventually } from '../support/waiting.ts'
+
+const shared = useSharedGateway()
+const describe = '/v1/table/orders/describe'
+
+it('128 headers are taken, and 129 are not', async () => {
+  const { gateway, upstream } = shared
+  const withHeaders = (count: number): Promise<unknown[]> => {
+    const lines = ['host: g', `x-api-key: ${gateway.key('dev')}`, 'content-length: 0', 'connection: close']
+    while (lines.length < count) lines.push(`x-${lines.length}: 1`)
+    return sendRaw(gateway.url, rawRequest([`POST ${describe} HTTP/1.1`, ...lines]))
+  }
+  expect(await withHeaders(128)).toMatchObject([{ status: 200 }])
+  expect(upstream.requests).toHaveLength(1)
+  expect(await withHeaders(129)).toMatchObject([{ status: 431 }])
+  expect(upstream.requests).toHaveLength(1)
+})
+
+it('HTTP/1.0 needs no host, and any connection option but keep-alive ends its connection', async () => {
+  const { gateway, upstream } = shared
+  const lines = [`x-api-key: ${gateway.key('dev')}`, 'connection: x', 'x: 1', 'content-length: 0']
+  const request = rawRequest([`POST ${describe} HTTP/1.0`, ...lines])
+  const responses = await sendRaw(gateway.url, request + request)
+  expect(responses).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
+  expect(upstream.requests).toHaveLength(1)
+  const [arrival = { rawHeaders: [] }] = upstream.requests
+  expect(getHeaderValues(arrival, 'x')).toEqual([])
+  expect(getHeaderValues(arrival, 'connection')).toEqual(['keep-alive'])
+  expect(getHeaderValues(arrival, 'host')).toEqual([new URL(upstream.url).host])
+})
+
+it('HTTP/1.1 needs a host', async () => {
+  const { gateway, upstream } = shared
+  const lines = [`x-api-key: ${gateway.key('dev')}`, 'content-length: 0', 'connection: close']
+  const [response] = await sendRaw(gateway.url, rawRequest([`POST ${describe} HTTP/1.1`, ...lines]))
+  expectError(response, { kind: 'InvalidInput', says: 'no host header' })
+  expect(upstream.requests).toEqual([])
+})
+
+it.each([
+  ['JSON', describe, 'application/json', '{}'],
+  ['Arrow', '/v1/table/orders/insert', 'application/vnd.apache.arrow.stream', 'ARROW'],
+])('the content-encoding identity says nothing: %s passes, without it', async (_what, target, type, body) => {
+  const { gateway, upstream } = shared
+  const headers = { 'content-type': type, 'content-encoding': 'identity' }
+  expect(await gateway.post(target, { headers, body })).toMatchObject({ status: 200 })
+  const [arrival] = upstream.requests
+  expect(String(await arrival?.body)).toBe(body)
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'content-encoding')).toEqual([])
+  const gzip = { ...headers, 'content-encoding': 'gzip' }
+  const refused = await gateway.post(target, { headers: gzip, body })
+  expectError(refused, { kind: 'InvalidInput', says: 'content-encoding' })
+  expect(upstream.requests).toHaveLength(1)
+})
+
+it.each(['garbage', 'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n"evil"'])(
+  'what an upstream says unasked is no response to the next request: %j',
+  async (unasked) => {
+    const { gateway, upstream } = shared
+    let idle: Socket | null | undefined
+    upstream.answering = (_arrival, response) => {
+      idle ??= response.socket
+      response.setHeader('content-type', 'application/json')
+      response.end('{}')
+    }
+    expect((await gateway.post(describe)).json).toEqual({})
+    idle?.write(unasked)
+    // The upstream leaves it open: only what came over it tells that it is of no more use.
+    await eventually(() => expect(idle?.destroyed).toBe(true))
+    expect((await gateway.post(describe)).json).toEqual({})
+  },
+)

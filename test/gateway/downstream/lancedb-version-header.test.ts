@@ -1,0 +1,84 @@
+import { expect, it } from 'vitest'
+import { limitsSchema } from '../../../src/config/listen-settings.ts'
+import { withUpstream } from '../support/open-gateway.ts'
+import { respondWith } from '../support/recording-upstream.ts'
+import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
+
+// A client takes the first response, errors included, as the version of its server, and asks an old one in an old way.
+const shared = useSharedGateway({ users: ['nobody'] })
+const lancedb = { 'x-lancedb-database': 'any' }
+const describeTable = '/v1/table/t/describe'
+
+it.each([
+  [200, 'POST', describeTable, {}],
+  [200, 'POST', '/v1/table/t/drop', {}],
+  [200, 'GET', '/v1/namespace/$/table/list', {}],
+  [400, 'POST', describeTable, { headers: { 'x-catalog-ctx-gateway': 'x' } }],
+  [400, 'POST', describeTable, { body: { id: ['other'] } }],
+  [401, 'POST', describeTable, { as: null }],
+  [401, 'POST', describeTable, { as: 'a-key-that-is-none' }],
+  [403, 'POST', describeTable, { as: 'nobody' }],
+  [404, 'POST', '/v1/nothing', {}],
+  [405, 'DELETE', describeTable, {}],
+] as const)('a response %i to %s %s %j', async (status, method, target, parts) => {
+  const { gateway, upstream } = shared
+  upstream.answering = respondWith(200, { tables: [] })
+  const plain = await gateway.send(method, target, parts)
+  expect(plain.status).toBe(status)
+  expect(plain.headers).not.toHaveProperty('phalanx-version')
+  const headers = { ...('headers' in parts && parts.headers), ...lancedb }
+  const response = await gateway.send(method, target, { ...parts, headers })
+  expect(response).toMatchObject({ status, headers: { 'phalanx-version': '0.3.0' } })
+})
+
+it.each([400, 404, 409, 429, 500, 503])('an error %i of the upstream', async (status) => {
+  const { gateway, upstream } = shared
+  upstream.answering = respondWith(status, {})
+  for (const target of [describeTable, '/v1/table/t/drop']) {
+    const response = await gateway.post(target, { headers: lancedb })
+    expect(response).toMatchObject({ status, headers: { 'phalanx-version': '0.3.0' } })
+  }
+})
+
+it.each([200, 404, 503])(
+  'the version that the upstream itself names counts more, with %i',
+  async (status) => {
+    const { gateway, upstream } = shared
+    upstream.answering = respondWith(status, {}, { 'phalanx-version': '0.5.0' })
+    for (const target of [describeTable, '/v1/table/t/drop']) {
+      const response = await gateway.post(target, { headers: lancedb })
+      expect(response).toMatchObject({ status, headers: { 'phalanx-version': '0.5.0' } })
+    }
+  },
+)
+
+it('an upstream that is not there', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(
+    withUpstream((usual) => ({ circuitBreaker: { ...usual.circuitBreaker, consecutiveFailures: 1 } })),
+  )
+  await upstream.close()
+  for (const status of [502, 503]) {
+    const response = await gateway.post(describeTable, { headers: lancedb })
+    expect(response).toMatchObject({ status, headers: { 'phalanx-version': '0.3.0' } })
+  }
+})
+
+it('a rate', async () => {
+  const rates = [{ name: 'asking', per: 'principal' as const, perSecond: 0.001, burst: 1 }]
+  const { gateway } = await startGatewayAndUpstream({
+    adjust: (settings) => ({ ...settings, limits: limitsSchema.parse({ rates }) }),
+  })
+  for (const status of [200, 429]) {
+    const response = await gateway.post(describeTable, { headers: lancedb })
+    expect(response).toMatchObject({ status, headers: { 'phalanx-version': '0.3.0' } })
+  }
+})
+
+it('too many headers', async () => {
+  const { gateway } = await startGatewayAndUpstream({
+    adjust: (settings) => ({ ...settings, limits: { ...settings.limits, maxHeaderCount: 3 } }),
+  })
+  const headers = { ...lancedb, a: '1', b: '2', c: '3' }
+  const response = await gateway.post(describeTable, { headers })
+  expect(response).toMatchObject({ status: 431, headers: { 'phalanx-version': '0.3.0' } })
+})

@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest'
+import { runningBackend } from '../../backend/support/running-backend.ts'
+import { getOpenApiDocument } from '../../../src/catalog-api/openapi/openapi-document.ts'
+import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
+import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+
+async function fetchDocument(url: string) {
+  const response = await fetch(`${url}/openapi.json`)
+  expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+  return { status: response.status, text: await response.text() }
+}
+
+it('the gateway tells everybody the interface, and asks no upstream for it', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  expect(await fetchDocument(gateway.url)).toEqual({ status: 200, text: getOpenApiDocument() })
+  expect(upstream.requests).toHaveLength(0)
+  expect((await gateway.post('/openapi.json')).status).toBe(405)
+})
+
+it('so does the reference catalog, also where it wants a token', async () => {
+  const { url } = await runningBackend({ accessToken: 'correct-horse-battery-staple' })
+  expect(await fetchDocument(url())).toEqual({ status: 200, text: getOpenApiDocument() })
+})
+
+interface Described {
+  readonly 'x-facts'?: Readonly<Record<string, readonly string[]>>
+  readonly parameters: readonly { readonly name?: string; readonly in?: string }[]
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+}
+
+it.each([...operationNames])('%s lists its facts, each where a request can state it', (name) => {
+  const { path, method, facts } = getOperation(name)
+  const document = JSON.parse(getOpenApiDocument()) as Document
+  const described = document.paths[path]?.[method.toLowerCase()]
+  const listed = described?.['x-facts'] ?? {}
+  expect(Object.keys(listed)).toEqual(facts.map(([fact]) => fact))
+  for (const location of Object.values(listed).flat()) {
+    const [, part, stating] = /^(query|header|body|body\.query|properties)\.([a-z_-]+)$/.exec(location) ?? []
+    expect(part).toBeDefined()
+    if (part !== 'query' && part !== 'header') continue
+    expect(described?.parameters).toContainEqual(expect.objectContaining({ name: stating, in: part }))
+  }
+})
+
+it('a fact is listed with every place that states it, the one of the interface first', () => {
+  const { paths } = JSON.parse(getOpenApiDocument()) as Document
+  const created = paths['/v1/table/{id}/create']?.['post']
+  expect(created?.['x-facts']).toMatchObject({
+    location: ['header.x-catalog-table-location', 'properties.location'],
+    properties: ['query.properties', 'header.x-catalog-table-properties'],
+  })
+  expect(created?.parameters.filter((parameter) => parameter.in === 'header')).toHaveLength(2)
+  expect(paths['/v1/table/{id}/schema_metadata/update']?.['post']?.['x-facts']).toEqual({
+    branch: ['query.branch', 'body.branch'],
+  })
+})

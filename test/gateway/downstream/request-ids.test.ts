@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest'
+import { expectError } from '../support/expect-error.ts'
+import { sendRaw } from '../support/raw-request.ts'
+import { respondWith, getHeaderValues } from '../support/recording-upstream.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
+
+const shared = useSharedGateway()
+const target = '/v1/table/orders/describe'
+
+it('a well-formed request id of the client is kept all the way', async () => {
+  const { gateway, upstream } = shared
+  const headers = { 'x-request-id': 'build-17.step_3' }
+  expect(await gateway.post(target, { headers })).toMatchObject({ headers })
+  expect(upstream.requests.flatMap((arrival) => getHeaderValues(arrival, 'x-request-id'))).toEqual([
+    'build-17.step_3',
+  ])
+  const refused = await gateway.post(target, { headers, as: null })
+  expect(refused).toMatchObject({ headers, json: { instance: 'build-17.step_3' } })
+})
+
+it.each(['', 'two words', 'x'.repeat(129), '../../etc', '<b>'])(
+  'the request id %j is replaced by one of the gateway',
+  async (stated) => {
+    const { gateway, upstream } = shared
+    const { headers } = await gateway.post(target, { headers: { 'x-request-id': stated } })
+    expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+    const [arrival = { rawHeaders: [] }] = upstream.requests
+    expect(getHeaderValues(arrival, 'x-request-id')).toEqual([headers['x-request-id']])
+  },
+)
+
+it('a request id that the upstream makes up does not replace ours', async () => {
+  const { gateway, upstream } = shared
+  const headers = { 'content-type': 'application/json', 'x-request-id': 'theirs' }
+  upstream.answering = respondWith(200, {}, headers)
+  expect((await gateway.post(target)).headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+  upstream.answering = respondWith(404, { error: 'no such table', code: 4, instance: 'theirs' }, headers)
+  expectError(await gateway.post(target), { kind: 'TableNotFound', says: 'no such table' })
+})
+
+it('a repeated request id is neither of those that were sent', async () => {
+  const { gateway } = shared
+  const { url } = gateway
+  const repeated = 'x-request-id: one\r\nx-request-id: two\r\n'
+  const [response] = await sendRaw(
+    url,
+    `POST ${target} HTTP/1.1\r\nhost: a\r\n${repeated}content-length: 0\r\nconnection: close\r\n\r\n`,
+  )
+  expect(response?.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+})

@@ -1,0 +1,160 @@
+import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect, type ConnectionOptions, type PeerCertificate } from 'node:tls'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  hasOpenssl,
+  makeAuthority,
+  type TestAuthority,
+  type TestCertificate,
+} from '../../identity/mtls/test-certificates.ts'
+import { countRefusals } from '../support/count-refusals.ts'
+import type { GatewaySetup } from '../support/open-gateway.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
+import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { eventually } from '../support/waiting.ts'
+
+const request = 'GET /v1/table HTTP/1.1\r\nhost: g\r\nconnection: close\r\n\r\n'
+
+/** What came over TLS, with whose certificate and which version. Rejects where the connection fails. */
+function overTls(url: string, options: ConnectionOptions) {
+  const { hostname, port } = new URL(url)
+  return new Promise<{ text: string; subject: string; version: string | null }>((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port), ...options }, () => socket.write(request))
+    let text = ''
+    let peer: PeerCertificate | undefined
+    let version: string | null = null
+    socket.once('secureConnect', () => {
+      peer = socket.getPeerCertificate()
+      version = socket.getProtocol()
+    })
+    socket.on('data', (chunk: Buffer) => (text += chunk))
+    socket.on('error', reject)
+    socket.on('close', () => {
+      if (text === '') reject(new Error('closed without an answer'))
+      else resolve({ text, subject: String(peer?.subject.CN), version })
+    })
+  })
+}
+
+describe.skipIf(!hasOpenssl())('TLS from clients (skipped where there is no openssl)', () => {
+  let folder = ''
+  let own: TestAuthority
+  let foreign: TestAuthority
+  let first: TestCertificate
+  let second: TestCertificate
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'listener-'))
+    own = await makeAuthority(folder, 'own')
+    foreign = await makeAuthority(folder, 'foreign')
+    first = await own.issue('first', 'IP:127.0.0.1')
+    second = await own.issue('second', 'IP:127.0.0.1')
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  function withTls(clientCertificate: 'none' | 'optional' | 'required', certificate = first): GatewaySetup {
+    return {
+      adjust: (settings) => ({
+        ...settings,
+        listen: {
+          ...settings.listen,
+          tls: {
+            certFile: certificate.certFile,
+            keyFile: certificate.keyFile,
+            clientAuth: clientCertificate,
+            ...(clientCertificate !== 'none' && { clientCaFile: own.certFile }),
+          },
+        },
+        timeouts: { ...settings.timeouts, headersTimeoutMs: 500 },
+      }),
+    }
+  }
+
+  it('requests are served over TLS 1.2 and 1.3, and over nothing older', async () => {
+    const { gateway } = await startGatewayAndUpstream(withTls('none'))
+    expect(gateway.url).toMatch(/^https:/)
+    for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const response = await overTls(gateway.url, { ca: own.cert, maxVersion: version, minVersion: version })
+      expect(response).toEqual({ text: expect.stringMatching(/^HTTP\/1\.1 401 /), subject: 'first', version })
+    }
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
+    await expect(overTls(gateway.url, { ca: own.cert, ...old })).rejects.toThrow()
+    await eventually(async () => expect(await countRefusals(gateway, 'tls_handshake')).toBe(1))
+  })
+
+  it('connections that never agree on TLS give way to others', async () => {
+    const { adjust } = withTls('none')
+    const { gateway } = await startGatewayAndUpstream({
+      adjust: async (settings, files) => {
+        const adjusted = (await adjust?.(settings, files)) ?? settings
+        const { timeouts, limits } = settings
+        return { ...adjusted, timeouts, limits: { ...limits, maxConnections: 3 } }
+      },
+    })
+    const silent = Array.from({ length: 3 }, () => openRawConnection(gateway.url))
+    for (const { socket } of silent) if (socket.connecting) await once(socket, 'connect')
+    for (let count = 0; count < 3; count += 1)
+      expect(await overTls(gateway.url, { ca: own.cert })).toMatchObject({ subject: 'first' })
+  })
+
+  it('files that change are taken without a restart, and those that do not fit are not', async () => {
+    const live = { ...first, certFile: join(folder, 'live.pem'), keyFile: join(folder, 'live.key') }
+    await copyFile(first.certFile, live.certFile)
+    await copyFile(first.keyFile, live.keyFile)
+    const { gateway } = await startGatewayAndUpstream(withTls('none', live))
+    await copyFile(second.certFile, live.certFile)
+    expect(await overTls(gateway.url, { ca: own.cert })).toMatchObject({ subject: 'first' })
+    await copyFile(second.keyFile, live.keyFile)
+    await eventually(async () =>
+      expect(await overTls(gateway.url, { ca: own.cert })).toMatchObject({ subject: 'second' }),
+    )
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
+    await expect(overTls(gateway.url, { ca: own.cert, ...old })).rejects.toThrow()
+  })
+
+  it.each([
+    ['optional', 'none', true],
+    ['optional', 'good', true],
+    ['optional', 'foreign', false],
+    ['optional', 'expired', false],
+    ['required', 'none', false],
+    ['required', 'good', true],
+    ['required', 'foreign', false],
+    ['required', 'expired', false],
+  ] as const)('where a certificate is %s, %s is served: %s', async (mode, offered, isServed) => {
+    const { gateway } = await startGatewayAndUpstream(withTls(mode))
+    const certificates = {
+      none: undefined,
+      good: () => own.issue('client', 'DNS:client'),
+      foreign: () => foreign.issue('stranger', 'DNS:client'),
+      expired: () => own.issue('late', 'DNS:client', { days: -1 }),
+    }
+    const client = await certificates[offered]?.()
+    const response = overTls(gateway.url, {
+      ca: own.cert,
+      ...(client && { cert: client.cert, key: client.key }),
+    })
+    if (isServed) expect((await response).text).toMatch(/^HTTP\/1\.1 401 /)
+    else await expect(response).rejects.toThrow()
+  })
+
+  it('plain HTTP, garbage and silence on a TLS port are closed, and counted', async () => {
+    const { gateway } = await startGatewayAndUpstream(withTls('none'))
+    for (const bytes of [request, 'garbage\r\n', '']) {
+      const connection = openRawConnection(gateway.url)
+      connection.write(bytes)
+      expect(await connection.waitForEnd()).not.toMatch(/HTTP/)
+    }
+    expect(await countRefusals(gateway, 'tls_handshake')).toBe(3)
+    expect(await overTls(gateway.url, { ca: own.cert })).toMatchObject({ subject: 'first' })
+  })
+})
+
+it('TLS on a plain port is refused and counted by its name', async () => {
+  const { gateway } = await startGatewayAndUpstream()
+  await expect(overTls(gateway.url.replace('http', 'https'), {})).rejects.toThrow()
+  await eventually(async () => expect(await countRefusals(gateway, 'tls_on_plain_port')).toBe(1))
+})

@@ -1,0 +1,249 @@
+import { expect, it } from 'vitest'
+import type { FactName, FactSourcePath } from '../../../src/catalog-api/facts.ts'
+import { operationNames, type OperationName } from '../../../src/catalog-api/operations.ts'
+import { documentedFacts, unknownBranches } from '../../catalog-api/documented-facts.ts'
+import type { WrittenRule } from '../../policy/policy-builder.ts'
+import { allowEverything } from '../support/open-gateway.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
+import {
+  toText,
+  createStatingRequest,
+  readStatedValue,
+  type StatedRequest,
+  type Statement,
+} from '../support/stated-request.ts'
+
+// For every operation, every fact of it, and every place of that fact, by the interface document: a caller whose rule
+// depends on the fact.
+
+/** A fact that conditions see: a rule on it, a value by which the rule allows, and one by which it does not. */
+interface Condition {
+  readonly when: string
+  readonly right: unknown
+  readonly wrong: unknown
+}
+
+const conditions: { readonly [Name in FactName]?: Condition } = {
+  branch: { when: 'branch == "ci/7"', right: 'ci/7', wrong: 'ci/8' },
+  tag: { when: 'tag == "pub"', right: 'pub', wrong: 'priv' },
+  mode: {
+    when: 'mode in ["existok", "skip", "append"] || operation == "RegisterTable" && mode == "create"',
+    right: 'ExistOk',
+    wrong: 'Create',
+  },
+  behavior: { when: 'behavior == "restrict"', right: 'Restrict', wrong: 'Cascade' },
+  location: { when: 'location.isUnder("lake/sales")', right: 'lake/sales/t', wrong: 'lake/sales2/t' },
+  manifestPath: {
+    when: 'manifestPath.isUnder("lake/sales")',
+    right: 'lake/sales/t/_versions/s',
+    wrong: 'lake/s/_versions/s',
+  },
+  properties: { when: 'properties["env"] == "dev"', right: { env: 'dev' }, wrong: { env: 'prod' } },
+  metadata: { when: 'metadata["ticket"] == "T"', right: { ticket: 'T' }, wrong: { ticket: 'U' } },
+  newNamespace: { when: 'destination == ["archive", "archive"]', right: ['archive'], wrong: ['sales'] },
+  newName: { when: 'destination == ["sales", "kept"]', right: 'kept', wrong: 'lost' },
+}
+
+const modes: { readonly [Name in OperationName]?: readonly [right: string, wrong: string] } = {
+  DropNamespace: ['Skip', 'Fail'],
+  RegisterTable: ['Create', 'Overwrite'],
+  InsertIntoTable: ['Append', 'Overwrite'],
+}
+
+/** Facts that ask for a permission of their own, which the caller `limited` does not have. */
+const asking: { readonly [Name in FactName]?: unknown } = {
+  sourceBranch: 'release',
+  storageOptions: { endpoint: 'https://elsewhere.example' },
+  vendCredentials: true,
+  deletesUnmatched: true,
+}
+
+/** Facts without which the interface allows no request. */
+const required: ReadonlySet<FactName> = new Set(['manifestPath', 'newName'])
+
+const effects = ['OverwriteTable', 'ChooseLocation', 'ChooseStorage', 'VendCredentials']
+const names = Object.keys(conditions) as FactName[]
+const allow = (
+  id: string,
+  user: string,
+  operations: readonly string[],
+  more: Partial<WrittenRule> = {},
+): WrittenRule => ({
+  id,
+  effect: 'allow',
+  subjects: { users: [user] },
+  operations,
+  ...more,
+})
+
+const shared = useSharedGateway({
+  users: [...names, 'limited'],
+  policies: [
+    allowEverything,
+    {
+      name: 'sales',
+      namespace: ['sales'],
+      onDeny: 403,
+      rules: [
+        ...names.flatMap((name) => [
+          allow(`${name}-decides`, name, ['all'], { when: conditions[name]?.when ?? '' }),
+          allow(`${name}-effects`, name, effects),
+          // What is needed besides, for objects that no other request of this caller is about.
+          allow(`${name}-copies`, name, ['QueryTable'], { tables: ['forked'] }),
+        ]),
+        allow('destination', 'newName', ['CreateTable'], { tables: ['kept', 'lost'] }),
+        allow('limited-does-all', 'limited', ['all'], {
+          when: `!(operation in ["ChooseStorage", "VendCredentials", "DeleteFromTable"]) &&
+            (operation != "QueryTable" || branch == "main")`,
+        }),
+      ],
+    },
+    {
+      name: 'archive',
+      namespace: ['archive'],
+      rules: [allow('destination', 'newNamespace', ['CreateTable'])],
+    },
+  ],
+})
+
+function valuesOf(name: OperationName, fact: FactName): readonly [right: unknown, wrong: unknown] {
+  const { right, wrong } = conditions[fact] ?? { right: asking[fact], wrong: undefined }
+  return fact === 'mode' ? (modes[name] ?? [right, wrong]) : [right, wrong]
+}
+
+interface Case {
+  readonly what: string
+  readonly as: string
+  readonly request: StatedRequest
+  readonly status: 200 | 400 | 403
+  /** What arrives, and in which places. */
+  readonly arrives?: Readonly<{ value: unknown; places: readonly FactSourcePath[] }>
+}
+
+/** Every set of places, but the empty one. */
+function subsets(locations: readonly FactSourcePath[]): FactSourcePath[][] {
+  return locations.reduce<FactSourcePath[][]>(
+    (sets, location) => [...sets, ...sets.map((set) => [...set, location]), [location]],
+    [],
+  )
+}
+
+/** What a request must state besides, so that it is about the fact alone. */
+function besides(name: OperationName, fact: FactName): Statement[] {
+  return name === 'RenameTable' && fact === 'newNamespace'
+    ? [{ place: 'body.new_table_name', value: 'archive' }]
+    : []
+}
+
+function request(name: OperationName, statements: readonly Statement[]): StatedRequest {
+  return createStatingRequest(name, statements, name === 'CreateTableBranch' ? 'forked' : 'orders')
+}
+
+function casesOf(name: OperationName, fact: FactName, locations: readonly FactSourcePath[]): Case[] {
+  const [right, wrong] = valuesOf(name, fact)
+  const say = (value: unknown, at: readonly FactSourcePath[]): Statement[] => [
+    ...besides(name, fact),
+    ...at.map((location) => ({ place: location, value })),
+  ]
+  const asks = fact in asking
+  const as = asks ? 'limited' : fact
+  const isUnknown =
+    fact === 'branch' && (unknownBranches[name] === 'always' || unknownBranches[name] === 'branch')
+  const cases = subsets(locations).flatMap((at): Case[] => {
+    const stating = request(name, say(right, at))
+    const arrives = { value: right, places: locationsOf(stating, fact, at, locations) }
+    if (asks) {
+      return [
+        { what: `${at.join()} asks`, as, request: stating, status: 403 },
+        { what: `${at.join()} for dev`, as: 'dev', request: stating, status: 200, arrives },
+      ]
+    }
+    const allowed = isUnknown ? { status: 403 as const } : { status: 200 as const, arrives }
+    return [
+      { what: `${at.join()} is right`, as, request: stating, ...allowed },
+      { what: `${at.join()} is wrong`, as, request: request(name, say(wrong, at)), status: 403 },
+    ]
+  })
+  cases.push(unstated(name, fact, as, asks))
+  for (const one of asks ? [] : locations) {
+    for (const other of locations.filter((location) => location !== one)) {
+      const statements = [...say(right, [one]), { place: other, value: wrong }]
+      cases.push({
+        what: `${one} against ${other}`,
+        as: 'dev',
+        request: request(name, statements),
+        status: 400,
+      })
+      if (other.startsWith('body.') && fact !== 'location') {
+        const withNull = [...say(right, [one]), { place: other, value: null }]
+        cases.push({ what: `${other} is null`, as: 'dev', request: request(name, withNull), status: 400 })
+      }
+    }
+  }
+  return cases
+}
+
+function unstated(name: OperationName, fact: FactName, as: string, asks: boolean): Case {
+  const { members, ...rest } = request(name, besides(name, fact))
+  const left = Object.entries(members ?? {}).filter(
+    ([member]) => !(required.has(fact) && documentedFacts[name][fact]?.includes(`body.${member}`)),
+  )
+  return {
+    what: 'nothing',
+    as,
+    request: { ...rest, members: members && Object.fromEntries(left) },
+    status: asks ? 200 : required.has(fact) ? 400 : 403,
+  }
+}
+
+/** Every place that the request has gets the fact; a location stays where it is. */
+function locationsOf(
+  { members }: StatedRequest,
+  fact: FactName,
+  stated: readonly FactSourcePath[],
+  locations: readonly FactSourcePath[],
+): readonly FactSourcePath[] {
+  if (fact === 'location') return stated
+  return locations.filter((location) => {
+    if (location.startsWith('body.query.')) return members !== undefined && 'query' in members
+    // The members of a bare map are data.
+    if (location.startsWith('body.')) return members !== undefined && !('owner' in members)
+    return true
+  })
+}
+
+async function errorOf({ what, as, request, status, arrives }: Case): Promise<string | undefined> {
+  const { method, target, headers, members } = request
+  const body = members ?? (method === 'GET' ? undefined : 'arrow')
+  const response = await shared.gateway.send(method, target, {
+    as,
+    headers,
+    ...(body !== undefined && { body }),
+  })
+  const arrivals = shared.upstream.requests.splice(0)
+  const [arrival] = arrivals
+  const found = `${what} for ${as}: ${response.status} ${String(response.bytes).slice(0, 200)}`
+  if (response.status !== status || arrivals.length !== (status === 200 ? 1 : 0)) return found
+  if (arrival === undefined || arrives === undefined) return undefined
+  for (const location of arrives.places) {
+    const there = await readStatedValue(arrival, location)
+    if (there !== toText(arrives.value)) return `${what}: ${location} arrived as ${there}`
+  }
+  return undefined
+}
+
+const withFacts = operationNames.filter((name) => Object.keys(documentedFacts[name]).length > 0)
+
+it.each(withFacts)('the facts of %s count in their places', async (name) => {
+  const facts = Object.entries(documentedFacts[name]) as [FactName, readonly FactSourcePath[]][]
+  const cases = facts.flatMap(([fact, locations]) => casesOf(name, fact, locations))
+  const errors: string[] = []
+  for (const one of cases) errors.push(...[await errorOf(one)].filter((error) => error !== undefined))
+  expect(cases.length).toBeGreaterThan(2)
+  expect(errors).toEqual([])
+})
+
+it('every fact is looked at', () => {
+  const documented = withFacts.flatMap((name) => Object.keys(documentedFacts[name]))
+  expect([...new Set(documented)].toSorted()).toEqual([...names, ...Object.keys(asking)].toSorted())
+})

@@ -1,0 +1,285 @@
+import { expect, it } from 'vitest'
+import type { FactName, FactSourcePath } from '../../../src/catalog-api/facts.ts'
+import { operationNames, type OperationName } from '../../../src/catalog-api/operations.ts'
+import {
+  documentedEntries,
+  documentedFacts,
+  type DocumentedFacts,
+} from '../../catalog-api/documented-facts.ts'
+import { everyInTheLongForm } from '../../support/thorough.ts'
+import { createMinimalRequest } from '../support/minimal-request.ts'
+import { respondWith } from '../support/recording-upstream.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
+import { createStatingRequest } from '../support/stated-request.ts'
+
+// For every operation, every name that states a fact somewhere, and every place of a request that is none of the
+// operation, by the interface document.
+const shared = useSharedGateway()
+
+/** A name that states a fact in some operation. */
+interface Decisive {
+  readonly name: string
+  readonly fact: FactName
+  readonly value: unknown
+}
+
+const values: Readonly<Record<string, unknown>> = {
+  branch: 'ci/7',
+  from_branch: 'ci/7',
+  tag: 'pub',
+  mode: 'Append',
+  behavior: 'Restrict',
+  location: 'lake/sales/t',
+  manifest_path: 'lake/sales/t/_versions/s',
+  metadata: { ticket: 'T' },
+  properties: { env: 'dev' },
+  storage_options: { endpoint: 'https://elsewhere.example' },
+  vend_credentials: true,
+  when_not_matched_by_source_delete: true,
+  new_namespace_id: ['archive'],
+  new_namespace: ['archive'],
+  new_table_name: 'archive',
+}
+
+const allLocations = operationNames.flatMap((name) =>
+  Object.entries(documentedFacts[name]).flatMap(([fact, locations]) =>
+    locations.map((location) => ({ fact: fact as FactName, name: nameIn(location) })),
+  ),
+)
+/** An index has a name, too, which is no fact. */
+const decisive: readonly Decisive[] = [
+  ...new Map(allLocations.map((location) => [location.name, location])).values(),
+]
+  .filter(({ name }) => name !== 'name')
+  .map(({ name, fact }) => ({ name, fact, value: values[name] }))
+
+interface Case {
+  readonly what: string
+  readonly target: string
+  readonly method: 'GET' | 'POST'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  readonly says: string | RegExp
+}
+
+const withJson = operationNames.filter((name) => createMinimalRequest(name).members !== undefined)
+const inWords: Readonly<Record<string, (name: string) => string>> = {
+  query: (name) => `query parameter "${name}"`,
+  header: (name) => `header "x-catalog-table-${name}"`,
+  body: (name) => `member "${name}" of the body`,
+  'body.query': (name) => `member "query.${name}" of the body`,
+  properties: (name) => `"${name}" among the properties`,
+}
+
+function nameIn(location: string): string {
+  return location.slice(location.lastIndexOf('.') + 1)
+}
+
+function locationInWords(location: string): string {
+  return inWords[location.slice(0, location.lastIndexOf('.'))]?.(nameIn(location)) ?? ''
+}
+
+/** What the gateway should say of a place that is none of an operation. */
+function refusal(operation: OperationName, { fact }: Decisive, location: string): string {
+  const [belongs] = documentedFacts[operation][fact] ?? []
+  const where =
+    belongs?.startsWith('properties.') === true
+      ? locationInWords(belongs)
+      : `the ${locationInWords(belongs ?? '')}`
+  return `${operation} does not accept ${locationInWords(location)}; ${belongs === undefined ? 'omit it' : `send it as ${where}`}`
+}
+
+/** A JSON text whose names may be repeated. */
+function objectOf(members: readonly (readonly [name: string, value: unknown])[]): string {
+  return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
+}
+
+function has(facts: DocumentedFacts, location: string): boolean {
+  return Object.values(facts).some((locations) => locations.includes(location as FactSourcePath))
+}
+
+function withText(operation: OperationName, what: string, says: Case['says'], text: string): Case {
+  const { method, target, headers } = createStatingRequest(operation, [])
+  return { what, method, target, headers, body: text, says }
+}
+
+/** The members of the least body, in an envelope if a bare map would be data. */
+function leastMembers(operation: OperationName): readonly (readonly [string, unknown])[] {
+  const isMap = operation === 'UpdateTableSchemaMetadata'
+  const { members } = createStatingRequest(operation, isMap ? [{ place: 'body.version', value: 1 }] : [])
+  return Object.entries(members ?? {}).filter(([name]) => name !== 'version')
+}
+
+/** Each name in the query, a header, the body, and the object `query` of it, if it has no such place. */
+function misplaced(operation: OperationName): Case[] {
+  const { body } = bodyOf(operation)
+  const cases: Case[] = []
+  for (const one of decisive) {
+    const locations = [
+      `query.${one.name}`,
+      ...(body === undefined ? [] : [`body.${one.name}`, `body.query.${one.name}`]),
+    ]
+    const headers = one.name === 'location' || one.name === 'properties' ? [`header.${one.name}`] : []
+    for (const location of [...locations, ...headers].filter(
+      (location) => !has(documentedFacts[operation], location),
+    )) {
+      const isData = operation === 'UpdateTableSchemaMetadata' && location === 'body.metadata'
+      if (!isData) cases.push(misplacedAt(operation, one, location as FactSourcePath))
+    }
+  }
+  return cases
+}
+
+function misplacedAt(operation: OperationName, one: Decisive, location: FactSourcePath): Case {
+  const { method, target, headers, members } = createStatingRequest(operation, [
+    { place: location, value: one.value },
+  ])
+  const body = members === undefined ? bodyOf(operation).arrow : JSON.stringify(members)
+  return { what: location, method, target, headers, body, says: refusal(operation, one, location) }
+}
+
+function bodyOf(operation: OperationName): {
+  readonly body: object | undefined
+  readonly arrow: string | undefined
+} {
+  const { method, members } = createMinimalRequest(operation)
+  return { body: members, arrow: method === 'GET' ? undefined : 'arrow' }
+}
+
+/** Spellings that some reader takes for the name. */
+function spellingsOf(name: string): readonly string[] {
+  const capital = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
+  const longS = name.replace('s', 'ſ')
+  return [capital, name.toUpperCase(), `${name}\u0000`, `${name}\u0000x`, ...(longS === name ? [] : [longS])]
+}
+
+/** Each name of a body in other letters, or twice. */
+function twofold(operation: OperationName): Case[] {
+  const least = leastMembers(operation)
+  const inQuery = (members: readonly (readonly [string, unknown])[]): string =>
+    objectOf(least).replace(/\}$/, `${least.length === 0 ? '' : ','}"query":${objectOf(members)}}`)
+  return decisive.flatMap(({ name, value }) => [
+    ...spellingsOf(name).flatMap((spelling) => {
+      const says = `is ambiguous; write "${name}"`
+      const member = [spelling, value] as const
+      return [
+        withText(operation, spelling, says, objectOf([...least, member])),
+        withText(operation, `${spelling} first`, says, objectOf([member, ...least])),
+        withText(operation, `query.${spelling}`, says, inQuery([member])),
+      ]
+    }),
+    // Null states nothing, and so is refused for nothing else.
+    withText(
+      operation,
+      `${name} twice`,
+      twice(name),
+      objectOf([...least.filter(([other]) => other !== name), [name, null], [name, null]]),
+    ),
+    withText(
+      operation,
+      `query.${name} twice`,
+      twice(name),
+      inQuery([
+        [name, null],
+        [name, null],
+      ]),
+    ),
+  ])
+}
+
+function twice(name: string): string {
+  return `duplicate key "${name}" in an object of the body`
+}
+
+/** Each name in the entries of a batch. */
+function misplacedInEntries(operation: keyof typeof documentedEntries): Case[] {
+  return Object.entries(documentedEntries[operation]).flatMap(([member, entry]) => {
+    const least = {
+      id: ['sales', 'orders'],
+      ...(entry === 'CreateTableVersion' && { version: 2, manifest_path: 'sales/orders/_versions/s' }),
+    }
+    const batch = (value: object): string =>
+      JSON.stringify(
+        member === 'entries' ? { entries: [least, value] } : { operations: [{ [member]: value }] },
+      )
+    const facts = documentedFacts[entry]
+    return decisive.flatMap((one) => {
+      const { name, value } = one
+      const out: readonly Case[] = has(facts, `body.${name}`)
+        ? []
+        : [
+            withText(
+              operation,
+              `${member}.${name}`,
+              refusal(entry, one, `body.${name}`),
+              batch({ ...least, [name]: value }),
+            ),
+          ]
+      const nested = batch({ ...least, query: { [name]: value } })
+      return [
+        ...out,
+        withText(operation, `${member}.query.${name}`, refusal(entry, one, `body.query.${name}`), nested),
+        ...spellingsOf(name).flatMap((spelling) => {
+          const says = `is ambiguous; write "${name}"`
+          const inQuery = { ...least, query: { [spelling]: value } }
+          return [
+            withText(operation, `${member}.${spelling}`, says, batch({ ...least, [spelling]: value })),
+            withText(operation, `${member}.query.${spelling}`, says, batch(inQuery)),
+          ]
+        }),
+      ]
+    })
+  })
+}
+
+async function errorsOf(cases: readonly Case[]): Promise<string[]> {
+  const errors: string[] = []
+  for (const { what, method, target, headers, body, says } of cases) {
+    const response = await shared.gateway.send(method, target, {
+      headers,
+      ...(body !== undefined && { body }),
+    })
+    const { error } = { error: String(response.bytes), ...(response.json as { error?: string } | undefined) }
+    const isSaid = typeof says === 'string' ? error.includes(says) : says.test(error)
+    const arrived = shared.upstream.requests.splice(0).length
+    if (response.status !== 400 || arrived > 0 || !isSaid) {
+      errors.push(`${what}: ${response.status} ${error}, ${arrived} arrived; expected ${String(says)}`)
+    }
+  }
+  return errors
+}
+
+it.each(operationNames)('%s takes no fact where it has no place for it', async (operation) => {
+  const cases = misplaced(operation)
+  expect(cases.length).toBeGreaterThan(10)
+  expect(await errorsOf(cases)).toEqual([])
+})
+
+it.each(withJson)('%s takes no name in other letters, and none twice', async (operation) => {
+  expect(await errorsOf(everyInTheLongForm(twofold(operation), 13))).toEqual([])
+})
+
+it.each(Object.keys(documentedEntries) as (keyof typeof documentedEntries)[])(
+  'the entries of %s take no fact that theirs is not',
+  async (operation) => {
+    expect(await errorsOf(everyInTheLongForm(misplacedInEntries(operation), 3))).toEqual([])
+  },
+)
+
+it.each(operationNames)('%s passes on what decides nothing', async (operation) => {
+  const unknown = '"zone":"eu","nested":{"branch":"ci/7","mode":["Append"]},"Zone":{"properties":{}}'
+  const { method, target, headers, members } = createStatingRequest(operation, [])
+  const text = members && JSON.stringify({ ...members, name: 'n' })
+  const isMap = operation === 'UpdateTableSchemaMetadata'
+  const sent = isMap ? '{"metadata":{"branch":"ci/7"},"zone":"eu"}' : text?.replace(/\}$/, `,${unknown}}`)
+  const body = sent ?? (method === 'GET' ? undefined : 'arrow')
+  shared.upstream.answering = respondWith(200, { namespaces: [], tables: [] })
+  const response = await shared.gateway.send(method, target, {
+    headers: { ...headers, 'x-lancedb-min-version': '7' },
+    ...(body !== undefined && { body }),
+  })
+  expect(response.status).toBe(200)
+  const [arrival] = shared.upstream.requests
+  expect(arrival?.rawHeaders).toContain('x-lancedb-min-version')
+  expect(String(await arrival?.body)).toBe(body ?? '')
+})

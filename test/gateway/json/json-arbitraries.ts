@@ -1,0 +1,112 @@
+import fc from 'fast-check'
+import { capacityOfAWhole } from '../../support/unit-interval.ts'
+
+/** A JSON text that may be good or not, as bytes. */
+export interface JsonCase {
+  readonly bytes: Buffer
+  /** Where it is cut into pieces, as shares of its length. */
+  readonly cuts: readonly number[]
+}
+
+/** Names that decide something, their look-alikes, and names with what is hard to read in them. */
+const name = fc.oneof(
+  fc.constantFrom(
+    'id',
+    'identity',
+    'context',
+    'query',
+    'branch',
+    'version',
+    'a',
+    '',
+    '__proto__',
+    'ID',
+    'é',
+    '😀',
+  ),
+  fc.string({ unit: 'binary', maxLength: 4 }),
+)
+
+const scalar = fc.oneof(
+  fc.constantFrom('0', '-0', '1e400', '-1.50E+7', '9223372036854775807', 'true', 'false', 'null', '""'),
+  fc.double().map((number) => JSON.stringify(number)),
+  fc.string({ unit: 'binary', maxLength: 20 }).map((text) => JSON.stringify(text)),
+)
+
+const space = fc.constantFrom('', '', '', ' ', '\n\t', '\r  ')
+
+/** `id` as any writer may write it: `"\u0069d"`. */
+const literal = fc.tuple(name, fc.array(fc.boolean(), { maxLength: 8 })).map(([text, escapes]) => {
+  const units = Array.from({ length: text.length }, (_, index) => text.charCodeAt(index))
+  if (!escapes.includes(true)) return JSON.stringify(text)
+  return `"${units
+    .map((unit, index) =>
+      escapes[index % escapes.length] === true || unit < 0x20 || unit > 0x7e || unit === 0x22 || unit === 0x5c
+        ? `\\u${unit.toString(16).padStart(4, '0')}`
+        : String.fromCharCode(unit),
+    )
+    .join('')}"`
+})
+
+const { object } = fc.letrec<{ object: string; value: string }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    scalar,
+    fc.tuple(space, fc.array(tie('value'), { maxLength: 4 }), space).map(([before, items, after]) => {
+      return `[${before}${items.join(`${after},${before}`)}]`
+    }),
+    tie('object'),
+  ),
+  object: fc
+    .array(fc.tuple(space, literal, space, tie('value'), space), { maxLength: 5 })
+    .map(
+      (members) => `{${members.map(([a, key, b, value, c]) => `${a}${key}${b}:${b}${value}${c}`).join(',')}}`,
+    ),
+}))
+
+const cuts = fc.array(capacityOfAWhole, { maxLength: 6 })
+
+/** Objects, some with a name twice. */
+export const jsonObjects: fc.Arbitrary<JsonCase> = fc.record({
+  bytes: fc.tuple(space, object, space).map((parts) => Buffer.from(parts.join(''))),
+  cuts,
+})
+
+/** The same with bytes changed, left out or put in: mostly no JSON any more. */
+export const mutatedObjects: fc.Arbitrary<JsonCase> = fc
+  .tuple(
+    jsonObjects,
+    fc.array(
+      fc.record({
+        at: capacityOfAWhole,
+        removed: fc.integer({ min: 0, max: 2 }),
+        added: fc.oneof(
+          fc.uint8Array({ maxLength: 2 }),
+          fc.constantFrom(...'{}[],:"\\0-.eEtfnu+ \u0000'.split('')).map((text) => Buffer.from(text)),
+        ),
+      }),
+      { minLength: 1, maxLength: 3 },
+    ),
+  )
+  .map(([{ bytes, cuts }, mutations]) => ({
+    cuts,
+    bytes: mutations.reduce((text, { at, removed, added }) => {
+      const from = Math.floor(at * text.length)
+      return Buffer.concat([text.subarray(0, from), added, text.subarray(from + removed)])
+    }, bytes),
+  }))
+
+/** The bytes in the pieces that the case says. */
+export function splitIntoChunks({ bytes, cuts }: JsonCase): Buffer[] {
+  const locations = [
+    0,
+    ...cuts.map((cut) => Math.floor(cut * bytes.length)).toSorted((a, b) => a - b),
+    bytes.length,
+  ]
+  return locations.slice(1).map((end, index) => bytes.subarray(locations[index], end))
+}
+
+/** The bytes one by one. */
+export function splitIntoBytes(bytes: Buffer): Buffer[] {
+  return Array.from(bytes, (_, index) => bytes.subarray(index, index + 1))
+}

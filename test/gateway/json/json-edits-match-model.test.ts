@@ -1,0 +1,292 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import {
+  JsonTransformer,
+  type MemberInterest,
+  type OpenObjectReference,
+} from '../../../src/gateway/json/json-transformer.ts'
+import { capacityOfAWhole } from '../../support/unit-interval.ts'
+import { isThorough } from '../../support/thorough.ts'
+import { splitIntoBytes, splitIntoChunks } from './json-arbitraries.ts'
+
+// Edits of a text in chunks, against a document that is known in its parts and edited by writing it again.
+
+/** A value in the parts of its text. */
+type Node =
+  | { readonly text: string }
+  | { readonly items: readonly Item[]; readonly space: string }
+  | { readonly members: readonly Member[]; readonly space: string }
+
+interface Item {
+  readonly before: string
+  readonly value: Node
+  readonly after: string
+}
+
+interface Member extends Item {
+  readonly name: string
+  /** The name as it is written. */
+  readonly written: string
+  readonly colon: string
+}
+
+const removed: ReadonlySet<string> = new Set(['identity', 'a'])
+const absentIfEmpty: ReadonlySet<string> = new Set(['id', 'context', 'properties', ''])
+const wanted: ReadonlySet<string> = new Set(['id', 'flag', 'properties'])
+/** What the value of a flag becomes. */
+const replacement = '"in its place"'
+
+const runs = isThorough ? 5_000 : 150
+
+const space = fc.constantFrom('', '', '', ' ', '\n\t', '\r  ')
+const name = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom('id', 'identity', 'context', 'properties', 'flag', 'query', 'a', ''),
+  },
+  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 4 }) },
+)
+const written = fc.tuple(name, fc.boolean()).map(([name, isEscaped]) => ({
+  name,
+  written: isEscaped
+    ? `"${Array.from({ length: name.length }, (_, at) => `\\u${name.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`
+    : JSON.stringify(name),
+}))
+const scalar = fc
+  .oneof(
+    fc.constantFrom('0', '-1.5E+7', 'true', 'null', '""', '"[]"', '"{\\"id\\":[]}"'),
+    fc.string({ unit: 'binary', maxLength: 20 }).map((text) => JSON.stringify(text)),
+  )
+  .map((text): Node => ({ text }))
+
+const { object } = fc.letrec<{ object: Node; value: Node }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    scalar,
+    fc.constant<Node>({ items: [], space: '' }),
+    fc.constant<Node>({ members: [], space: ' ' }),
+    fc.record({
+      items: fc.array(fc.record({ before: space, value: tie('value'), after: space }), { maxLength: 3 }),
+      space,
+    }),
+    tie('object'),
+  ),
+  object: fc.record({
+    members: fc
+      .uniqueArray(
+        fc.record({ of: written, before: space, colon: space, value: tie('value'), after: space }),
+        { maxLength: 6, selector: ({ of }) => of.name },
+      )
+      .map((members) => members.map(({ of, ...member }): Member => ({ ...member, ...of }))),
+    space,
+  }),
+}))
+
+interface Added {
+  readonly name: string
+  readonly value: unknown
+}
+
+/** Members to add to the outermost object, and to the object `query` in it. */
+interface Additions {
+  readonly root: readonly Added[]
+  readonly query: readonly Added[]
+}
+
+const none: Additions = { root: [], query: [] }
+const added = fc.uniqueArray(
+  fc.record({ name: fc.constantFrom('new', 'newer'), value: fc.constantFrom<unknown>('ci/x', ['a'], {}) }),
+  { maxLength: 2, selector: ({ name }) => name },
+)
+
+/** The text of a document as it is sent. */
+function write(node: Node): string {
+  if ('text' in node) return node.text
+  if ('items' in node) return `[${node.items.map(writeItem).join(',') || node.space}]`
+  const members = node.members.map(
+    (member) => `${member.before}${member.written}:${member.colon}${write(member.value)}${member.after}`,
+  )
+  return `{${members.join(',') || node.space}}`
+}
+
+function writeItem({ before, value, after }: Item): string {
+  return `${before}${write(value)}${after}`
+}
+
+function isEmpty(node: Node): boolean {
+  return ('items' in node && node.items.length === 0) || ('members' in node && node.members.length === 0)
+}
+
+function goes({ name, value }: Member): boolean {
+  return removed.has(name) || (absentIfEmpty.has(name) && isEmpty(value))
+}
+
+/** The text of a document as it should go out: what a member leaves behind is the space after it. */
+function writeEdited(node: Node, toAdd: readonly Added[] = [], ofQuery: readonly Added[] = []): string {
+  if ('text' in node) return node.text
+  if ('items' in node) {
+    const items = node.items.map(({ before, value, after }) => `${before}${writeEdited(value)}${after}`)
+    return `[${items.join(',') || node.space}]`
+  }
+  const front = toAdd.map(({ name, value }) => `${JSON.stringify(name)}:${JSON.stringify(value)}`)
+  let text = [...front, ...(node.members.every(goes) || front.length === 0 ? [] : [''])].join(',')
+  let isFirst = true
+  for (const member of node.members) {
+    if (!goes(member)) {
+      text += `${isFirst ? '' : ','}${member.before}${member.written}:${member.colon}${editedValue(member, ofQuery)}`
+      isFirst = false
+    }
+    text += member.after
+  }
+  return `{${node.members.length === 0 ? text + node.space : text}}`
+}
+
+function editedValue({ name, value }: Member, ofQuery: readonly Added[]): string {
+  if (name === 'flag') return replacement
+  // Nothing is looked for in a value that is wanted whole.
+  if (wanted.has(name)) return write(value)
+  return writeEdited(value, name === 'query' ? ofQuery : [])
+}
+
+/** The same by JSON.parse. */
+function edited(value: unknown, toAdd: readonly Added[], ofQuery: readonly Added[] = []): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((item) => edited(item, []))
+  const entries = Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
+    const isClosed =
+      typeof member === 'object' &&
+      member !== null &&
+      Object.keys(member).length === 0 &&
+      absentIfEmpty.has(name)
+    if (removed.has(name) || isClosed) return []
+    if (name === 'flag') return [[name, JSON.parse(replacement)] as const]
+    return [[name, wanted.has(name) ? member : edited(member, name === 'query' ? ofQuery : [])] as const]
+  })
+  return Object.fromEntries([...toAdd.map(({ name, value }) => [name, value] as const), ...entries])
+}
+
+/** The wanted values that stay, in their order. */
+function valuesIn(node: Node): [name: string, value: unknown][] {
+  if ('text' in node) return []
+  if ('items' in node) return node.items.flatMap(({ value }) => valuesIn(value))
+  return node.members.flatMap((member): [string, unknown][] => {
+    if (goes(member)) return []
+    return wanted.has(member.name) ? [[member.name, JSON.parse(write(member.value))]] : valuesIn(member.value)
+  })
+}
+
+function interestIn(name: string): MemberInterest {
+  if (removed.has(name)) return 'removal'
+  return wanted.has(name) ? 'value' : 'members'
+}
+
+/** Sends a document through, and takes what is ready after each chunk unless something is added. */
+function passed(chunks: readonly Buffer[], additions: Additions) {
+  const values: [name: string, value: unknown][] = []
+  const path: string[] = []
+  let query: OpenObjectReference | undefined
+  const text = new JsonTransformer(
+    {
+      visitName(name, depth, object) {
+        path.length = depth
+        path[depth] = name
+        if (depth === 2 && path[1] === 'query') query = object
+        return interestIn(name)
+      },
+      isAbsentIfEmpty: (name) => absentIfEmpty.has(name),
+      visitValue(text, name) {
+        values.push([name, JSON.parse(text)])
+        return name === 'flag' ? replacement : undefined
+      },
+    },
+    1_000_000,
+  )
+  const isStreamed = additions === none
+  const out = chunks.flatMap((chunk) => {
+    text.push(chunk)
+    return isStreamed ? text.takeReady() : []
+  })
+  expect(text.end()).toBe(true)
+  const add = (object: OpenObjectReference | undefined, members: readonly Added[]): void => {
+    // The last one comes to stand in front of the others.
+    for (const { name, value } of object ? members.toReversed() : []) {
+      if (object !== undefined) text.addMember(object, name, value)
+    }
+  }
+  add(text.root, additions.root)
+  add(query, additions.query)
+  const sent = Buffer.concat([...out, ...text.takeRest()]).toString()
+  return { sent, values, hasQuery: query !== undefined }
+}
+
+/** The whole text, in random chunks, and byte by byte. */
+function inChunks(text: string, cuts: readonly number[]): Buffer[][] {
+  const bytes = Buffer.from(text)
+  return [[bytes], splitIntoChunks({ bytes, cuts }), splitIntoBytes(bytes)]
+}
+
+const cuts = fc.array(capacityOfAWhole, { maxLength: 6 })
+const documents = fc.record({ document: object, around: space, cuts })
+
+it('members are cut and replaced, and every other byte is as it was', () => {
+  let changed = 0
+  fc.assert(
+    fc.property(documents, ({ document, around, cuts }) => {
+      const original = around + write(document) + around
+      const expected = around + writeEdited(document) + around
+      expect(JSON.parse(expected)).toEqual(edited(JSON.parse(original), []))
+      if (expected !== original) changed += 1
+      for (const chunks of inChunks(original, cuts)) {
+        expect(passed(chunks, none)).toMatchObject({ sent: expected, values: valuesIn(document) })
+      }
+    }),
+    { numRuns: runs },
+  )
+  expect(changed).toBeGreaterThan(runs / 3)
+})
+
+it('members are added in front, whatever is cut behind them', () => {
+  let bare = 0
+  const withAdditions = fc.record({ document: object, cuts, root: added, query: added })
+  fc.assert(
+    fc.property(withAdditions, ({ document, cuts, root, query }) => {
+      const original = write(document)
+      for (const chunks of inChunks(original, cuts)) {
+        const { sent, hasQuery } = passed(chunks, { root, query })
+        const ofQuery = hasQuery ? query : []
+        if (root.length > 0 && writeEdited(document).trim().length === 2) bare += 1
+        expect(sent).toBe(writeEdited(document, root, ofQuery))
+        expect(JSON.parse(sent)).toEqual(edited(JSON.parse(original), root, ofQuery))
+      }
+    }),
+    { numRuns: runs },
+  )
+  // Objects of which nothing else is left are among them.
+  expect(bare).toBeGreaterThan(runs / 75)
+})
+
+it('nothing is given back that is still to be cut', () => {
+  fc.assert(
+    fc.property(documents, ({ document, cuts }) => {
+      const original = Buffer.from(write(document))
+      const expected = Buffer.from(writeEdited(document))
+      for (const chunks of inChunks(String(original), cuts)) {
+        const text = new JsonTransformer(
+          {
+            visitName: interestIn,
+            isAbsentIfEmpty: (name) => absentIfEmpty.has(name),
+            visitValue: (_text, name) => (name === 'flag' ? replacement : undefined),
+          },
+          1_000_000,
+        )
+        let stated = Buffer.alloc(0)
+        for (const chunk of chunks) {
+          text.push(chunk)
+          stated = Buffer.concat([stated, ...text.takeReady()])
+          expect(stated.equals(expected.subarray(0, stated.length))).toBe(true)
+        }
+      }
+    }),
+    { numRuns: runs },
+  )
+})

@@ -1,0 +1,204 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
+import { JsonTransformer, type MemberInterest } from '../../../src/gateway/json/json-transformer.ts'
+import {
+  splitIntoBytes,
+  jsonObjects,
+  mutatedObjects,
+  splitIntoChunks,
+  type JsonCase,
+} from './json-arbitraries.ts'
+
+// The scanner against JSON.parse, which is slow for this purpose and obvious: what one takes, the other takes.
+
+type Json = null | boolean | number | string | Json[] | Members
+interface Members extends Map<string, Json> {}
+
+/** What a document says, or why it is refused. */
+type Reading = { readonly members: Members | undefined } | 'refused'
+
+/** By JSON.parse. A name that stands twice is found by the number of names that its texts have. */
+function obviously(bytes: Buffer): Reading {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return 'refused'
+  }
+  if (/^[ \n\r\t]*$/.test(text)) return { members: undefined }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return 'refused'
+  }
+  if (value === null) return { members: undefined }
+  if (typeof value !== 'object' || Array.isArray(value)) return 'refused'
+  const withoutTexts = text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '""')
+  const colons = withoutTexts.split(':').length - 1
+  return colons === countNames(value) ? { members: asMap(value) } : 'refused'
+}
+
+function countNames(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length
+  return Object.values(value).reduce<number>((sum, item) => sum + countNames(item), own)
+}
+
+function asMap(value: object): Members {
+  return new Map(Object.entries(value) as [string, Json][])
+}
+
+/** By the scanner, piece by piece. */
+function scanned(chunks: readonly Buffer[]): Reading {
+  const members: Members = new Map()
+  const text = new JsonTransformer(
+    {
+      visitName: () => 'value',
+      visitValue(value, name) {
+        members.set(name, JSON.parse(value) as Json)
+        return undefined
+      },
+    },
+    1_000_000,
+  )
+  try {
+    const out = chunks.flatMap((chunk) => {
+      text.push(chunk)
+      return text.takeReady()
+    })
+    const isObject = text.end()
+    // What nobody wants removed comes out as it went in.
+    if (!Buffer.concat([...out, ...text.takeRest()]).equals(Buffer.concat(chunks)))
+      throw new Error('other bytes')
+    return { members: isObject ? members : undefined }
+  } catch (error) {
+    if (error instanceof CatalogError && error.status === 400) return 'refused'
+    throw error
+  }
+}
+
+it.each<[what: string, documents: fc.Arbitrary<JsonCase>, runs: number]>([
+  ['objects', jsonObjects, 1_000],
+  ['objects with bytes changed', mutatedObjects, 3_000],
+])('%s are read as JSON.parse reads them, in one piece and in any', (_what, documents, runs) => {
+  let refused = 0
+  fc.assert(
+    fc.property(documents, (document) => {
+      const expected = obviously(document.bytes)
+      if (expected === 'refused') refused += 1
+      const inChunks = [[document.bytes], splitIntoChunks(document), splitIntoBytes(document.bytes)]
+      expect(inChunks.map(scanned)).toEqual([expected, expected, expected])
+    }),
+    { numRuns: runs },
+  )
+  // Both sorts are there, or this would prove nothing.
+  expect(refused).toBeGreaterThan(runs / 50)
+  expect(refused).toBeLessThan(runs - runs / 50)
+})
+
+it('any byte of a document may be another one', () => {
+  const others = Buffer.concat([
+    Buffer.from('{}[],:"\\09-+.eEtrufalsn \n\t\0'),
+    Buffer.from([0x7f, 0x80, 0xbf, 0xc3, 0xe2, 0xf0, 0xff]),
+  ])
+  const sample = Buffer.from(
+    '{"id":["a","é"],"\\u0069":-1.5e+3,"b":[{},[],true,null,false,0,""] ,"c":{"d":"\\n"}}',
+  )
+  for (let at = 0; at < sample.length; at += 1) {
+    for (const byte of others) {
+      const bytes = Buffer.from(sample)
+      bytes[at] = byte
+      const readings = [[bytes], [bytes.subarray(0, at), bytes.subarray(at)]].map(scanned)
+      const expected = obviously(bytes)
+      expect(readings, `${byte} at ${at}`).toEqual([expected, expected])
+    }
+  }
+})
+
+/** The object without the members that are to go, at any depth. */
+function without(value: Json | object, names: ReadonlySet<string>): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((item: Json) => without(item, names))
+  return asMap(
+    Object.fromEntries(
+      Object.entries(value)
+        .filter(([name]) => !names.has(name))
+        .map(([name, item]) => [name, without(item as Json, names)]),
+    ),
+  )
+}
+
+it('a removed member is gone, and every other one is as it was', () => {
+  const names = new Set(['id', 'identity', 'a', ''])
+  const watcher = { visitName: (name: string): MemberInterest => (names.has(name) ? 'removal' : 'members') }
+  let removed = 0
+  fc.assert(
+    fc.property(jsonObjects, (document) => {
+      if (obviously(document.bytes) === 'refused') return
+      const inChunks = [[document.bytes], splitIntoChunks(document), splitIntoBytes(document.bytes)].map(
+        (chunks) => {
+          const text = new JsonTransformer(watcher, 0)
+          const out = chunks.flatMap((chunk) => {
+            text.push(chunk)
+            return text.takeReady()
+          })
+          text.end()
+          return Buffer.concat([...out, ...text.takeRest()]).toString()
+        },
+      )
+      const [whole = ''] = inChunks
+      if (whole.length < document.bytes.length) removed += 1
+      expect(without(JSON.parse(whole) as Json, new Set())).toEqual(
+        without(JSON.parse(document.bytes.toString()) as Json, names),
+      )
+      expect(inChunks).toEqual([whole, whole, whole])
+    }),
+    { numRuns: 1_000 },
+  )
+  expect(removed).toBeGreaterThan(100)
+})
+
+it('no last piece is given back before the text is at its end', () => {
+  fc.assert(
+    fc.property(jsonObjects, (document) => {
+      const chunks = splitIntoChunks(document).filter(({ length }) => length > 0)
+      const text = new JsonTransformer({ visitName: () => 'nothing' }, 0)
+      let stated = 0
+      let before = 0
+      for (const chunk of chunks) {
+        try {
+          text.push(chunk)
+        } catch {
+          return
+        }
+        for (const { length } of text.takeReady()) stated += length
+        expect(stated).toBeLessThanOrEqual(before)
+        before += chunk.length
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+it.each<[what: string, says: RegExp, document: Buffer]>([
+  ['a name of 64 KiB', /a name in the body/, Buffer.from(`{"${'a'.repeat(65_536)}":1}`)],
+  [
+    'a value that is wanted',
+    /"a" in the body is longer than 100 bytes/,
+    Buffer.from(`{"a":"${'b'.repeat(100)}"}`),
+  ],
+  [
+    'the names of an object that is open',
+    /the names in the body take too much memory/,
+    Buffer.from(`{${Array.from({ length: 140_000 }, (_, index) => `"${index}":{}`).join(',')}}`),
+  ],
+])('%s is held in bounded memory, however it comes', (_what, says, document) => {
+  for (const size of [document.length, 1000, 64]) {
+    const text = new JsonTransformer({ visitName: (name) => (name === 'a' ? 'value' : 'nothing') }, 100)
+    expect(() => {
+      for (let at = 0; at < document.length; at += size) text.push(document.subarray(at, at + size))
+    }).toThrow(says)
+  }
+})

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { upstreamSchema } from '../../../src/config/upstream-settings.ts'
+import { expectError } from '../support/expect-error.ts'
+import { serveListings, type ListedCatalog } from '../support/listing-upstream.ts'
+import { allowEverything, openGateway, type TestedGateway } from '../support/open-gateway.ts'
+import { listNames, readPages } from '../support/read-pages.ts'
+import {
+  respondWith,
+  healthPath,
+  startRecordingUpstream,
+  type RecordingUpstream,
+} from '../support/recording-upstream.ts'
+
+/**
+ * Three catalogs. `rest` holds no `prod`, and a namespace `archive` and tables that nobody can reach, for what is
+ * called so lies elsewhere; `lake` holds tables of which one lies at `raw`.
+ */
+const catalogs = {
+  rest: {
+    namespaces: { '': ['archive', 'beta', 'zoo'], beta: ['x'] },
+    tables: { '': ['archive', 't', '\u{ff5e}', '\u{1f600}'] },
+    allTables: ['archive$hidden', 'beta$b1', 'prod$lake$hidden', 't', 'zoo$z1', '\u{ff5e}', '\u{1f600}'],
+  },
+  lake: {
+    namespaces: { prod$lake: ['inner', 'raw'], archive: ['old'] },
+    tables: { prod$lake: ['orders'] },
+    allTables: ['archive$a1', 'prod$lake$orders', 'prod$lake$raw$hidden', 'stray'],
+  },
+  raw: { namespaces: {}, tables: {}, allTables: ['prod$lake$raw$events', 'prod$lake$raw$facts'] },
+} as const satisfies Record<string, ListedCatalog>
+const namespaces = { rest: undefined, lake: [['prod', 'lake'], ['archive']], raw: [['prod', 'lake', 'raw']] }
+type Name = keyof typeof catalogs
+
+const upstreams = new Map<Name, RecordingUpstream>()
+let gateway: TestedGateway
+
+beforeAll(async () => {
+  for (const name of Object.keys(catalogs) as Name[]) {
+    const upstream = await startRecordingUpstream()
+    upstream.answering = serveListings(catalogs[name])
+    upstreams.set(name, upstream)
+  }
+  gateway = await openGateway('http://127.0.0.1:9', {
+    users: ['ann'],
+    policies: [
+      allowEverything,
+      {
+        name: 'ann',
+        namespace: ['prod', 'lake', 'raw'],
+        rules: [{ id: 'reads', effect: 'allow', subjects: { users: ['ann'] }, operations: ['read'] }],
+      },
+    ],
+    adjust: (settings) => ({
+      ...settings,
+      upstreams: [...upstreams].map(([name, { url }]) => ({
+        ...upstreamSchema.parse({ name, url, healthCheck: { path: healthPath } }),
+        namespaces: namespaces[name],
+      })),
+    }),
+  })
+})
+afterAll(async () => {
+  await gateway.close()
+  for (const upstream of upstreams.values()) await upstream.close()
+})
+
+const allTables = [
+  'archive$a1',
+  'beta$b1',
+  'prod$lake$orders',
+  'prod$lake$raw$events',
+  'prod$lake$raw$facts',
+  't',
+  'zoo$z1',
+  '\u{ff5e}',
+  '\u{1f600}',
+]
+
+it.each<[as: string, target: string, expected: readonly string[]]>([
+  ['dev', '/v1/namespace/$/list', ['archive', 'beta', 'prod', 'zoo']],
+  ['dev', '/v1/namespace/prod/list', ['lake']],
+  ['dev', '/v1/namespace/prod/table/list', []],
+  ['dev', '/v1/namespace/prod$lake/list', ['inner', 'raw']],
+  ['dev', '/v1/namespace/archive/list', ['old']],
+  ['dev', '/v1/namespace/$/table/list', ['t', '\u{ff5e}', '\u{1f600}']],
+  ['dev', '/v1/table', allTables],
+  ['ann', '/v1/namespace/$/list', ['prod']],
+  ['ann', '/v1/namespace/prod/list', ['lake']],
+  ['ann', '/v1/namespace/prod$lake/list', ['raw']],
+  ['ann', '/v1/namespace/prod$lake/table/list', []],
+  ['ann', '/v1/table', ['prod$lake$raw$events', 'prod$lake$raw$facts']],
+])('%s finds at %s what lies there, wherever it is served', async (as, target, expected) => {
+  for (const limit of [1, 2, 3, 100, undefined]) {
+    const pages = await readPages(gateway, target, { as, ...(limit !== undefined && { limit }) })
+    expect(listNames(pages)).toEqual(expected)
+    expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / (limit ?? 1_000))))
+  }
+})
+
+it('ids are joined by the delimiter of the request, and a name that it would cut is an error', async () => {
+  const pages = await readPages(gateway, '/v1/table?delimiter=%3A%3A', { as: 'ann', limit: 1 })
+  expect(listNames(pages)).toEqual(['prod::lake::raw::events', 'prod::lake::raw::facts'])
+  expectError(await gateway.get('/v1/table?delimiter=a', { as: 'dev' }), {
+    kind: 'InvalidInput',
+    says: 'separates the parts',
+  })
+})
+
+it('a namespace that is nowhere is an error, and so is an upstream that fails', async () => {
+  expectError(await gateway.get('/v1/namespace/nowhere/list'), { kind: 'NamespaceNotFound', says: /./ })
+  const raw = upstreams.get('raw')
+  if (raw === undefined) throw new Error('There is no such upstream.')
+  raw.answering = respondWith(500, '')
+  expectError(await gateway.get('/v1/table'), { kind: 'Internal', status: 500, says: 'failed' })
+  raw.answering = serveListings(catalogs.raw)
+})

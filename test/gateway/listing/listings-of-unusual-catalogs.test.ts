@@ -1,0 +1,135 @@
+import { expect, it } from 'vitest'
+import { expectError } from '../support/expect-error.ts'
+import { serveListings } from '../support/listing-upstream.ts'
+import { allowEverything } from '../support/open-gateway.ts'
+import { listNames, readPage, readPages } from '../support/read-pages.ts'
+import { respondWith } from '../support/recording-upstream.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
+import { createDeferred, eventually } from '../support/waiting.ts'
+
+/** `ann` may see the tables whose names begin with `s`, in the root. */
+const shared = useSharedGateway({
+  users: ['ann'],
+  policies: [
+    allowEverything,
+    {
+      name: 'ann',
+      namespace: [],
+      rules: [
+        { id: 'lists', effect: 'allow', subjects: { users: ['ann'] }, operations: ['ListTables'] },
+        {
+          id: 'sees',
+          effect: 'allow',
+          subjects: { users: ['ann'] },
+          operations: ['DescribeTable'],
+          tables: ['s*'],
+        },
+      ],
+    },
+  ],
+})
+const target = '/v1/namespace/$/table/list'
+const hidden = (count: number): string[] => Array.from({ length: count }, (_, index) => `h${index}`)
+
+it.each<[what: string, names: readonly string[]]>([
+  ['in no order', ['s3', 'h1', 's1', 'h2', 's9', 's2', 's5', 's4']],
+  ['with names that cannot be asked for', ['s3', 's/1', 's1', '', '..', 's$x', "s'", 's9', 's2', 's5', 's4']],
+])('a catalog that lists %s is listed whole, in pages of any size', async (_what, names) => {
+  for (const ignoresLimit of [undefined, true] as const) {
+    shared.upstream.answering = serveListings({
+      tables: { '': names },
+      ...(ignoresLimit && { ignoresLimit }),
+    })
+    for (const limit of [1, 2, 4, 100]) {
+      const pages = await readPages(shared.gateway, target, { as: 'ann', limit })
+      expect(listNames(pages)).toEqual(['s3', 's1', 's9', 's2', 's5', 's4'])
+      expect(pages).toHaveLength(Math.ceil(6 / limit))
+    }
+  }
+})
+
+it('a name that was dropped between two pages makes none be missed', async () => {
+  const names = ['s1', 's2', 's3', 's4']
+  shared.upstream.answering = serveListings({ tables: { '': names } })
+  const { names: first, token } = await readPage(shared.gateway, `${target}?limit=2`, 'ann')
+  shared.upstream.answering = serveListings({ tables: { '': ['s0', 's1', 's3', 's4'] } })
+  const next = `${target}?limit=2&page_token=${encodeURIComponent(token ?? '')}`
+  expect([...first, ...(await readPage(shared.gateway, next, 'ann')).names]).toEqual(names)
+})
+
+it.each<[what: string, body: object | string]>([
+  ['no JSON', 'listing'],
+  ['no object', '[]'],
+  ['no list', {}],
+  ['a list of others', { tables: ['s1', 2] }],
+  ['no texts', { tables: 's1' }],
+  ['a token that is no text', { tables: [], page_token: 7 }],
+])('an answer with %s is an error of the catalog', async (_what, body) => {
+  shared.upstream.answering = respondWith(200, body)
+  expectError(await shared.gateway.get(target), { kind: 'ServiceUnavailable', status: 502, says: 'catalog' })
+})
+
+it.each([
+  ['the same token', () => ({ tables: ['h1'], page_token: 'again' })],
+  [
+    'a token that fits into no request',
+    () => ({ tables: ['s1', 's2', 's3'], page_token: 'x'.repeat(9_000) }),
+  ],
+])('a listing that leads on with %s is an error of the catalog', async (_what, body) => {
+  shared.upstream.answering = respondWith(200, body())
+  const first = `${target}?limit=3`
+  const response = await shared.gateway.get(first, { as: 'ann' })
+  expectError(response, { kind: 'ServiceUnavailable', status: 502, says: 'catalog' })
+})
+
+it('an endless listing of what nobody may see is given up after so many pages, and goes on from there', async () => {
+  let page = 0
+  shared.upstream.answering = (arrival, response, request) =>
+    respondWith(200, { tables: hidden(10), page_token: `page-${(page += 1)}` })(arrival, response, request)
+  const first = await readPage(shared.gateway, `${target}?limit=5`, 'ann')
+  expect(first.names).toEqual([])
+  expect(shared.upstream.requests).toHaveLength(33)
+  shared.upstream.answering = serveListings({ tables: { '': [] } })
+  await readPage(shared.gateway, `${target}?page_token=${encodeURIComponent(first.token ?? '')}`, 'ann')
+  expect(shared.upstream.requests.at(-1)?.target).toContain('page_token=page-33')
+})
+
+it('where nothing to be seen follows, nothing tells that something does', async () => {
+  shared.upstream.answering = serveListings({ tables: { '': ['s1', 's2', ...hidden(5_000)] } })
+  const page = await readPage(shared.gateway, `${target}?limit=2`, 'ann')
+  expect(page).toEqual({ names: ['s1', 's2'], token: undefined })
+})
+
+it('a page holds no more than 10,000 names, and a limit of none holds none', async () => {
+  const names = Array.from({ length: 10_001 }, (_, index) => `s${String(index).padStart(5, '0')}`)
+  shared.upstream.answering = serveListings({ tables: { '': names } })
+  const pages = await readPages(shared.gateway, target, { as: 'ann' })
+  expect(pages.map(({ names }) => names.length)).toEqual([10_000, 1])
+  expect(listNames(pages)).toEqual(names)
+  expect(await readPage(shared.gateway, `${target}?limit=0`, 'ann')).toEqual({ names: [], token: undefined })
+})
+
+it('a name instead of a token is where to start after, and is not sent on', async () => {
+  shared.upstream.answering = serveListings({
+    tables: { '': ['s1', 's2', 's3'] },
+    allTables: ['a$b', 's1', 's2'],
+  })
+  const after = await readPage(shared.gateway, `${target}?limit=1&page_token=s1`, 'dev')
+  expect(after.names).toEqual(['s2'])
+  expect((await readPage(shared.gateway, '/v1/table?page_token=a$b', 'dev')).names).toEqual(['s1', 's2'])
+  expect(shared.upstream.requests.map(({ target }) => target).join(' ')).not.toContain('page_token')
+})
+
+it('a client that leaves ends the reading', async () => {
+  const abandoned = createDeferred()
+  shared.upstream.answering = (_arrival, response) => {
+    response.once('close', () => abandoned.resolve(undefined))
+  }
+  const leave = new AbortController()
+  const answer = shared.gateway.get(target, { signal: leave.signal })
+  await eventually(() => expect(shared.upstream.requests).toHaveLength(1))
+  leave.abort()
+  await expect(answer).rejects.toThrow()
+  await abandoned.promise
+  expect(shared.upstream.requests).toHaveLength(1)
+})

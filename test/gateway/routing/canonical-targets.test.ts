@@ -1,0 +1,89 @@
+import { expect, it } from 'vitest'
+import { getOperation, operationNames, type OperationName } from '../../../src/catalog-api/operations.ts'
+import { createMinimalRequest } from '../support/minimal-request.ts'
+import { withUpstream } from '../support/open-gateway.ts'
+import { respondWith, getHeaderValues } from '../support/recording-upstream.ts'
+import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
+
+const shared = useSharedGateway()
+
+const queries: Partial<Record<OperationName, string>> = { MergeInsertIntoTable: 'on=order%20id&on=line' }
+
+it('every operation reaches the upstream under its one target, without the credentials of the client', async () => {
+  const { gateway, upstream } = shared
+  upstream.answering = respondWith(200, { fine: true })
+  for (const name of operationNames) {
+    const { method, path, body, object, lists } = getOperation(name)
+    // What the gateway puts together itself: listings-*.test.ts.
+    if (lists !== undefined) continue
+    // What a route without an id says about delimiters is about the names in the answer.
+    const query = object === 'none' ? 'delimiter=.' : queries[name]
+    const sent = path.replace('{id}', 'sales.orders').replace('{index_name}', 'by%5Fday')
+    const json = body === 'arrow' || method === 'GET' ? undefined : createMinimalRequest(name).members
+    const response = await gateway.send(
+      method,
+      `${sent}/?delimiter=.${queries[name] ? `&${queries[name]}` : ''}`,
+      {
+        headers: { 'x-api-key': gateway.key('dev'), cookie: 'session=1', 'x-catalog-ctx-a': 'd' },
+        ...(body === 'arrow' && { body: 'ARROW' }),
+        ...(json && { body: json }),
+      },
+    )
+    expect({ name, status: response.status, json: response.json }).toEqual({
+      name,
+      status: 200,
+      json: { fine: true },
+    })
+    const canonical = path.replace('{id}', 'sales%24orders').replace('{index_name}', 'by_day')
+    const arrival = upstream.requests.pop()
+    expect(arrival).toMatchObject({ method, target: query ? `${canonical}?${query}` : canonical })
+    expect(upstream.requests.splice(0)).toEqual([])
+    const rest = arrival ?? { rawHeaders: [] }
+    expect(getHeaderValues(rest, 'content-type')).toEqual(
+      body === 'arrow' ? ['application/vnd.apache.arrow.stream'] : json ? ['application/json'] : [],
+    )
+    expect(getHeaderValues(rest, 'host')).toEqual([new URL(upstream.url).host])
+    expect(getHeaderValues(rest, 'x-request-id')).toEqual([response.headers['x-request-id']])
+    expect(getHeaderValues(rest, 'x-catalog-ctx-a')).toEqual(['d'])
+    for (const stripped of ['x-api-key', 'authorization', 'cookie']) {
+      expect(getHeaderValues(rest, stripped)).toEqual([])
+    }
+    expect(String(await arrival?.body)).toBe(body === 'arrow' ? 'ARROW' : json ? JSON.stringify(json) : '')
+  }
+})
+
+it.each([
+  ['POST', '/v1/namespace/$/describe', 'POST', '/v1/namespace/%24/describe'],
+  ['POST', '/v1/namespace/./describe?delimiter=.', 'POST', '/v1/namespace/%24/describe'],
+  ['GET', '/v1/table/t/tags/list/?limit=&page_token=', 'POST', '/v1/table/t/tags/list'],
+  ['GET', '/v1/table/a%24b/count_rows', 'POST', '/v1/table/a%24b/count_rows'],
+  ['POST', '/v1/table/a::b%20c/describe?delimiter=%3A%3A', 'POST', '/v1/table/a%24b%20c/describe'],
+  ['POST', '/v1/table/a+b/describe', 'POST', '/v1/table/a%2Bb/describe'],
+  ['POST', '/v1/table/%e2%82%ac/describe', 'POST', '/v1/table/%E2%82%AC/describe'],
+  ['POST', '/v1/table/a/describe?with_table_uri=TRUE', 'POST', '/v1/table/a/describe?with_table_uri=true'],
+  ['POST', '/v1/table/t/create-empty', 'POST', '/v1/table/t/declare'],
+  ['POST', '/v1/table/version/describe', 'POST', '/v1/table/version/describe'],
+] as const)('%s %s is forwarded as %s %s', async (method, target, canonicalMethod, canonical) => {
+  const { gateway, upstream } = shared
+  expect(await gateway.send(method, target)).toMatchObject({ status: 200 })
+  expect(upstream.requests).toMatchObject([{ method: canonicalMethod, target: canonical }])
+})
+
+it('an upstream may have a path of its own and another delimiter', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(
+    withUpstream(({ url }) => ({ url: `${url}/catalog/`, delimiter: '::' })),
+  )
+  await gateway.post('/v1/table/sales$orders/describe')
+  await gateway.post('/v1/namespace/$/describe')
+  expect(upstream.requests.map(({ target }) => target)).toEqual([
+    '/catalog/v1/table/sales%3A%3Aorders/describe?delimiter=%3A%3A',
+    '/catalog/v1/namespace/%3A%3A/describe?delimiter=%3A%3A',
+  ])
+})
+
+it('an id of 4 KiB is not too long for any part of the way', async () => {
+  const { gateway, upstream } = shared
+  const name = 'n'.repeat(4_096)
+  expect(await gateway.post(`/v1/table/${name}/describe`)).toMatchObject({ status: 200 })
+  expect(upstream.requests).toMatchObject([{ target: `/v1/table/${name}/describe` }])
+})

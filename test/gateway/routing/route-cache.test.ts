@@ -1,0 +1,93 @@
+import fc from 'fast-check'
+import { expect, it, onTestFinished } from 'vitest'
+import { cacheRoutes, createRouteFinder, type FindRoute } from '../../../src/gateway/stages/match.ts'
+import { upstreamSchema } from '../../../src/config/upstream-settings.ts'
+import { createUpstreams } from '../../../src/gateway/upstream/upstreams.ts'
+import { buildTarget } from '../../../src/catalog-api/request-target.ts'
+import { anyTarget } from '../../catalog-api/arbitrary-targets.ts'
+
+/** Reads targets anew, and counts how often. */
+function counted() {
+  const upstreams = createUpstreams(
+    [undefined, [['a'], ['b', 'c']]].map((namespaces, number) => ({
+      ...upstreamSchema.parse({ url: 'http://127.0.0.1:9' }),
+      name: `upstream-${number}`,
+      namespaces,
+      tls: {},
+      credentials: [],
+    })),
+  )
+  onTestFinished(() => upstreams.close())
+  const find = createRouteFinder(upstreams)
+  const requested: string[] = []
+  const findAndCount: FindRoute = (method, target) => {
+    requested.push(`${method} ${target}`)
+    return find(method, target)
+  }
+  return { find, findAndCount, asked: requested }
+}
+
+function outcomeOf(find: FindRoute, method: string, target: string): unknown {
+  try {
+    return find(method, target)
+  } catch (error) {
+    return error
+  }
+}
+
+it('what is remembered is what would be read, whatever was asked before', () => {
+  const { find, findAndCount } = counted()
+  const remembering = cacheRoutes(findAndCount)
+  const texts = anyTarget
+    .filter(({ id }) => id.every((part) => !part.includes('$')))
+    .map((target) => buildTarget(target))
+  const pool = fc.array(
+    fc.oneof(texts, fc.string({ maxLength: 20 }), fc.constant('/v1/table/a$b/describe')),
+    {
+      minLength: 1,
+      maxLength: 8,
+    },
+  )
+  const asks = fc.array(
+    fc.tuple(fc.constantFrom('GET', 'POST', 'PUT', 'get'), fc.nat(), fc.constantFrom('', '/', '?', '?a=b')),
+    { maxLength: 30 },
+  )
+  fc.assert(
+    fc.property(pool, asks, (targets, requests) => {
+      for (const [method, which, more] of requests) {
+        const target = `${targets[which % targets.length] ?? ''}${more}`
+        expect(outcomeOf(remembering, method, target)).toEqual(outcomeOf(find, method, target))
+      }
+    }),
+  )
+})
+
+it('a target is read once, whoever asks, and each of its spellings and methods by itself', () => {
+  const { findAndCount, asked: requested } = counted()
+  const remembering = cacheRoutes(findAndCount)
+  for (const _ of [1, 2, 3]) {
+    remembering('POST', '/v1/table/a$b/describe')
+    remembering('POST', '/v1/table/a%24b/describe')
+    outcomeOf(remembering, 'GET', '/v1/table/a$b/describe')
+  }
+  expect(requested.filter((ask) => ask.startsWith('POST'))).toEqual([
+    'POST /v1/table/a$b/describe',
+    'POST /v1/table/a%24b/describe',
+  ])
+  // What is refused is refused anew.
+  expect(requested.filter((ask) => ask.startsWith('GET'))).toHaveLength(3)
+})
+
+it('who asks for ever more targets, or for long ones, takes no more memory', () => {
+  const { findAndCount, asked: requested } = counted()
+  const remembering = cacheRoutes(findAndCount)
+  const long = `/v1/table/${'a'.repeat(600)}/describe`
+  for (const _ of [1, 2]) remembering('POST', long)
+  expect(requested).toHaveLength(2)
+  const others = Array.from({ length: 5_000 }, (_, number) => `/v1/table/t${number}/describe`)
+  for (const other of others) remembering('POST', other)
+  remembering('POST', others[4_999] ?? '')
+  expect(requested).toHaveLength(5_002)
+  remembering('POST', others[0] ?? '')
+  expect(requested).toHaveLength(5_003)
+})

@@ -1,0 +1,152 @@
+import { afterEach, beforeAll, afterAll, expect, it } from 'vitest'
+import { upstreamSchema } from '../../../src/config/upstream-settings.ts'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { expectError } from '../support/expect-error.ts'
+import { openGateway, type TestedGateway } from '../support/open-gateway.ts'
+import { healthPath, startRecordingUpstream, type RecordingUpstream } from '../support/recording-upstream.ts'
+import { eventually } from '../support/waiting.ts'
+
+/** `rest` serves what lies at no other; ids have another delimiter and a path in front at `lake`. */
+const namespaces = { lake: [['prod', 'lake'], ['archive']], raw: [['prod', 'lake', 'raw']], rest: undefined }
+type Name = keyof typeof namespaces
+
+const upstreams = new Map<Name, RecordingUpstream>()
+let gateway: TestedGateway
+
+beforeAll(async () => {
+  for (const name of Object.keys(namespaces) as Name[]) upstreams.set(name, await startRecordingUpstream())
+  gateway = await openGateway('http://127.0.0.1:9', {
+    adjust: (settings) => ({
+      ...settings,
+      upstreams: [...upstreams].map(([name, { url }]) => ({
+        ...upstreamSchema.parse({
+          name,
+          url: name === 'lake' ? `${url}/base` : url,
+          delimiter: name === 'lake' ? '.' : '$',
+          healthCheck: { path: healthPath },
+        }),
+        namespaces: namespaces[name],
+      })),
+    }),
+  })
+})
+afterEach(() => {
+  for (const { requests } of upstreams.values()) requests.length = 0
+})
+afterAll(async () => {
+  await gateway.close()
+  for (const upstream of upstreams.values()) await upstream.close()
+})
+
+/** What reached each of the upstreams. */
+function arrived(): Record<string, string[]> {
+  const found = [...upstreams].map(
+    ([name, { requests }]) => [name, requests.map(({ target }) => target)] as const,
+  )
+  return Object.fromEntries(found.filter(([, targets]) => targets.length > 0))
+}
+
+const manifest = (id: string[]) => ({ id, version: 2, manifest_path: `${id.join('/')}/_versions/staged` })
+
+it.each<[target: string, Name, sent: string]>([
+  ['/v1/table/prod$lake$raw$events/describe', 'raw', '/v1/table/prod%24lake%24raw%24events/describe'],
+  ['/v1/table/prod$lake$orders/describe', 'lake', '/base/v1/table/prod.lake.orders/describe?delimiter=.'],
+  [
+    '/v1/table/prod:lake:orders/describe?delimiter=:',
+    'lake',
+    '/base/v1/table/prod.lake.orders/describe?delimiter=.',
+  ],
+  ['/v1/namespace/archive/describe', 'lake', '/base/v1/namespace/archive/describe?delimiter=.'],
+  ['/v1/namespace/prod/describe', 'rest', '/v1/namespace/prod/describe'],
+  ['/v1/table/prod$lakes/describe', 'rest', '/v1/table/prod%24lakes/describe'],
+  ['/v1/namespace/$/describe', 'rest', '/v1/namespace/%24/describe'],
+])('%s goes to the upstream %s', async (target, name, sent) => {
+  expect(await gateway.post(target)).toMatchObject({ status: 200 })
+  expect(arrived()).toEqual({ [name]: [sent] })
+})
+
+it.each<[what: string, target: string, body: object, Name, sent: string]>([
+  [
+    'of new versions',
+    '/v1/table/version/batch-create',
+    { entries: [manifest(['prod', 'lake', 'a']), manifest(['archive', 'b'])] },
+    'lake',
+    '/base/v1/table/version/batch-create',
+  ],
+  [
+    'of commits',
+    '/v1/table/batch-commit',
+    { operations: [{ declare_table: { id: ['prod', 'lake', 'raw', 'a'] } }] },
+    'raw',
+    '/v1/table/batch-commit',
+  ],
+])(
+  'a batch %s goes where its tables lie, and the audit log says where',
+  async (_what, target, body, name, sent) => {
+    expect(await gateway.post(target, { body })).toMatchObject({ status: 200 })
+    expect(arrived()).toEqual({ [name]: [sent] })
+    const intents = ofKind(await recordsOf(gateway.auditFolder), 'intent')
+    expect(intents.at(-1)).toMatchObject({ upstream: name })
+  },
+)
+
+it.each<[what: string, target: string, body: object]>([
+  [
+    'a batch',
+    '/v1/table/version/batch-create',
+    { entries: [manifest(['prod', 'lake', 'a']), manifest(['prod', 'lake', 'raw', 'b'])] },
+  ],
+  [
+    'a batch that begins at the root',
+    '/v1/table/batch-commit',
+    { operations: [{ declare_table: { id: ['a'] } }, { deregister_table: { id: ['archive', 'b'] } }] },
+  ],
+  ['a rename', '/v1/table/prod$lake$a/rename', { new_table_name: 'a', new_namespace_id: ['prod'] }],
+])('%s across upstreams is refused, and nothing is sent or recorded', async (_what, target, body) => {
+  const before = (await recordsOf(gateway.auditFolder)).length
+  expectError(await gateway.post(target, { body }), { kind: 'InvalidInput', says: 'different catalogs' })
+  expect(arrived()).toEqual({})
+  expect(await recordsOf(gateway.auditFolder)).toHaveLength(before)
+})
+
+const named = (namespace: string[], name: string) => ({
+  operations: [{ declare_table: { id: [...namespace, name] } }],
+})
+
+it('a name that the delimiter of its own upstream cuts in two is refused, and at another one it is not', async () => {
+  const dotted = await gateway.post('/v1/table/batch-commit', { body: named(['archive'], 'a.b') })
+  expectError(dotted, { kind: 'InvalidInput', says: '"a.b"' })
+  expect(await gateway.post('/v1/table/batch-commit', { body: named(['prod'], 'a.b') })).toMatchObject({
+    status: 200,
+  })
+  expect(arrived()).toEqual({ rest: ['/v1/table/batch-commit'] })
+})
+
+it('what one upstream does is not held against another', async () => {
+  const raw = upstreams.get('raw')
+  const good = raw?.answering
+  if (raw === undefined || good === undefined) throw new Error('There is no such upstream.')
+  raw.answering = (_arrival, response) => response.socket?.destroy()
+  raw.healthStatus = 503
+  await eventually(async () =>
+    expect(await gateway.post('/v1/table/prod$lake$raw$events/describe')).toMatchObject({ status: 503 }),
+  )
+  expect(await gateway.post('/v1/table/prod$lake$orders/describe')).toMatchObject({ status: 200 })
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const broken = metrics
+    .split('\n')
+    .filter((line) => /^catalog_gateway_upstream_circuit_breaker_state.* 1$/.test(line))
+  expect(broken.toSorted()).toEqual([
+    'catalog_gateway_upstream_circuit_breaker_state{upstream="lake",state="closed"} 1',
+    'catalog_gateway_upstream_circuit_breaker_state{upstream="raw",state="open"} 1',
+    'catalog_gateway_upstream_circuit_breaker_state{upstream="rest",state="closed"} 1',
+  ])
+  expect(metrics).toMatch(
+    /^catalog_gateway_upstream_request_duration_seconds_count\{upstream="lake",operation="DescribeTable"\} /m,
+  )
+  raw.answering = good
+  raw.healthStatus = 200
+  await eventually(async () =>
+    expect(await gateway.post('/v1/table/prod$lake$raw$events/describe')).toMatchObject({ status: 200 }),
+  )
+})

@@ -1,0 +1,72 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { upstreamSchema } from '../../../src/config/upstream-settings.ts'
+import { createUpstreams } from '../../../src/gateway/upstream/upstreams.ts'
+
+interface Lying {
+  readonly name: string
+  readonly namespaces: string[][] | undefined
+}
+
+/** Where the upstreams with those namespaces hold the ids; nothing listens there, and nothing is asked. */
+async function whereLie(upstreams: readonly Lying[], ids: readonly string[][]): Promise<string[]> {
+  const opened = createUpstreams(
+    upstreams.map((each) => ({
+      ...upstreamSchema.parse({ url: 'http://127.0.0.1:9' }),
+      ...each,
+      tls: {},
+      credentials: [],
+    })),
+  )
+  try {
+    return ids.map((id) => opened.forId(id).name)
+  } finally {
+    opened.close()
+  }
+}
+
+it('an id lies at the upstream with the longest namespace that it begins with', async () => {
+  const upstreams = [
+    { name: 'rest', namespaces: undefined },
+    { name: 'lake', namespaces: [['prod', 'lake'], ['archive']] },
+    { name: 'raw', namespaces: [['prod', 'lake', 'raw']] },
+  ]
+  const where: [id: string[], name: string][] = [
+    [[], 'rest'],
+    [['prod'], 'rest'],
+    [['prod', 'lake'], 'lake'],
+    [['prod', 'lake', 'orders'], 'lake'],
+    [['prod', 'lake', 'raw', 'events'], 'raw'],
+    [['archive', 'prod', 'lake', 'raw'], 'lake'],
+    [['prod', 'lakes'], 'rest'],
+    [['prod', 'lak'], 'rest'],
+    [['prod$lake', 'x'], 'rest'],
+    [['prodlake'], 'rest'],
+    [['lake'], 'rest'],
+    [['Archive'], 'rest'],
+  ]
+  const ids = where.map(([id]) => id)
+  expect(await whereLie(upstreams, ids)).toEqual(where.map(([, name]) => name))
+})
+
+it('the longest namespace is found whatever the namespaces are', async () => {
+  const id = fc.array(fc.constantFrom('a', 'b', 'a$b', ''), { maxLength: 4 })
+  const namespaces = fc.uniqueArray(id, { maxLength: 6, selector: (parts) => JSON.stringify(parts) })
+  await fc.assert(
+    fc.asyncProperty(namespaces, fc.array(id, { maxLength: 8 }), async (all, ids) => {
+      const named = all
+        .filter((parts) => parts.length > 0)
+        .map((parts) => ({ name: JSON.stringify(parts), parts }))
+      const slowly = (id: readonly string[]): string =>
+        named
+          .filter(({ parts }) => parts.every((part, index) => part === id[index]))
+          .toSorted((one, other) => other.parts.length - one.parts.length)[0]?.name ?? 'rest'
+      const upstreams = [
+        { name: 'rest', namespaces: undefined },
+        ...named.map(({ name, parts }) => ({ name, namespaces: [parts] })),
+      ]
+      expect(await whereLie(upstreams, ids)).toEqual(ids.map(slowly))
+    }),
+    { numRuns: 60 },
+  )
+})

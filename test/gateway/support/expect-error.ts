@@ -1,0 +1,36 @@
+import { tmpdir } from 'node:os'
+import { expect } from 'vitest'
+import { errorCodes, type ErrorName } from '../../../src/catalog-api/catalog-error.ts'
+import type { TestResponse } from './test-response.ts'
+
+/** Which error an answer should be. */
+export interface ExpectedError {
+  readonly kind: ErrorName
+  /** That of the code unless told. */
+  readonly status?: number
+  /** What the message should say. */
+  readonly says: RegExp | string
+}
+
+/** What only the inside of a gateway looks like: stack traces, files, codes of libraries, keys. */
+const inside = /\n|\(\S+:\d+\)|\.[jt]s\b|node:|node_modules|ECONN|UND_ERR|HPE_|cgk_/
+
+/** Holds an error to the shape of the interface and to what it should say; it must not show our inside. */
+export function expectError(response: TestResponse | undefined, { kind, status, says }: ExpectedError): void {
+  const requestId = response?.headers['x-request-id']
+  expect(response).toMatchObject({
+    status: status ?? errorCodes[kind].status,
+    headers: { 'content-type': 'application/json' },
+  })
+  expect(requestId).toMatch(/^[A-Za-z0-9._-]{1,128}$/)
+  const { detail = '', ...body } = { ...(response?.json as { error: string; detail?: string }) }
+  expect(body).toEqual({
+    error: expect.stringMatching(says),
+    code: errorCodes[kind].code,
+    instance: requestId,
+  })
+  for (const text of [body.error, detail]) {
+    expect(text).not.toMatch(inside)
+    expect(text).not.toContain(tmpdir())
+  }
+}

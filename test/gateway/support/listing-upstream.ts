@@ -1,0 +1,41 @@
+import { parseTarget } from '../../../src/catalog-api/request-target.ts'
+import type { RequestHandler } from './recording-upstream.ts'
+
+/** What a foreign catalog lists. */
+export interface ListedCatalog {
+  /** By the id of the namespace, its parts joined by `$`; the root is the empty text. */
+  readonly namespaces?: Readonly<Record<string, readonly string[]>>
+  readonly tables?: Readonly<Record<string, readonly string[]>>
+  /** Full ids, joined by `$`, for ListAllTables. */
+  readonly allTables?: readonly string[]
+  /** Whether it answers everything at once, whatever the limit. */
+  readonly ignoresLimit?: true
+}
+
+/**
+ * Lists in the order in which the names are given, in pages with tokens of its own making; what it has no list of
+ * is not there. Any other operation is answered `{}`.
+ */
+export function serveListings(catalog: ListedCatalog): RequestHandler {
+  return (arrival, response) => {
+    const { operation, id, parameters } = parseTarget(arrival.method, arrival.target)
+    const path = id.join('$')
+    const member = operation.lists === 'namespaces' ? 'namespaces' : 'tables'
+    const names = operation.lists === 'all tables' ? catalog.allTables : catalog[member]?.[path]
+    if (operation.lists === undefined) {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+      return
+    }
+    if (names === undefined) {
+      response.writeHead(404, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ error: 'no such namespace', code: 1 }))
+      return
+    }
+    const start = Number(/^row-(\d+)$/.exec(String(parameters.get('page_token') ?? 'row-0'))?.[1])
+    const limit = catalog.ignoresLimit ? names.length : Number(parameters.get('limit') ?? names.length)
+    const end = start + limit
+    const next = end < names.length ? { page_token: `row-${end}` } : {}
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ [member]: names.slice(start, end), ...next }))
+  }
+}

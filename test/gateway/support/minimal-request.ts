@@ -1,0 +1,33 @@
+import { getOperation, type OperationName } from '../../../src/catalog-api/operations.ts'
+
+/** The members without which the gateway refuses an operation. */
+const members: Partial<Record<OperationName, object>> = {
+  RenameTable: { new_table_name: 'archive' },
+  RegisterTable: { location: 'sales/orders' },
+  CreateTableVersion: { manifest_path: 'sales/orders/_versions/staging' },
+  BatchCreateTableVersions: {
+    entries: [{ id: ['sales', 'orders'], version: 2, manifest_path: 'sales/orders/_versions/staging' }],
+  },
+  BatchCommitTables: { operations: [{ deregister_table: { id: ['sales', 'orders'] } }] },
+  UpdateTableSchemaMetadata: { owner: 'sales' },
+}
+
+/** A request of an operation that states no more than it must. */
+export interface MinimalRequest {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  /** Undefined for an operation that takes an Arrow stream, or none. */
+  readonly members: object | undefined
+  readonly query: string
+}
+
+/** The least request of an operation on the table `sales$orders`, or the namespace of that path. */
+export function createMinimalRequest(name: OperationName): MinimalRequest {
+  const { method, path, body } = getOperation(name)
+  return {
+    method,
+    path: path.replace('{id}', 'sales$orders').replace('{index_name}', 'by_day'),
+    members: body === 'arrow' || method === 'GET' ? undefined : (members[name] ?? {}),
+    query: name === 'MergeInsertIntoTable' ? 'on=id' : '',
+  }
+}

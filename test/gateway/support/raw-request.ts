@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { createTestResponse, type TestResponse } from './test-response.ts'
+
+/** How long a gateway may leave a connection open that has nothing more to say. */
+const timeoutMs = 10_000
+
+/** What is sent over a connection, in one piece or in several. */
+type Parts = string | Buffer | AsyncIterable<string>
+
+/** Sends it, and reads answers until the gateway closes the connection. Throws for half an answer. */
+export async function sendRaw(url: string, parts: Parts): Promise<TestResponse[]> {
+  return responsesIn(await readRaw(url, parts))
+}
+
+/** Sends it, and reads bytes until the gateway closes the connection. Throws for a gateway that does not. */
+export async function readRaw(url: string, parts: Parts): Promise<Buffer> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const closed = once(socket, 'close')
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  // A gateway that closes while it is still being sent to resets the connection; its answer came before that.
+  socket.on('error', () => undefined)
+  let isForgotten = false
+  socket.setTimeout(timeoutMs, () => {
+    isForgotten = true
+    socket.destroy()
+  })
+  const isWhole = typeof parts === 'string' || Buffer.isBuffer(parts)
+  for await (const part of isWhole ? [parts] : parts) {
+    socket.write(typeof part === 'string' ? Buffer.from(part, 'latin1') : part)
+  }
+  await closed
+  const bytes = Buffer.concat(chunks)
+  if (isForgotten) throw new Error(`the connection was left open after ${JSON.stringify(String(bytes))}`)
+  return bytes
+}
+
+/** The bytes of a request: its lines, each with CRLF, an empty line, and its body. */
+export function rawRequest(lines: readonly string[], body = ''): string {
+  return `${lines.join('\r\n')}\r\n\r\n${body}`
+}
+
+/** The answers that stand one after the other, each with a content-length. */
+function responsesIn(bytes: Buffer): TestResponse[] {
+  const responses: TestResponse[] = []
+  for (let rest = bytes; rest.length > 0;) {
+    const end = rest.indexOf('\r\n\r\n')
+    const [first = '', ...lines] = rest.subarray(0, end).toString('latin1').split('\r\n')
+    const headers = Object.fromEntries(lines.map(readHeader))
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1])
+    const next = end + 4 + Number(headers['content-length'])
+    if (end === -1 || !(next <= rest.length)) {
+      throw new Error(`not a whole answer with a content-length: ${JSON.stringify(rest.toString('latin1'))}`)
+    }
+    responses.push(createTestResponse(status, headers, rest.subarray(end + 4, next)))
+    rest = rest.subarray(next)
+  }
+  return responses
+}
+
+function readHeader(line: string): [name: string, value: string] {
+  const colon = line.indexOf(':')
+  return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
+}

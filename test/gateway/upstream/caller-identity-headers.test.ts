@@ -1,0 +1,206 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createLocalJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload } from 'jose'
+import { expect, it } from 'vitest'
+import type { AssertionSettings } from '../../../src/config/assertion-settings.ts'
+import { claimsWith, makeIssuerKey, signed } from '../../identity/jwt/forged-tokens.ts'
+import type { GatewaySetup } from '../support/open-gateway.ts'
+import { getHeaderValues, type ReceivedRequest } from '../support/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+
+const describeOrders = '/v1/table/prod$orders/describe'
+const signer = makeIssuerKey('ES256', 'one')
+const token = (): string => `Bearer ${signed(signer, claimsWith({ groups: ['eu'] }))}`
+
+const policies = [
+  {
+    name: 'everything',
+    namespace: [],
+    rules: [
+      {
+        id: 'all',
+        effect: 'allow' as const,
+        subjects: { users: ['dev', 'corp:alice'] },
+        operations: ['all'],
+      },
+    ],
+  },
+]
+
+interface Reported {
+  readonly identity: 'none' | 'original' | 'assertion'
+  readonly assertion?: Partial<AssertionSettings>
+  readonly published?: readonly KeyObject[]
+  readonly multipleCredentials?: 'bearer'
+}
+
+function setup({ identity, assertion, published = [], multipleCredentials }: Reported): GatewaySetup {
+  return {
+    policies,
+    async adjust(settings, folder) {
+      const [jwks, keyFile] = [join(folder, 'jwks.json'), join(folder, 'assertion.pem')]
+      await writeFile(jwks, JSON.stringify({ keys: [signer.published] }))
+      await writeFile(keyFile, pem(generateKeyPairSync('ed25519').privateKey))
+      const additionalKeyFiles = published.map((_, index) => join(folder, `also-${index}.pem`))
+      for (const [index, key] of published.entries())
+        await writeFile(additionalKeyFiles[index] ?? '', pem(key))
+      const issuer = {
+        name: 'corp',
+        issuer: 'https://corp.example',
+        audience: ['catalog'],
+        jwks: { file: jwks },
+      }
+      const claims = { subjectClaim: 'sub', groupsClaim: 'groups', clockSkewSeconds: 30 }
+      return {
+        ...settings,
+        upstreams: settings.upstreams.map((upstream) => ({ ...upstream, identity })),
+        identity: {
+          ...settings.identity,
+          issuers: [{ ...issuer, ...claims, algorithms: ['ES256'] }],
+          multipleCredentials: multipleCredentials,
+          assertion: {
+            issuer: 'https://gateway.example',
+            keyFile,
+            additionalKeyFiles: additionalKeyFiles,
+            lifetimeSeconds: 60,
+            header: 'x-catalog-assertion',
+            ...assertion,
+          },
+        },
+      }
+    },
+  }
+}
+
+function pem(key: KeyObject): string {
+  return key.type === 'private'
+    ? key.export({ type: 'pkcs8', format: 'pem' }).toString()
+    : key.export({ type: 'spki', format: 'pem' }).toString()
+}
+
+/** The headers of that kind that came with the last request. */
+function credentialsOf(arrivals: readonly ReceivedRequest[]): Record<string, string[]> {
+  const arrival = arrivals.at(-1)
+  const names = ['x-api-key', 'authorization', 'x-catalog-assertion']
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const values = arrival === undefined ? [] : getHeaderValues(arrival, name)
+      return values.length === 0 ? [] : [[name, values]]
+    }),
+  )
+}
+
+it('nothing, unless it is told to', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity: 'none' }))
+  await gateway.post(describeOrders)
+  await gateway.post(describeOrders, { as: null, headers: { authorization: token() } })
+  expect(upstream.requests).toHaveLength(2)
+  for (const arrival of upstream.requests) expect(credentialsOf([arrival])).toEqual({})
+})
+
+it('the original credential, and only the one that was verified', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(
+    setup({ identity: 'original', multipleCredentials: 'bearer' }),
+  )
+  await gateway.post(describeOrders)
+  expect(credentialsOf(upstream.requests)).toEqual({ 'x-api-key': [gateway.key('dev')] })
+  const authorization = token()
+  await gateway.post(describeOrders, { as: null, headers: { authorization } })
+  expect(credentialsOf(upstream.requests)).toEqual({ authorization: [authorization] })
+  // The key is not looked at, since the token takes precedence: it could be anybody's.
+  await gateway.post(describeOrders, { headers: { 'x-api-key': 'not-verified', authorization } })
+  expect(credentialsOf(upstream.requests)).toEqual({ authorization: [authorization] })
+})
+
+it('an assertion that it can verify by the published keys: who, what, and for how long', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity: 'assertion' }))
+  const headers = { authorization: token(), 'x-request-id': 'request-7' }
+  await gateway.post(describeOrders, { as: null, headers })
+  const { 'x-catalog-assertion': [assertion = ''] = [], ...others } = credentialsOf(upstream.requests)
+  expect(others).toEqual({})
+  const claims = await verify(gateway.url, assertion)
+  expect(claims).toEqual({
+    iss: 'https://gateway.example',
+    aud: 'catalog',
+    sub: 'corp:alice',
+    groups: ['corp:eu'],
+    operation: 'DescribeTable',
+    id: ['prod', 'orders'],
+    policy_revision: expect.stringMatching(/./) as string,
+    request_id: 'request-7',
+    iat: expect.any(Number) as number,
+    exp: (claims.iat ?? 0) + 60,
+  })
+})
+
+it('an assertion for a change, too, and in another header where that is configured', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(
+    setup({ identity: 'assertion', assertion: { header: 'authorization', lifetimeSeconds: 5 } }),
+  )
+  await gateway.post('/v1/table/prod$orders/drop', { body: {} })
+  const { authorization: [header = ''] = [] } = credentialsOf(upstream.requests)
+  const claims = await verify(gateway.url, header.replace(/^Bearer /, ''))
+  expect(claims).toMatchObject({ sub: 'dev', operation: 'DropTable', exp: (claims.iat ?? 0) + 5 })
+})
+
+it.each(['x-catalog-assertion', 'X-Catalog-Assertion'])('no caller can send %s', async (name) => {
+  for (const identity of ['none', 'original'] as const) {
+    const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity }))
+    await gateway.post(describeOrders, { headers: { [name]: 'forged' } })
+    expect(upstream.requests).toHaveLength(1)
+    expect(credentialsOf(upstream.requests)['x-catalog-assertion']).toBeUndefined()
+  }
+})
+
+it('nor a header that could be taken for it', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity: 'assertion' }))
+  await gateway.post(describeOrders, { headers: { x_catalog_assertion: 'forged' } })
+  expect(upstream.requests).toHaveLength(1)
+  expect(upstream.requests.flatMap((arrival) => getHeaderValues(arrival, 'x_catalog_assertion'))).toEqual([])
+})
+
+it('while keys are exchanged, two are published, and no private part of either', async () => {
+  const [next, before] = [generateKeyPairSync('ed25519'), generateKeyPairSync('ed25519')]
+  const { gateway } = await startGatewayAndUpstream(
+    setup({ identity: 'assertion', published: [next.privateKey, before.publicKey] }),
+  )
+  const { keys } = await publishedKeys(gateway.url)
+  expect(keys.map(({ x }) => x)).toEqual([
+    expect.any(String),
+    next.publicKey.export({ format: 'jwk' }).x,
+    before.publicKey.export({ format: 'jwk' }).x,
+  ])
+  for (const key of keys) {
+    expect(Object.keys(key).toSorted()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x'])
+  }
+})
+
+it.each([
+  ['RSA', () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey],
+  ['EC', () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey],
+])('a key of %s stops the start', async (_what, make) => {
+  const starting = startGatewayAndUpstream(setup({ identity: 'assertion', published: [make()] }))
+  await expect(starting).rejects.toThrow('expected an Ed25519 key')
+})
+
+it('where nothing is signed, nothing is published', async () => {
+  const { gateway } = await startGatewayAndUpstream()
+  expect((await gateway.get('/.well-known/jwks.json', { as: null })).status).toBe(404)
+})
+
+async function publishedKeys(url: string): Promise<JSONWebKeySet> {
+  const response = await fetch(`${url}/.well-known/jwks.json`)
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
+  return (await response.json()) as JSONWebKeySet
+}
+
+async function verify(url: string, assertion: string): Promise<JWTPayload> {
+  const { payload } = await jwtVerify(assertion, createLocalJWKSet(await publishedKeys(url)), {
+    issuer: 'https://gateway.example',
+    audience: 'catalog',
+    algorithms: ['EdDSA'],
+  })
+  return payload
+}

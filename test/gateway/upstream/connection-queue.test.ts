@@ -1,0 +1,151 @@
+import { expect, it } from 'vitest'
+import type { ServerResponse } from 'node:http'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { expectError } from '../support/expect-error.ts'
+import {
+  allowEverythingForTwo,
+  withUpstream,
+  type GatewaySetup,
+  type TestedGateway,
+} from '../support/open-gateway.ts'
+import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { eventually } from '../support/waiting.ts'
+
+const query = '/v1/table/orders/query'
+const describe = '/v1/table/orders/describe'
+const sendings: readonly [target: string, body: object | string][] = [
+  [query, {}],
+  ['/v1/table/orders/insert', 'x'],
+]
+
+function narrow(maxPendingRequests: number, waitMs = 60_000): GatewaySetup {
+  return withUpstream(({ timeouts }) => ({
+    maxConnections: 1,
+    maxBulkConnections: 1,
+    maxPendingRequests: maxPendingRequests,
+    timeouts: { ...timeouts, queueTimeoutMs: waitMs },
+  }))
+}
+
+/** An upstream that keeps requests until it is told to answer the next. */
+async function patientPair(setup: GatewaySetup) {
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  const retained: ServerResponse[] = []
+  upstream.answering = (_arrival, response) => retained.push(response)
+  const responseNext = async (): Promise<void> => {
+    await eventually(() => expect(retained).not.toHaveLength(0))
+    retained.shift()?.end('{}')
+  }
+  return { gateway, upstream, answerNext: responseNext }
+}
+
+/** Waits until that many requests of a pool are pending. */
+function untilWaiting(gateway: TestedGateway, count: number, pool: 'small' | 'bulk' = 'bulk'): Promise<void> {
+  return eventually(async () => {
+    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+    const labels = `{upstream="catalog",pool="${pool}"}`
+    expect(metrics).toContain(`\ncatalog_gateway_upstream_pending_requests${labels} ${count}\n`)
+    expect(metrics).not.toContain(`\ncatalog_gateway_upstream_active_requests${labels} 0\n`)
+  })
+}
+
+it('requests beyond the connections wait, and are sent in the order in which they came', async () => {
+  const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8))
+  const pending = []
+  for (let count = 0; count < 4; count += 1) {
+    pending.push(gateway.post(`/v1/table/orders-${count}/describe`))
+    await untilWaiting(gateway, count, 'small')
+  }
+  expect(upstream.requests).toHaveLength(1)
+  for (const response of pending) {
+    await responseNext()
+    expect(await response).toMatchObject({ status: 200 })
+  }
+  expect(upstream.requests.map(({ target }) => target)).toEqual(
+    [0, 1, 2, 3].map((count) => `/v1/table/orders-${count}/describe`),
+  )
+})
+
+it('small requests do not wait for those whose body streams, nor these for them', async () => {
+  const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8))
+  const pending = [query, query, describe, describe].map((target) => gateway.post(target, { body: {} }))
+  await untilWaiting(gateway, 1, 'bulk')
+  await untilWaiting(gateway, 1, 'small')
+  expect(new Set(upstream.requests.map(({ target }) => target))).toEqual(new Set([query, describe]))
+  for (const _ of pending) await responseNext()
+  for (const response of pending) expect(await response).toMatchObject({ status: 200 })
+})
+
+it('a slot that is released goes to the principal that holds the fewest, whoever came first', async () => {
+  const {
+    gateway,
+    upstream,
+    answerNext: responseNext,
+  } = await patientPair({
+    ...withUpstream(() => ({ maxBulkConnections: 2, maxPendingRequests: 16 })),
+    ...allowEverythingForTwo,
+  })
+  const inTurn = []
+  for (const [index, as] of ['mallory', 'mallory', 'mallory', 'dev', 'dev'].entries()) {
+    inTurn.push(gateway.post(`/v1/table/${as}-${index}/query`, { as, body: {} }))
+    // Alone, a principal may hold one of two.
+    await untilWaiting(gateway, [0, 1, 2, 2, 3][index] ?? 0, 'bulk')
+  }
+  for (const _ of inTurn) await responseNext()
+  for (const response of inTurn) expect(await response).toMatchObject({ status: 200 })
+  expect(upstream.requests.map(({ target }) => target.split('/')[3])).toEqual([
+    'mallory-0',
+    'dev-3',
+    'mallory-1',
+    'dev-4',
+    'mallory-2',
+  ])
+})
+
+it('when as many wait as may, the next is told at once to come again, and leaves nothing', async () => {
+  const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(1))
+  const served = [gateway.post(query, { body: {} })]
+  await untilWaiting(gateway, 0)
+  served.push(gateway.post(query, { body: {} }))
+  await untilWaiting(gateway, 1)
+  for (const [target, body] of sendings) {
+    const refused = await gateway.post(target, { body })
+    expectError(refused, { kind: 'ServiceUnavailable', says: 'the catalog is busy' })
+    expect(refused.headers['retry-after']).toBe('1')
+  }
+  await responseNext()
+  await responseNext()
+  for (const response of served) expect(await response).toMatchObject({ status: 200 })
+  expect(upstream.requests).toHaveLength(2)
+  const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  expect(outcomes).toMatchObject([{ result: 'failed' }])
+})
+
+it('a request waits no longer than it may', async () => {
+  const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8, 100))
+  const first = gateway.post(query, { body: {} })
+  await untilWaiting(gateway, 0)
+  expectError(await gateway.post(query, { body: {} }), { kind: 'ServiceUnavailable', says: 'busy' })
+  await responseNext()
+  expect(await first).toMatchObject({ status: 200 })
+  expect(upstream.requests).toHaveLength(1)
+})
+
+it('a client that leaves while its request waits is forgotten; its change was never made', async () => {
+  const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8))
+  const first = gateway.post(query, { body: {} })
+  await untilWaiting(gateway, 0)
+  const leave = new AbortController()
+  const left = sendings.map(([target, body]) => gateway.post(target, { body, signal: leave.signal }))
+  await untilWaiting(gateway, 2)
+  leave.abort()
+  for (const response of left) await expect(response).rejects.toThrow()
+  await untilWaiting(gateway, 0)
+  await responseNext()
+  expect(await first).toMatchObject({ status: 200 })
+  expect(upstream.requests.map(({ target }) => target)).toEqual([query])
+  await eventually(async () => {
+    const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+    expect(outcomes).toMatchObject([{ result: 'failed', details: { reason: 'ClientDisconnected' } }])
+  })
+})

@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { expect, it, onTestFinished } from 'vitest'
+import { expectError } from '../support/expect-error.ts'
+import { sendRaw, rawRequest } from '../support/raw-request.ts'
+import { respondWith, type RequestHandler } from '../support/recording-upstream.ts'
+import { startGatewayBefore, useSharedGateway } from '../support/running-gateway.ts'
+
+const shared = useSharedGateway()
+const insert = '/v1/table/orders/insert'
+const tooLarge = { 'content-type': 'text/plain', 'content-length': 9 }
+
+/** Never ends by itself: whoever sends it waits for an answer first. */
+function endless(): Readable {
+  return new Readable({
+    highWaterMark: 64 * 1024,
+    read() {
+      this.push(Buffer.alloc(64 * 1024))
+    },
+  })
+}
+
+/** Both ways of an upstream that has heard enough, short of cutting the connection. */
+const polite: [what: string, RequestHandler][] = [
+  [
+    'reads no further',
+    (_arrival, response, request) => {
+      request.pause()
+      response.writeHead(413, tooLarge).end('too large')
+    },
+  ],
+  ['reads on', (_arrival, response) => response.writeHead(413, tooLarge).end('too large')],
+]
+
+it.each(polite)('an upstream that answers in mid-upload and %s is heard', async (_what, answering) => {
+  const { gateway, upstream } = shared
+  for (let count = 0; count < 3; count += 1) {
+    upstream.answering = answering
+    const body = endless()
+    expectError(await gateway.post(insert, { body }), { kind: 'InvalidInput', status: 413, says: '413' })
+    body.destroy()
+    upstream.answering = respondWith(200, {})
+    expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
+  }
+})
+
+it('an upstream that answers in mid-upload and then resets the connection is heard', async () => {
+  const gateway = await startGatewayBefore(await resettingUpstream())
+  for (let count = 0; count < 50; count += 1) {
+    const body = endless()
+    expectError(await gateway.post(insert, { body }), { kind: 'InvalidInput', status: 413, says: '413' })
+    body.destroy()
+  }
+})
+
+/** Closes the connection with its answer, while there is more to read: the kernel then sends a reset. */
+async function resettingUpstream(): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', (chunk) => {
+      const text = chunk.toString('latin1')
+      const response = text.startsWith('GET') ? 'HTTP/1.1 204 No Content' : 'HTTP/1.1 413 Content Too Large'
+      socket.pause()
+      socket.write(`${response}\r\nconnection: close\r\n\r\n`, () => socket.destroy())
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+it('the rest of an upload that was answered early is not taken for the next request', async () => {
+  const { gateway, upstream } = shared
+  const drop = rawRequest(['POST /v1/table/orders/drop HTTP/1.1', 'host: g', 'content-length: 0'])
+  const head = ['host: g', `x-api-key: ${gateway.key('dev')}`]
+  const length = 1024 * 1024
+  upstream.answering = (_arrival, response) => response.writeHead(413, tooLarge).end('too large')
+  const found = await sendRaw(
+    gateway.url,
+    rawRequest(
+      [`POST ${insert} HTTP/1.1`, ...head, `content-length: ${length}`],
+      drop.repeat(Math.ceil(length / drop.length)).slice(0, length),
+    ) + rawRequest(['GET /v1/table/o/tags/list HTTP/1.1', ...head, 'connection: close']),
+  )
+  expectError(found[0], { kind: 'InvalidInput', status: 413, says: '413' })
+  // Either the connection is closed, or it goes on with what stands behind the upload.
+  const targets = upstream.requests.map(({ target }) => target)
+  expect(targets).toEqual(found.length === 1 ? [insert] : [insert, '/v1/table/o/tags/list'])
+})

@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest'
+import { upstreamSchema } from '../../../src/config/upstream-settings.ts'
+
+const url = 'http://catalog.example'
+
+function errors(settings: object): string[] {
+  const { error } = upstreamSchema.safeParse({ url, ...settings })
+  return error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
+}
+
+it.each([
+  ['Authorization', 'expected `identity: original`'],
+  ['x-api-key', 'expected `identity: original`'],
+  ['api-key', 'expected `identity: original`'],
+  ['cookie', 'expected `identity: original`'],
+  ['proxy-authorization', 'it is a hop-by-hop header'],
+  ['transfer-encoding', 'it is a hop-by-hop header'],
+  ['content-type', 'the gateway sets it for the body'],
+  ['x-request-id', 'the gateway sets it'],
+  ['x-catalog-assertion', 'the gateway sets the headers of the catalog API'],
+  ['x-catalog-ctx-tenant', 'the context is sent by itself'],
+  ['x-lancedb-database', 'expected the setting `database`'],
+  ['x-lancedb-user-id', 'expected the setting `database`'],
+  ['x-remote-user', 'expected `identity: assertion`'],
+  ['Remote-User', 'expected `identity: assertion`'],
+  ['impersonate-user', 'expected `identity: assertion`'],
+  ['x-ssl-client-verify', 'expected `identity: assertion`'],
+  ['x-auth-request-user', 'expected `identity: assertion`'],
+  ['cf-access-jwt-assertion', 'expected `identity: assertion`'],
+  ['x-goog-iap-jwt-assertion', 'expected `identity: assertion`'],
+  ['x-ms-client-principal-id', 'expected `identity: assertion`'],
+  ['x-forwarded-for', 'a caller must not be one'],
+  ['x-original-url', 'a caller must not be one'],
+  ['range', 'no partial responses'],
+  ['x-vend-credentials', 'policies decide'],
+  ['x_tenant', 'expected a name without it'],
+  ['x tenant', 'expected the name of a header'],
+  ['user-agent', 'it passes always'],
+])('of callers: %s', (name, says) => {
+  const found = errors({ allowedRequestHeaders: ['x-tenant', name] })
+  expect(found).toHaveLength(1)
+  expect(found[0]).toMatch(/^allowedRequestHeaders\.1: /)
+  expect(found[0]).toContain(says)
+})
+
+it.each([
+  ['Set-Cookie', 'callers authenticate to the gateway'],
+  ['www-authenticate', 'callers authenticate to the gateway'],
+  ['location', 'redirects are not followed'],
+  ['x-catalog-policy-revision', 'the gateway sets the headers of the catalog API'],
+  ['connection', 'it is a hop-by-hop header'],
+  ['content-type', 'it passes always'],
+])('of upstreams: %s', (name, says) => {
+  const found = errors({ allowedResponseHeaders: [name] })
+  expect(found).toHaveLength(1)
+  expect(found[0]).toContain(says)
+})
+
+it('others are allowed, in lower case', () => {
+  const settings = upstreamSchema.parse({
+    url,
+    allowedRequestHeaders: ['X-Tenant', 'baggage', 'b3'],
+    allowedResponseHeaders: ['Server-Timing'],
+  })
+  expect(settings).toMatchObject({
+    allowedRequestHeaders: ['x-tenant', 'baggage', 'b3'],
+    allowedResponseHeaders: ['server-timing'],
+  })
+})
+
+it.each(['', '/sales', 'sales/', 'sales//eu', 'sa les', 'sälès'])('"%s" is no database', (database) => {
+  expect(errors({ database })).toEqual([
+    'database: expected the name of a database, and its prefix if it has one: "sales/eu"',
+  ])
+})

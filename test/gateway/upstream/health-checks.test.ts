@@ -1,0 +1,72 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { withUpstream, type TestedGateway } from '../support/open-gateway.ts'
+import { startRecordingUpstream, getHeaderValues } from '../support/recording-upstream.ts'
+import { startGatewayAndUpstream, startGatewayBefore } from '../support/running-gateway.ts'
+import { eventually } from '../support/waiting.ts'
+
+const read = '/v1/table/orders/describe'
+const watched = withUpstream(({ healthCheck }) => ({
+  healthCheck: { ...healthCheck, intervalMs: 20, timeoutMs: 200 },
+  circuitBreaker: { consecutiveFailures: 1_000, probeIntervalMs: 20 },
+}))
+
+async function gaugeOfHealth(gateway: TestedGateway): Promise<string | undefined> {
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  return /^catalog_gateway_upstream_healthy\{upstream="catalog"\} (.*)$/m.exec(metrics)?.[1]
+}
+
+it.each([200, 204, 401, 403, 404, 406, 500, 501])(
+  'an upstream whose check is answered %i is well',
+  async (status) => {
+    const { gateway, upstream } = await startGatewayAndUpstream(watched)
+    upstream.healthStatus = 503
+    await eventually(async () => expect(await gaugeOfHealth(gateway)).toBe('0'))
+    upstream.healthStatus = status
+    await eventually(async () => expect(await gaugeOfHealth(gateway)).toBe('1'))
+    await eventually(async () => expect(await gateway.post(read)).toMatchObject({ status: 200 }))
+  },
+)
+
+it.each([502, 503, 504, undefined])(
+  'an upstream whose check is answered %s is sick: requests are refused at once until it is well',
+  async (status) => {
+    const { gateway, upstream } = await startGatewayAndUpstream(watched)
+    expect(await gateway.post(read)).toMatchObject({ status: 200 })
+    upstream.healthStatus = status
+    await eventually(async () => expect(await gateway.post(read)).toMatchObject({ status: 503 }))
+    expect(await gaugeOfHealth(gateway)).toBe('0')
+    expect((await fetch(`${gateway.adminUrl}/readyz`)).status).toBe(503)
+    upstream.healthStatus = 200
+    await eventually(async () => expect(await gateway.post(read)).toMatchObject({ status: 200 }))
+    expect((await fetch(`${gateway.adminUrl}/readyz`)).status).toBe(200)
+  },
+)
+
+it('a gateway that starts before its upstream is not ready, and lets requests try', async () => {
+  const upstream = await startRecordingUpstream()
+  onTestFinished(() => upstream.close())
+  upstream.healthStatus = 503
+  const gateway = await startGatewayBefore(upstream.url)
+  expect((await fetch(`${gateway.adminUrl}/readyz`)).status).toBe(503)
+  expect(await gateway.post(read)).toMatchObject({ status: 200 })
+})
+
+it('the upstream is asked for one name of its root, as the gateway, unless told otherwise', async () => {
+  const upstream = await startRecordingUpstream()
+  onTestFinished(() => upstream.close())
+  await startGatewayBefore(
+    upstream.url,
+    withUpstream(({ healthCheck: { path: _path, ...health }, url }) => ({
+      url: `${url}/base`,
+      delimiter: '.',
+      credential: { header: 'authorization', value: 'Bearer of-the-gateway' },
+      healthCheck: health,
+    })),
+  )
+  const [arrival] = await eventually(() => {
+    expect(upstream.requests).not.toEqual([])
+    return upstream.requests
+  })
+  expect(arrival).toMatchObject({ method: 'GET', target: '/base/v1/namespace/./list?delimiter=.&limit=1' })
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'authorization')).toEqual(['Bearer of-the-gateway'])
+})

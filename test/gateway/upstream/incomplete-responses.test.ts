@@ -1,0 +1,85 @@
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createServer as createTlsServer } from 'node:tls'
+import { expect, it, onTestFinished } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
+import { expectError } from '../support/expect-error.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
+import { withUpstream } from '../support/open-gateway.ts'
+import { startGatewayAndUpstream, startGatewayBefore } from '../support/running-gateway.ts'
+import { createDeferred } from '../support/waiting.ts'
+
+// A process that is killed closes its connections like one that has said everything: where nothing else tells the end
+// of a response, half of it looks whole.
+const read = '/v1/table/orders/describe'
+const rows = '/v1/table/orders/query'
+const change = '/v1/table/orders/drop'
+const failed = { kind: 'ServiceUnavailable', status: 502, says: 'or closed the connection' } as const
+
+it.each([
+  ['of HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n{"location":"s3://a"}'],
+  ['of HTTP/1.1', 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"location":"s3://a"}'],
+  ['that closes', 'HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{"location":"s3://a"}'],
+  ['that is cut', 'HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n{"location":"s3:'],
+  ['that is empty', 'HTTP/1.0 200 OK\r\n\r\n'],
+])('a response %s without length or chunks is none', async (_what, bytes) => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  upstream.answering = (_arrival, response) => response.socket?.end(bytes)
+  for (const target of [read, rows]) expectError(await gateway.post(target, { body: {} }), failed)
+  expectError(await gateway.post(change), failed)
+  const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  expect(outcomes).toMatchObject([{ result: 'unknown', details: { reason: 'BAD_RESPONSE' } }])
+})
+
+it('an error without length or chunks is known by its status', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  upstream.answering = (_arrival, response) =>
+    response.socket?.end('HTTP/1.0 404 Not Found\r\n\r\n{"error":"no such table","code":4}')
+  expectError(await gateway.post(read), { kind: 'TableNotFound', says: 'no such table' })
+})
+
+it.skipIf(!hasOpenssl())('nor is it one over TLS (skipped without openssl)', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'cut-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const own = await makeAuthority(folder, 'own')
+  const { certFile, keyFile } = await own.issue('server', 'IP:127.0.0.1')
+  const server = createTlsServer(
+    { cert: await readFile(certFile), key: await readFile(keyFile) },
+    (socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\n{"location":"s3://a"}'))
+    },
+  )
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const gateway = await startGatewayBefore(
+    `https://127.0.0.1:${port}`,
+    withUpstream(() => ({ caFile: own.certFile })),
+  )
+  expectError(await gateway.post(read), failed)
+})
+
+it('a response that breaks off ends in an error for a client of HTTP/1.0, too', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const broken = createDeferred()
+  upstream.answering = async (_arrival, response) => {
+    response.writeHead(200, { 'content-type': 'application/octet-stream' }).write('ARROW')
+    await broken.promise
+    response.socket?.destroy()
+  }
+  const client = openRawConnection(gateway.url)
+  let error: NodeJS.ErrnoException | undefined
+  client.socket.on('error', (cause) => (error = cause))
+  client.write(`POST ${rows} HTTP/1.0\r\nx-api-key: ${gateway.key('dev')}\r\ncontent-length: 2\r\n\r\n{}`)
+  await client.waitFor(/\r\n\r\nARROW$/)
+  broken.resolve(undefined)
+  await client.waitForEnd()
+  // Its end is that of the connection: only a reset tells that it is not whole.
+  expect(error?.code).toBe('ECONNRESET')
+})

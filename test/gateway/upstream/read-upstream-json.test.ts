@@ -1,0 +1,108 @@
+import { expect, it, onTestFinished } from 'vitest'
+import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
+import { ClientDisconnected } from '../../../src/gateway/client-disconnected.ts'
+import { limitsSchema, timeoutsSchema } from '../../../src/config/listen-settings.ts'
+import { createListener } from '../../../src/gateway/http1-listener.ts'
+import { RequestQueue } from '../../../src/http1/server/request-queue.ts'
+import { readUpstreamJson } from '../../../src/gateway/upstream/read-upstream-json.ts'
+import { upstreamSchema } from '../../../src/config/upstream-settings.ts'
+import { createUpstream, type Upstream } from '../../../src/gateway/upstream/upstream.ts'
+import { parseTarget } from '../../../src/catalog-api/request-target.ts'
+import {
+  respondWith,
+  healthPath,
+  startRecordingUpstream,
+  getHeaderValues,
+} from '../support/recording-upstream.ts'
+import { createDeferred, eventually } from '../support/waiting.ts'
+
+const target = parseTarget('GET', '/v1/namespace/$/list?limit=2&page_token=n')
+
+async function catalog() {
+  const recording = await startRecordingUpstream()
+  onTestFinished(() => recording.close())
+  const upstream = createUpstream({
+    ...upstreamSchema.parse({
+      url: `${recording.url}/base`,
+      delimiter: '.',
+      healthCheck: { path: healthPath },
+    }),
+    tls: {},
+    credentials: ['x-api-key', 'of-the-gateway'],
+  })
+  onTestFinished(() => upstream.close())
+  return { recording, upstream }
+}
+
+/** Asks for a client of which nothing is known but that it waits, until it does not. */
+async function reading(upstream: Upstream) {
+  const answering = createDeferred<OutgoingResponse>()
+  const settings = {
+    limits: limitsSchema.parse({}),
+    timeouts: timeoutsSchema.parse({}),
+    scheduler: new RequestQueue(),
+    tls: undefined,
+  }
+  const listener = createListener(settings, {
+    onRequest: (_request, response) => answering.resolve(response),
+    onConnectionError: () => undefined,
+  })
+  const port = await listener.listen({ host: '127.0.0.1', port: 0 })
+  onTestFinished(() => {
+    listener.destroyAll()
+    return listener.stopAccepting()
+  })
+  const leave = new AbortController()
+  fetch(`http://127.0.0.1:${port}`, { signal: leave.signal }).catch(() => undefined)
+  const response = await answering.promise
+  const listing = readUpstreamJson(upstream, target, {
+    holder: 'dev',
+    headers: ['x-request-id', 'r-1', ...upstream.fixedHeaders],
+    response,
+  })
+  return { listing, leave, response }
+}
+
+it('reads what the upstream lists, as the gateway and for that request', async () => {
+  const { recording, upstream } = await catalog()
+  recording.answering = respondWith(200, { namespaces: ['a', 'b'], page_token: 'b' })
+  const { listing, response } = await reading(upstream)
+  expect(await listing).toEqual({ namespaces: ['a', 'b'], page_token: 'b' })
+  expect(response.hasHead).toBe(false)
+  const [arrival = { rawHeaders: [] }] = recording.requests
+  expect(arrival).toMatchObject({
+    method: 'GET',
+    target: '/base/v1/namespace/./list?delimiter=.&limit=2&page_token=n',
+  })
+  expect(['x-api-key', 'x-request-id'].flatMap((name) => getHeaderValues(arrival, name))).toEqual([
+    'of-the-gateway',
+    'r-1',
+  ])
+  expect(upstream.slots.small.active()).toBe(0)
+})
+
+it.each<[what: string, status: number, body: string | object, kind: string, answered: number]>([
+  ['an error', 404, { error: 'no such namespace', code: 1 }, 'NamespaceNotFound', 404],
+  ['HTML', 503, '<h1>busy</h1>', 'ServiceUnavailable', 503],
+  ['no JSON', 200, '<h1>hello</h1>', 'ServiceUnavailable', 502],
+  ['a list', 200, [1], 'ServiceUnavailable', 502],
+  ['nothing', 200, '', 'ServiceUnavailable', 502],
+])('%s is thrown as an error of the interface', async (_what, status, body, kind, responded) => {
+  const { recording, upstream } = await catalog()
+  recording.answering = respondWith(status, body)
+  const { listing } = await reading(upstream)
+  await expect(listing).rejects.toMatchObject({ name: 'InterfaceError', kind, status: responded })
+})
+
+it('is sent again where the connection was cut, and ends with its client', async () => {
+  const { recording, upstream } = await catalog()
+  recording.answering = (_arrival, response) => response.socket?.destroy()
+  await expect((await reading(upstream)).listing).rejects.toMatchObject({ status: 502 })
+  expect(recording.requests).toHaveLength(2)
+  recording.answering = () => undefined
+  const { listing, leave } = await reading(upstream)
+  await eventually(() => expect(recording.requests).toHaveLength(3))
+  leave.abort()
+  await expect(listing).rejects.toBeInstanceOf(ClientDisconnected)
+  expect(upstream.slots.small.active()).toBe(0)
+})

@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest'
+import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
+import { respondWith, type RequestHandler } from '../support/recording-upstream.ts'
+import { createMinimalRequest } from '../support/minimal-request.ts'
+import { withUpstream } from '../support/open-gateway.ts'
+import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
+
+const shared = useSharedGateway()
+const cutOff: RequestHandler = (_arrival, response) => response.socket?.destroy()
+
+const changes = operationNames
+  .map(getOperation)
+  .filter(({ effect, object, body }) => effect !== 'read' && object !== 'none' && body !== 'map')
+
+it.each([
+  ['the connection is cut', cutOff, 502],
+  ['the upstream is unavailable', respondWith(503, ''), 503],
+  ['the upstream fails', respondWith(500, ''), 500],
+] as const)('a change is sent once, also when %s', async (_what, answering, status) => {
+  const { gateway, upstream } = shared
+  for (const { name, body: form } of changes) {
+    const { path, query, members } = createMinimalRequest(name)
+    // So that there is an idle connection, as in every gateway that has run for a while.
+    upstream.answering = respondWith(200, {})
+    await gateway.post('/v1/table/orders/describe')
+    upstream.requests.length = 0
+    upstream.answering = answering
+    const body = form === 'arrow' ? 'ARROW' : (members ?? {})
+    const response = await gateway.post(`${path}?${query}`, { body })
+    expect({ name, status: response.status, sent: upstream.requests.length }).toEqual({
+      name,
+      status,
+      sent: 1,
+    })
+  }
+})
+
+it('a read is sent once more where the connection was closed, and then no more', async () => {
+  const { gateway, upstream } = shared
+  upstream.answering = cutOff
+  expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 502 })
+  expect(upstream.requests).toHaveLength(2)
+})
+
+it.each<[what: string, answering: RequestHandler]>([
+  ['streams', (_arrival, response) => response.writeHead(200).write('{', () => response.destroy())],
+  ['is an error', (_arrival, response) => response.writeHead(503).write('{', () => response.destroy())],
+])('a read whose answer %s is not sent again when it breaks off', async (_what, answering) => {
+  const { gateway, upstream } = shared
+  upstream.answering = answering
+  await gateway.post('/v1/table/orders/describe').catch(() => undefined)
+  expect(upstream.requests).toHaveLength(1)
+})
+
+it('as many repeats are made as the settings allow, and no more than the budget has', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(
+    withUpstream(({ circuitBreaker }) => ({
+      retries: { maxRetries: 2, budgetPercent: 1 },
+      circuitBreaker: { ...circuitBreaker, consecutiveFailures: 1_000 },
+    })),
+  )
+  upstream.answering = cutOff
+  await gateway.post('/v1/table/orders/exists')
+  expect(upstream.requests).toHaveLength(3)
+  for (let count = 0; count < 60; count += 1) await gateway.post('/v1/table/orders/exists')
+  // What was saved for a bad time, 50, and nothing for each of so few requests.
+  expect(upstream.requests).toHaveLength(61 + 50)
+})
+
+it('a read does not notice that the upstream has closed an idle connection', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  upstream.answering = (_arrival, response, request) => {
+    response.end('{}', () => request.socket.destroy())
+  }
+  for (let count = 0; count < 20; count += 1) {
+    expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
+  }
+})
+
+it.each([429, 500, 502, 503, 504])('a read that is answered %i is not sent again', async (status) => {
+  const { gateway, upstream } = shared
+  upstream.answering = respondWith(status, '')
+  await gateway.post('/v1/table/orders/exists')
+  expect(upstream.requests).toHaveLength(1)
+})

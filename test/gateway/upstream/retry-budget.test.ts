@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest'
+import { createRetryBudget } from '../../../src/gateway/upstream/retry-budget.ts'
+
+/** How many repeats are allowed after so many requests. */
+function allowed(budgetPercent: number, requests: number): number {
+  const budget = createRetryBudget({ maxRetries: 1, budgetPercent })
+  while (budget.tryWithdraw());
+  for (let count = 0; count < requests; count += 1) budget.deposit()
+  let repeats = 0
+  while (budget.tryWithdraw()) repeats += 1
+  return repeats
+}
+
+it.each([
+  [20, 100, 20],
+  [100, 30, 30],
+  [50, 1_000_000, 50],
+  [20, 4, 0],
+  [0, 1_000_000, 0],
+])('with %i percent, %i requests allow %i repeats', (percent, requests, repeats) => {
+  expect(allowed(percent, requests)).toBe(repeats)
+})
+
+it('after a quiet time some repeats are allowed at once', () => {
+  const budget = createRetryBudget({ maxRetries: 1, budgetPercent: 20 })
+  let repeats = 0
+  while (budget.tryWithdraw()) repeats += 1
+  expect(repeats).toBe(50)
+})

@@ -1,0 +1,167 @@
+import { gzipSync } from 'node:zlib'
+import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { errorCodes } from '../../../src/catalog-api/catalog-error.ts'
+import { expectError, type ExpectedError } from '../support/expect-error.ts'
+import { respondWith, type RequestHandler } from '../support/recording-upstream.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
+
+const shared = useSharedGateway()
+const trace = 'Traceback: at Catalog.describe (/srv/catalog/server.ts:10)'
+
+it.each<[what: string, status: number, body: string | object, ExpectedError]>([
+  [
+    'an error of the interface keeps code and message',
+    404,
+    { error: 'no table "orders"', code: 4 },
+    { kind: 'TableNotFound', says: /^no table "orders"$/ },
+  ],
+  [
+    'a code counts more than the status',
+    400,
+    { error: 'the version exists', code: 14 },
+    { kind: 'ConcurrentModification', status: 400, says: 'the version exists' },
+  ],
+  [
+    'a detail is not passed on',
+    409,
+    { error: 'it exists', code: 5, detail: trace, instance: 'theirs', stack: trace },
+    { kind: 'TableAlreadyExists', says: /^it exists$/ },
+  ],
+  [
+    'the message of a failure is not passed on',
+    500,
+    { error: trace, code: 18 },
+    { kind: 'Internal', says: /^the upstream failed to process the request$/ },
+  ],
+  ['plain text', 400, 'Failed to parse the body', { kind: 'InvalidInput', says: 'status 400' }],
+  ['plain text of a size', 413, 'too big', { kind: 'InvalidInput', status: 413, says: 'status 413' }],
+  ['a shape of its own', 422, 'missing field', { kind: 'InvalidInput', status: 422, says: 'status 422' }],
+  ['no body', 404, '', { kind: 'Unsupported', status: 404, says: 'status 404' }],
+  ['a method it lacks', 405, '', { kind: 'Unsupported', status: 405, says: 'status 405' }],
+  [
+    'HTML of a proxy',
+    502,
+    '<h1>Bad Gateway</h1>',
+    { kind: 'ServiceUnavailable', status: 502, says: 'failed' },
+  ],
+  ['busy', 429, { message: 'slow down' }, { kind: 'Throttling', says: 'status 429' }],
+  ['unavailable', 503, { error: 'restarting', code: 17 }, { kind: 'ServiceUnavailable', says: 'failed' }],
+  [
+    'an error that is no text',
+    400,
+    { error: { message: 'x' } },
+    { kind: 'InvalidInput', says: 'status 400' },
+  ],
+  ['a list', 409, [1], { kind: 'ConcurrentModification', says: 'status 409' }],
+  ['a code that is none', 409, { error: 'x', code: 99 }, { kind: 'ConcurrentModification', says: /^x$/ }],
+  [
+    'a code that is a fraction',
+    404,
+    { error: 'x', code: 4.5 },
+    { kind: 'Unsupported', status: 404, says: 'x' },
+  ],
+  [
+    'a redirect, which would lead around the gateway',
+    307,
+    '',
+    { kind: 'ServiceUnavailable', status: 502, says: /the catalog/ },
+  ],
+])('%s (%i)', async (_what, status, body, expected) => {
+  const { gateway, upstream } = shared
+  const headers = { 'content-type': 'text/plain', location: 'http://inside.example/', 'x-inside': '1' }
+  upstream.answering = respondWith(status, body, headers)
+  for (const target of ['/v1/table/orders/describe', '/v1/table/orders/drop']) {
+    const response = await gateway.post(target)
+    expectError(response, expected)
+    expect(response.headers).not.toHaveProperty('location')
+    expect(response.headers).not.toHaveProperty('x-inside')
+  }
+})
+
+/** Sends the head of a 413 and this much of its body, of which more is promised. */
+function brokenOff(text: string): RequestHandler {
+  return (_arrival, response) => {
+    response.writeHead(413, { 'content-length': 100_000, 'content-type': 'application/json' })
+    response.write(text, () => response.destroy())
+  }
+}
+
+const compressed = gzipSync(JSON.stringify({ error: trace, code: 4 }))
+
+it.each<[what: string, RequestHandler, ExpectedError]>([
+  [
+    'larger than anybody reads',
+    respondWith(413, 'x'.repeat(1024 * 1024)),
+    { kind: 'InvalidInput', status: 413, says: 'status 413' },
+  ],
+  ['endless', endlessly(413), { kind: 'InvalidInput', status: 413, says: 'status 413' }],
+  ['broken off', brokenOff('{"error":"too'), { kind: 'InvalidInput', status: 413, says: 'status 413' }],
+  ['broken off at once', brokenOff(''), { kind: 'InvalidInput', status: 413, says: 'status 413' }],
+  [
+    'compressed, though nobody asked for that',
+    respondWith(404, compressed, { 'content-type': 'application/json', 'content-encoding': 'gzip' }),
+    { kind: 'Unsupported', status: 404, says: 'status 404' },
+  ],
+  [
+    'JSON under another name',
+    respondWith(404, '{"error":"no table","code":4}', { 'content-type': 'text/html' }),
+    { kind: 'TableNotFound', says: /^no table$/ },
+  ],
+  [
+    'in no encoding there is',
+    respondWith(400, Buffer.from([0xff, 0xfe, 0x00])),
+    { kind: 'InvalidInput', says: 'status 400' },
+  ],
+])('an error whose body is %s', async (_what, answering, expected) => {
+  const { gateway, upstream } = shared
+  upstream.answering = answering
+  for (const target of ['/v1/table/orders/describe', '/v1/table/orders/drop']) {
+    const response = await gateway.post(target)
+    expectError(response, expected)
+    expect(response.headers).not.toHaveProperty('content-encoding')
+  }
+  const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  expect(outcomes.at(-1)).toMatchObject({
+    result: 'rejected',
+    status: expected.status ?? errorCodes[expected.kind].status,
+  })
+})
+
+function endlessly(status: number): RequestHandler {
+  return (_arrival, response) => {
+    response.writeHead(status)
+    const push = (): void => {
+      while (!response.destroyed && response.write('x'.repeat(16 * 1024)));
+    }
+    response.on('drain', push)
+    push()
+  }
+}
+
+it('hints before the answer are no answer', async () => {
+  const { gateway, upstream } = shared
+  upstream.answering = (arrival, response, request) => {
+    response.writeProcessing()
+    response.writeEarlyHints({ link: '</x>; rel=preload' })
+    return respondWith(404, { error: 'no table', code: 4 })(arrival, response, request)
+  }
+  expectError(await gateway.post('/v1/table/orders/drop'), { kind: 'TableNotFound', says: 'no table' })
+})
+
+it('an answer without content has no length, also where it is held back', async () => {
+  const { gateway, upstream } = shared
+  upstream.answering = (_arrival, response) => response.writeHead(204).end()
+  for (const target of ['/v1/namespace/a/exists', '/v1/namespace/a/drop']) {
+    const answer = await gateway.post(target)
+    expect(answer.status).toBe(204)
+    expect(answer.headers).not.toHaveProperty('content-length')
+    expect(answer.headers).not.toHaveProperty('transfer-encoding')
+  }
+})
+
+it('when to come again is passed on', async () => {
+  const { gateway, upstream } = shared
+  upstream.answering = respondWith(503, '', { 'retry-after': '7' })
+  expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ headers: { 'retry-after': '7' } })
+})

@@ -1,0 +1,152 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ServerOptions } from 'node:https'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { UpstreamSettings } from '../../../src/config/upstream-settings.ts'
+import { expectError } from '../support/expect-error.ts'
+import { withUpstream } from '../support/open-gateway.ts'
+import { startRecordingUpstream } from '../support/recording-upstream.ts'
+import { startGatewayBefore } from '../support/running-gateway.ts'
+
+/** What an upstream or the gateway is like besides its certificate. */
+interface Setting {
+  readonly server?: ServerOptions
+  readonly upstream?: Partial<UpstreamSettings>
+}
+
+const openssl = (...words: string[]) => promisify(execFile)('openssl', words)
+
+function hasOpenssl(): boolean {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no openssl)', () => {
+  let folder = ''
+  const file = (name: string): string => join(folder, name)
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'certificates-'))
+    await makeAuthority('own')
+    await makeAuthority('foreign')
+    await makeCertificate('good', 'own', 'IP:127.0.0.1')
+    await makeCertificate('other-name', 'own', 'DNS:catalog.example')
+    await makeCertificate('client', 'own', 'DNS:gateway.example')
+    await makeCertificate('foreign-client', 'foreign', 'DNS:gateway.example')
+    await makeCertificate('expired', 'own', 'IP:127.0.0.1', ['-days', '-1'])
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  async function makeAuthority(name: string): Promise<void> {
+    const subject = ['-subj', `/CN=${name}`, '-addext', 'basicConstraints=critical,CA:TRUE']
+    await openssl('req', '-x509', ...newKey(name), '-days', '2', ...subject, '-out', file(`${name}.pem`))
+  }
+
+  async function makeCertificate(name: string, authority: string, host: string, days = ['-days', '2']) {
+    await openssl('req', ...newKey(name), '-subj', `/CN=${name}`, '-out', file(`${name}.csr`))
+    await writeFile(file(`${name}.ext`), `subjectAltName=${host}\n`)
+    const signer = ['-CA', file(`${authority}.pem`), '-CAkey', file(`${authority}.key`), '-CAcreateserial']
+    const signed = ['-extfile', file(`${name}.ext`), '-out', file(`${name}.pem`)]
+    await openssl('x509', '-req', '-in', file(`${name}.csr`), ...signer, ...days, ...signed)
+  }
+
+  function newKey(name: string): string[] {
+    return ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', file(`${name}.key`)]
+  }
+
+  async function pair(certificate: string, authority?: string, more: Setting = {}) {
+    const upstream = await startRecordingUpstream({
+      key: await readFile(file(`${certificate}.key`)),
+      cert: await readFile(file(`${certificate}.pem`)),
+      ...more.server,
+    })
+    onTestFinished(() => upstream.close())
+    const gateway = await startGatewayBefore(
+      upstream.url,
+      withUpstream(() => ({
+        ...(authority !== undefined && { caFile: file(`${authority}.pem`) }),
+        ...more.upstream,
+      })),
+    )
+    return { gateway, upstream }
+  }
+
+  /** An upstream that wants to see a certificate of the gateway, and what it is shown. */
+  async function mutual(shown: string | undefined) {
+    const clientCertificate = shown && { certFile: file(`${shown}.pem`), keyFile: file(`${shown}.key`) }
+    return pair('good', 'own', {
+      server: { requestCert: true, rejectUnauthorized: true, ca: await readFile(file('own.pem')) },
+      ...(clientCertificate && { upstream: { clientCertificate } }),
+    })
+  }
+
+  it('a certificate of an authority that is configured is accepted', async () => {
+    const { gateway, upstream } = await pair('good', 'own')
+    expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
+    expect(upstream.requests).toHaveLength(1)
+  })
+
+  it('the gateway shows a certificate of its own where it has one', async () => {
+    const { gateway, upstream } = await mutual('client')
+    expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
+    expect(upstream.requests).toHaveLength(1)
+  })
+
+  it.each([undefined, 'foreign-client'])(
+    'an upstream that wants another one (%s) gets no request',
+    async (shown) => {
+      const { gateway, upstream } = await mutual(shown)
+      const expected = { kind: 'ServiceUnavailable', status: 502, says: 'the catalog' } as const
+      expectError(await gateway.post('/v1/table/orders/describe'), expected)
+      expect(upstream.requests).toEqual([])
+    },
+  )
+
+  it('the certificate may be for another name than that of the URL, where the settings say so', async () => {
+    const upstream = { serverName: 'catalog.example' }
+    const { gateway } = await pair('other-name', 'own', { upstream })
+    expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
+    const { gateway: deceived } = await pair('good', 'own', { upstream })
+    expect(await deceived.post('/v1/table/orders/describe')).toMatchObject({ status: 502 })
+  })
+
+  it.each<[what: string, paths: [certificate: string, key: string, authority: string], says: RegExp]>([
+    [
+      'a key of another certificate',
+      ['client.pem', 'good.key', 'own.pem'],
+      /^certificate and key for the upstream/,
+    ],
+    ['an authority that is none', ['client.pem', 'client.key', 'own.key'], /with a CERTIFICATE: .*own\.key$/],
+    [
+      'a certificate that is none',
+      ['client.ext', 'client.key', 'own.pem'],
+      /with a CERTIFICATE: .*client\.ext$/,
+    ],
+    ['a key that is not there', ['client.pem', 'absent.key', 'own.pem'], /^ENOENT: .*absent\.key'$/],
+  ])('%s keeps the gateway from starting', async (_what, [certificate, key, authority], says) => {
+    const clientCertificate = { certFile: file(certificate), keyFile: file(key) }
+    const upstream = { clientCertificate, caFile: file(authority) }
+    await expect(pair('good', 'own', { upstream })).rejects.toThrow(says)
+  })
+
+  it.each([
+    ['an unknown authority', 'good', undefined],
+    ['another authority', 'good', 'foreign'],
+    ['its own authority', 'own', undefined],
+    ['another host', 'other-name', 'own'],
+    ['the past', 'expired', 'own'],
+  ])('a certificate of %s is refused, and nothing is sent', async (_what, certificate, authority) => {
+    const { gateway, upstream } = await pair(certificate, authority)
+    const expected = { kind: 'ServiceUnavailable', status: 502, says: 'the catalog' } as const
+    expectError(await gateway.post('/v1/table/orders/describe'), expected)
+    expectError(await gateway.post('/v1/table/orders/insert', { body: 'ARROW' }), expected)
+    expect(upstream.requests).toEqual([])
+  })
+})

@@ -1,0 +1,141 @@
+import { writeFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { createKey, revokeKey, type NewKey } from '../../../src/identity/api-keys/key-store.ts'
+import type { AuthenticatorOptions } from '../../../src/identity/authenticate.ts'
+import {
+  authenticateApiKey,
+  eventually,
+  makeFolder,
+  openAuthenticator,
+  captureReason,
+} from '../test-authenticator.ts'
+
+const pepper = randomBytes(32)
+const loader: NewKey = { principal: 'loader', groups: ['writers', 'eu'] }
+
+/** A store with one key. */
+async function makeStore(request: Partial<NewKey> = {}) {
+  const file = join(await makeFolder(), 'keys.yaml')
+  const { text, key } = await createKey(file, pepper, { ...loader, ...request })
+  const options: AuthenticatorOptions = { apiKeys: { file, pepper } }
+  return { file, text, key, options }
+}
+
+it('a key names its principal', async () => {
+  const { text, key, options } = await makeStore()
+  expect(await authenticateApiKey(await openAuthenticator(options), text)).toEqual({
+    name: 'loader',
+    method: 'api-key',
+    groups: new Set(['writers', 'eu']),
+    credentialId: key.id,
+  })
+})
+
+it('the answer comes at once, and the principal is made once', async () => {
+  const { text, options } = await makeStore()
+  const authenticator = await openAuthenticator(options)
+  const credentials = { apiKey: text, authorization: undefined }
+  expect(authenticator.authenticate(credentials)).toBe(authenticator.authenticate(credentials))
+  expect(authenticator.authenticate(credentials)).not.toBeInstanceOf(Promise)
+})
+
+it('keys that were never issued', async () => {
+  const { file, text, key, options } = await makeStore()
+  const authenticator = await openAuthenticator(options)
+  const { text: other } = await createKey(join(file, '..', 'other.yaml'), pepper, loader)
+  expect(await captureReason(authenticateApiKey(authenticator, other))).toBe('unknown_api_key')
+  for (const broken of ['', 'x', text.slice(0, -1), ` ${text}`, `${text}\n`, text.replace('cgk', 'CGK')]) {
+    expect(await captureReason(authenticateApiKey(authenticator, broken))).toBe('malformed_api_key')
+  }
+  expect(key.hash).not.toContain(text.split('_')[2])
+})
+
+it('another pepper refuses', async () => {
+  const { file, text } = await makeStore()
+  const authenticator = await openAuthenticator({ apiKeys: { file, pepper: randomBytes(32) } })
+  expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('wrong_api_key_secret')
+})
+
+it('a short pepper is refused', async () => {
+  const { file } = await makeStore()
+  await expect(openAuthenticator({ apiKeys: { file, pepper: randomBytes(16) } })).rejects.toThrow('32 bytes')
+  await expect(createKey(file, randomBytes(16), loader)).rejects.toThrow('32 bytes')
+})
+
+it('a key expires', async () => {
+  const expiresAt = new Date(Date.now() + 60_000)
+  const { text, options } = await makeStore({ expiresAt })
+  let time = Date.now()
+  const authenticator = await openAuthenticator({ ...options, now: () => time })
+  await authenticateApiKey(authenticator, text)
+  time = expiresAt.getTime()
+  expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('expired_api_key')
+})
+
+it('rotation: a second key of the same principal, then the first is revoked', async () => {
+  const { file, text, key, options } = await makeStore()
+  const authenticator = await openAuthenticator(options)
+  const second = await createKey(file, pepper, loader)
+  await eventually(() => authenticateApiKey(authenticator, second.text))
+  expect((await authenticateApiKey(authenticator, text)).name).toBe('loader')
+
+  await revokeKey(file, key.id)
+  await eventually(async () =>
+    expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('revoked_api_key'),
+  )
+  expect((await authenticateApiKey(authenticator, second.text)).name).toBe('loader')
+})
+
+it('a store that turns bad leaves the last good keys in force', async () => {
+  const { file, text, options } = await makeStore()
+  const failures: unknown[] = []
+  const authenticator = await openAuthenticator({
+    ...options,
+    report: ({ outcome, cause }) => outcome === 'failed' && failures.push(cause),
+  })
+  await writeFile(file, 'keys: {')
+  await eventually(() => expect(authenticator.status().apiKeys).toEqual({ keys: 1, outdated: true }))
+  await authenticateApiKey(authenticator, text)
+  expect(String(failures[0])).toContain(`${file}:1: `)
+
+  await writeFile(file, 'keys: []')
+  await eventually(() => expect(authenticator.status().apiKeys).toEqual({ keys: 0, outdated: false }))
+  expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('unknown_api_key')
+})
+
+it('the development key, beside the store', async () => {
+  const { text, options } = await makeStore()
+  const staticKey = { text: 'dev-key-1', principal: 'dev', groups: ['everything'] }
+  const authenticator = await openAuthenticator({ ...options, staticKey })
+  expect(await authenticateApiKey(authenticator, 'dev-key-1')).toMatchObject({
+    name: 'dev',
+    credentialId: 'static',
+  })
+  expect((await authenticateApiKey(authenticator, text)).name).toBe('loader')
+  expect(await captureReason(authenticateApiKey(authenticator, 'dev-key-2'))).toBe('malformed_api_key')
+})
+
+it.each(['short', 'with space in it', 'tab\there-and-long', 'umlaut-ä-and-long', ''])(
+  'the development key cannot be "%s"',
+  async (text) => {
+    const staticKey = { text, principal: 'dev', groups: [] }
+    await expect(openAuthenticator({ staticKey })).rejects.toThrow('printable')
+  },
+)
+
+it('no keys at all', async () => {
+  const { text } = await makeStore()
+  expect(await captureReason(authenticateApiKey(await openAuthenticator({}), text))).toBe('unknown_api_key')
+})
+
+it('a key that begins later', async () => {
+  const notBefore = new Date(Date.now() + 60_000)
+  const { text, options } = await makeStore({ notBefore })
+  let time = notBefore.getTime() - 1
+  const authenticator = await openAuthenticator({ ...options, now: () => time })
+  expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('api_key_not_yet_valid')
+  time = notBefore.getTime()
+  expect((await authenticateApiKey(authenticator, text)).name).toBe('loader')
+})

@@ -1,0 +1,203 @@
+import { randomBytes } from 'node:crypto'
+import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { ApiKeyStoreError, parseKeyStore } from '../../../src/identity/api-keys/key-store-file.ts'
+import { createKey, listKeys, revokeKey, rotateKey } from '../../../src/identity/api-keys/key-store.ts'
+import { makeFolder } from '../test-authenticator.ts'
+
+const pepper = randomBytes(32)
+const loader = { principal: 'loader', groups: ['writers'] }
+
+function problemsOf(text: string): readonly string[] {
+  try {
+    parseKeyStore(text, 'keys.yaml')
+    return []
+  } catch (error) {
+    if (error instanceof ApiKeyStoreError) return error.problems
+    throw error
+  }
+}
+
+it('keys are listed as they were made, without their secrets', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  const expiresAt = new Date('2099-01-01T00:00:00Z')
+  const { text, key } = await createKey(file, pepper, { ...loader, expiresAt, description: 'nightly: load' })
+  expect(await listKeys(file)).toEqual([key])
+  expect(key).toMatchObject({
+    ...loader,
+    expiresAt: '2099-01-01T00:00:00.000Z',
+    description: 'nightly: load',
+  })
+  const [, , secret = '', check = ''] = text.split('_')
+  const stored = await readFile(file, 'utf8')
+  expect(stored).not.toContain(secret)
+  expect(stored).not.toContain(check)
+  expect(stored).not.toContain(pepper.toString('hex'))
+})
+
+// So deep, the library that reads YAML ends the process.
+it.each(['[', '{ a: ', '- '])(
+  'a store that nests %s without end is one problem, with its line',
+  (opening) => {
+    expect(problemsOf(`# keys\nkeys:\n  ${opening.repeat(20_000)}`)).toEqual([
+      'keys.yaml:3: nested deeper than 200 levels',
+    ])
+  },
+)
+
+it('only its owner can read the store', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  await createKey(file, pepper, loader)
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+})
+
+it('the comments of an operator stay', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  await writeFile(file, '# ask team-data before you touch this\nkeys: [] # none yet\n')
+  const { key } = await createKey(file, pepper, loader)
+  await revokeKey(file, key.id)
+  const stored = await readFile(file, 'utf8')
+  expect(stored).toContain('# ask team-data before you touch this')
+  expect(stored).toContain(`\n  - id: `)
+})
+
+it('revoking again keeps the first time; an unknown id is an error', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  const { key } = await createKey(file, pepper, loader)
+  await revokeKey(file, key.id)
+  const [revoked] = await listKeys(file)
+  expect(revoked?.revokedAt).toBeDefined()
+  await revokeKey(file, key.id)
+  expect(await listKeys(file)).toEqual([revoked])
+  await expect(revokeKey(file, 'AAAAAAAAAAAA')).rejects.toThrow('there is no key with this id')
+})
+
+it('rotation makes a like key, and ends the old one after a while', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  const request = { ...loader, subject: 'corp:alice', description: 'nightly' }
+  const { key } = await createKey(file, pepper, request)
+  const endsAt = new Date(Date.now() + 60_000)
+  const made = await rotateKey(file, pepper, { id: key.id, endsAt })
+  const { id, hash, createdAt, ...likeness } = made.key
+  expect(likeness).toEqual({ ...request })
+  expect([id, hash]).not.toEqual([key.id, key.hash])
+  expect(Date.parse(createdAt)).toBeGreaterThanOrEqual(Date.parse(key.createdAt))
+  expect(await listKeys(file)).toEqual([{ ...key, expiresAt: endsAt.toISOString() }, made.key])
+})
+
+it('a rotated key lives as long as the old one was made to, which never lives longer for it', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  const expiresAt = new Date(Date.now() + 3_600_000)
+  const { key } = await createKey(file, pepper, { ...loader, expiresAt })
+  const made = await rotateKey(file, pepper, { id: key.id, endsAt: new Date('2099-01-01T00:00:00Z') })
+  const lifetime = ({ createdAt, expiresAt = '' }: typeof key) =>
+    Date.parse(expiresAt) - Date.parse(createdAt)
+  expect(Math.abs(lifetime(made.key) - lifetime(key))).toBeLessThan(60_000)
+  expect((await listKeys(file))[0]).toEqual(key)
+})
+
+it('what is revoked or expired cannot be rotated', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  const revoked = await createKey(file, pepper, loader)
+  await revokeKey(file, revoked.key.id)
+  const expired = await createKey(file, pepper, { ...loader, expiresAt: new Date(0) })
+  const before = await readFile(file, 'utf8')
+  for (const { key } of [revoked, expired]) {
+    const rotation = rotateKey(file, pepper, { id: key.id, endsAt: new Date() })
+    await expect(rotation).rejects.toThrow('revoked or expired')
+  }
+  await expect(rotateKey(file, pepper, { id: 'AAAAAAAAAAAA', endsAt: new Date() })).rejects.toThrow(
+    'no key has',
+  )
+  expect(await readFile(file, 'utf8')).toBe(before)
+})
+
+it('a principal that is no name is refused before anything is written', async () => {
+  const folder = await makeFolder()
+  const file = join(folder, 'keys.yaml')
+  await expect(createKey(file, pepper, { principal: 'corp:alice', groups: ['a b'] })).rejects.toThrow(
+    /principal.*\n.*groups/,
+  )
+  expect(await readdir(folder)).toEqual([])
+})
+
+it('commands that run at the same time do not undo each other', async () => {
+  const folder = await makeFolder()
+  const file = join(folder, 'keys.yaml')
+  const { key } = await createKey(file, pepper, loader)
+  await Promise.all([
+    revokeKey(file, key.id),
+    ...Array.from({ length: 5 }, () => createKey(file, pepper, loader)),
+  ])
+  const keys = await listKeys(file)
+  expect(keys).toHaveLength(6)
+  expect(keys.find(({ id }) => id === key.id)?.revokedAt).toBeDefined()
+  expect(await readdir(folder)).toEqual(['keys.yaml'])
+})
+
+it('what a crashed command left behind is named, and the store stays as it was', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  await createKey(file, pepper, loader)
+  const before = await readFile(file, 'utf8')
+  await writeFile(`${file}.new`, 'half')
+  await expect(createKey(file, pepper, loader)).rejects.toThrow(`${file}.new`)
+  expect(await readFile(file, 'utf8')).toBe(before)
+})
+
+it('a link to the store stays a link', async () => {
+  const folder = await makeFolder()
+  const [file, link] = [join(folder, 'keys.yaml'), join(folder, 'link.yaml')]
+  await createKey(file, pepper, loader)
+  await symlink(file, link)
+  await createKey(link, pepper, loader)
+  expect(await listKeys(file)).toHaveLength(2)
+  expect(await listKeys(link)).toHaveLength(2)
+})
+
+it('all faults of a store are told at once, each with its line, none with a value', () => {
+  const secret = 'cgk_pasted_here'
+  const problems = problemsOf(`keys:
+  - id: short
+    principal: corp:alice
+    hash: ${secret}
+    createdAt: 2026-01-01T00:00:00Z
+  - id: ABCDEFGHIJKL
+    principal: bob
+    groups: reader
+    hash: ${'0a'.repeat(32)}
+    createdAt: yesterday
+    expires: 2026-01-01T00:00:00Z
+  - principal: carol
+    hash: ${'0a'.repeat(32)}
+    createdAt: 2026-01-01T00:00:00Z
+`)
+  expect(problems.map((problem) => problem.split(' ').slice(0, 2).join(' '))).toEqual([
+    'keys.yaml:2: keys[0].id:',
+    'keys.yaml:3: keys[0].principal:',
+    'keys.yaml:4: keys[0].hash:',
+    'keys.yaml:8: keys[1].groups:',
+    'keys.yaml:10: keys[1].createdAt:',
+    'keys.yaml:6: keys[1]:',
+    'keys.yaml:12: keys[2].id:',
+  ])
+  expect(problems.join('\n')).not.toContain(secret)
+})
+
+it.each([
+  ['nothing', '', 'keys.yaml:1: '],
+  ['a list', '- a', 'keys.yaml:1: '],
+  ['not YAML', 'keys:\n  - id: "x', 'keys.yaml:2: '],
+  ['a member twice', 'keys: []\nkeys: []', 'keys.yaml:2: '],
+  ['an alias', 'a: &a []\nkeys: *a', 'keys.yaml:2: '],
+  ['an alias of nothing', '\nkeys: *a', 'keys.yaml:2: '],
+])('a store that holds %s', (_name, text, problem) => {
+  const problems = problemsOf(text)
+  expect(problems.length).toBeGreaterThan(0)
+  expect(problems[0]).toContain(problem)
+})
+
+it('no two keys have one id', () => {
+  const key = `id: ABCDEFGHIJKL, principal: a, hash: ${'0a'.repeat(32)}, createdAt: 2026-01-01T00:00:00Z`
+  expect(problemsOf(`keys:\n - {${key}}\n - {${key}}\n`)).toEqual(['keys.yaml:3: keys[1].id: duplicate id'])
+})

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import { readdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, it } from 'vitest'
+import { createKey } from '../../../src/identity/api-keys/key-store.ts'
+import { createAuthenticator } from '../../../src/identity/authenticate.ts'
+import { readLastUsed } from '../../../src/identity/api-keys/last-used.ts'
+import {
+  authenticateApiKey,
+  eventually,
+  makeFolder,
+  openAuthenticator,
+  captureReason,
+} from '../test-authenticator.ts'
+
+const pepper = randomBytes(32)
+const loader = { principal: 'loader', groups: [] }
+
+/** A store with one key. */
+async function makeStore() {
+  const file = join(await makeFolder(), 'keys.yaml')
+  return { file, ...(await createKey(file, pepper, loader)) }
+}
+
+/** A gateway's view of that store; whoever opens it closes it. */
+async function open(lastUsedFile: string, store: { readonly file: string }, now: () => number) {
+  const apiKeys = { file: store.file, pepper, lastUsedFile }
+  return await createAuthenticator({ apiKeys, now, lastUsedIntervalMs: 10, reloadIntervalMs: 10 })
+}
+
+it('times of last use are kept on disk beside the requests, for keys that were accepted', async () => {
+  const store = await makeStore()
+  const file = `${store.file}.last-used`
+  const unused = await createKey(store.file, pepper, loader)
+  const authenticator = await open(file, store, () => Date.parse('2026-05-01T10:00:00Z'))
+  await authenticateApiKey(authenticator, store.text)
+  await captureReason(authenticateApiKey(authenticator, `${unused.text}x`))
+  await eventually(async () => expect((await readLastUsed(file)).times.size).toBe(1))
+  expect((await readLastUsed(file)).times.get(store.key.id)).toBe(Date.parse('2026-05-01T10:00:00Z'))
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  await authenticator.close()
+  expect((await readdir(join(store.file, '..'))).toSorted()).toEqual(['keys.yaml', 'keys.yaml.last-used'])
+})
+
+it('the last times of use are written when the gateway closes; later ones of others stay', async () => {
+  const store = await makeStore()
+  const file = `${store.file}.last-used`
+  for (const time of ['2026-05-02T00:00:00.000Z', '2026-05-01T00:00:00.000Z', '2026-05-03T00:00:00.000Z']) {
+    const authenticator = await open(file, store, () => Date.parse(time))
+    await authenticateApiKey(authenticator, store.text)
+    await authenticator.close()
+  }
+  expect(new Date((await readLastUsed(file)).times.get(store.key.id) ?? 0).toISOString()).toBe(
+    '2026-05-03T00:00:00.000Z',
+  )
+})
+
+it('gateways that write at the same time keep the times of each other', async () => {
+  const store = await makeStore()
+  const file = `${store.file}.last-used`
+  const other = await createKey(store.file, pepper, loader)
+  for (let day = 1; day <= 9; day += 1) {
+    const now = Date.parse(`2026-05-0${day}T00:00:00.000Z`)
+    const apiKeys = { file: store.file, pepper, lastUsedFile: file }
+    const openOne = () => createAuthenticator({ apiKeys, now: () => now })
+    const [first, second] = [await openOne(), await openOne()]
+    await authenticateApiKey(first, store.text)
+    await authenticateApiKey(second, other.text)
+    await Promise.all([first.close(), second.close()])
+    const { times } = await readLastUsed(file)
+    expect([times.get(store.key.id), times.get(other.key.id)]).toEqual([now, now])
+  }
+})
+
+it('keys that are no longer in the store are forgotten', async () => {
+  const store = await makeStore()
+  const file = `${store.file}.last-used`
+  await writeFile(file, JSON.stringify({ ABCDEFGHIJKL: '2026-01-01T00:00:00.000Z' }))
+  const authenticator = await open(file, store, Date.now)
+  await authenticateApiKey(authenticator, store.text)
+  await authenticator.close()
+  expect([...(await readLastUsed(file)).times.keys()]).toEqual([store.key.id])
+})
+
+it('a disk that cannot be written is told, and refuses nobody', async () => {
+  const store = await makeStore()
+  const outcomes: string[] = []
+  const authenticator = await openAuthenticator({
+    apiKeys: { file: store.file, pepper, lastUsedFile: join(store.file, 'no-folder') },
+    lastUsedIntervalMs: 10,
+    report: ({ outcome }) => outcomes.push(outcome),
+  })
+  expect((await authenticateApiKey(authenticator, store.text)).name).toBe('loader')
+  await eventually(() => expect(outcomes).toContain('unwritten'))
+  expect((await authenticateApiKey(authenticator, store.text)).name).toBe('loader')
+})
+
+it('the file is there from the start, and the first use of a key is in it at once', async () => {
+  const store = await makeStore()
+  const file = `${store.file}.last-used`
+  const apiKeys = { file: store.file, pepper, lastUsedFile: file }
+  const authenticator = await createAuthenticator({ apiKeys })
+  onTestFinished(() => authenticator.close())
+  await eventually(async () => expect((await readLastUsed(file)).times.size).toBe(0))
+  await authenticateApiKey(authenticator, store.text)
+  await eventually(async () => expect([...(await readLastUsed(file)).times.keys()]).toEqual([store.key.id]))
+})
+
+it('the file says as of when its times are, also if no key is used', async () => {
+  const store = await makeStore()
+  const file = `${store.file}.last-used`
+  const authenticator = await open(file, store, Date.now)
+  onTestFinished(() => authenticator.close())
+  const { asOf } = await eventually(() => readLastUsed(file))
+  await eventually(async () => expect((await readLastUsed(file)).asOf).toBeGreaterThan(asOf))
+})

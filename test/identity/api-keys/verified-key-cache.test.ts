@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { createKey, type NewKey } from '../../../src/identity/api-keys/key-store.ts'
+import { generateApiKey, parseApiKey, formatApiKey } from '../../../src/identity/api-keys/api-key-format.ts'
+import { createVerifiedKeyCache } from '../../../src/identity/api-keys/verified-key-cache.ts'
+import {
+  authenticateApiKey,
+  eventually,
+  makeFolder,
+  openAuthenticator,
+  captureReason,
+} from '../test-authenticator.ts'
+
+const pepper = randomBytes(32)
+const loader: NewKey = { principal: 'loader', groups: [] }
+
+it('a key that was proven is asked for its secret again when the store has changed', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  const { text, key } = await createKey(file, pepper, loader)
+  const other = await createKey(file, pepper, { ...loader, principal: 'other' })
+  const authenticator = await openAuthenticator({ apiKeys: { file, pepper } })
+  for (let time = 0; time < 3; time += 1)
+    expect((await authenticateApiKey(authenticator, text)).name).toBe('loader')
+
+  await writeFile(file, (await readFile(file, 'utf8')).replace(key.hash, other.key.hash))
+  await eventually(async () =>
+    expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('wrong_api_key_secret'),
+  )
+})
+
+it('a key that was proven does not prove what only begins with it, nor another secret of its id', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  const { text } = await createKey(file, pepper, loader)
+  const other = await createKey(file, pepper, { ...loader, principal: 'other' })
+  const authenticator = await openAuthenticator({ apiKeys: { file, pepper } })
+  await authenticateApiKey(authenticator, text)
+  for (const sent of [`${text}x`, text.slice(0, -1), text.toUpperCase(), ` ${text}`]) {
+    expect(await captureReason(authenticateApiKey(authenticator, sent))).toBe('malformed_api_key')
+  }
+  const { id } = parseApiKey(text) ?? generateApiKey()
+  const { secret } = parseApiKey(other.text) ?? generateApiKey()
+  expect(await captureReason(authenticateApiKey(authenticator, formatApiKey({ id, secret })))).toBe(
+    'wrong_api_key_secret',
+  )
+  expect((await authenticateApiKey(authenticator, other.text)).name).toBe('other')
+})
+
+it('keys are remembered by a digest that differs from one process to the next, and not without bound', () => {
+  const proven = createVerifiedKeyCache<{ readonly number: number }>()
+  const digest = proven.digestOf('cgk_a_secret')
+  expect(digest).toBe(proven.digestOf('cgk_a_secret'))
+  expect(digest).not.toBe(createVerifiedKeyCache().digestOf('cgk_a_secret'))
+  expect(digest).not.toContain('secret')
+
+  for (let number = 0; number < 50_001; number += 1) proven.set(String(number), { number })
+  expect(proven.get('0')).toBeUndefined()
+  expect(proven.get('50000')).toEqual({ number: 50_000 })
+  proven.clear()
+  expect(proven.get('50000')).toBeUndefined()
+})

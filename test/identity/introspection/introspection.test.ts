@@ -1,0 +1,244 @@
+import { writeFile } from 'node:fs/promises'
+import type { RequestListener } from 'node:http'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, it } from 'vitest'
+import {
+  introspectionSchema,
+  type IntrospectionSettings,
+} from '../../../src/config/introspection-settings.ts'
+import {
+  authenticateBearer,
+  makeFolder,
+  openAuthenticator,
+  captureReason,
+  captureError,
+} from '../test-authenticator.ts'
+import { createDeferred } from '../../gateway/support/waiting.ts'
+import { makeProviderKey, startIdentityProvider } from '../jwt/identity-provider.ts'
+import { startServer } from '../jwt/token-issuer.ts'
+
+const audience = 'urn:catalog'
+
+async function settingsFor(
+  url: string,
+  changes: Partial<IntrospectionSettings> = {},
+): Promise<IntrospectionSettings> {
+  const clientSecretFile = join(await makeFolder(), 'secret')
+  await writeFile(clientSecretFile, 'gateway-secret\n')
+  const stated = { name: 'corp', url, issuer: 'https://corp.example', audience, clientId: 'gateway' }
+  return introspectionSchema.parse({ ...stated, clientSecretFile, ...changes })
+}
+
+/** An authorization server that answers what it is told to, and an authenticator that asks it. */
+async function answering(response: RequestListener, changes: Partial<IntrospectionSettings> = {}) {
+  let ahead = 0
+  const server = await startServer(response)
+  onTestFinished(() => server.stop())
+  const introspection = await settingsFor(server.url, changes)
+  const authenticator = await openAuthenticator({ introspection, now: () => Date.now() + ahead })
+  return { server, authenticator, advance: (ms: number) => (ahead += ms) }
+}
+
+const seconds = (): number => Math.floor(Date.now() / 1000)
+const active = (changes: object = {}) => ({
+  active: true,
+  iss: 'https://corp.example',
+  aud: audience,
+  sub: 'alice',
+  exp: seconds() + 3600,
+  token_type: 'Bearer',
+  ...changes,
+})
+const says =
+  (body: unknown): RequestListener =>
+  (_request, response) =>
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
+
+/** A real provider, and how to trust its opaque and its signed tokens. */
+async function startTrustedProvider() {
+  const provider = await startIdentityProvider([await makeProviderKey('one')])
+  onTestFinished(() => provider.stop())
+  const introspection = await settingsFor(provider.introspectionUrl, {
+    issuer: provider.issuer,
+    subjectClaim: 'client_id',
+  })
+  const jwks = { url: provider.keysUrl }
+  const issuer = { name: 'corp', issuer: provider.issuer, audience, jwks }
+  const issuers = [{ ...issuer, algorithms: ['RS256' as const] }]
+  return { provider, introspection, issuers }
+}
+
+describe('with a real OpenID provider', () => {
+  it('an opaque token names its client; after its revocation it is refused', async () => {
+    const { provider, introspection, issuers } = await startTrustedProvider()
+    let ahead = 0
+    const authenticator = await openAuthenticator({ introspection, issuers, now: () => Date.now() + ahead })
+    const token = await provider.issueToken(audience, 'opaque')
+    expect(token).not.toContain('.')
+    expect(await authenticateBearer(authenticator, token)).toMatchObject({
+      name: 'corp:loader',
+      method: 'token',
+    })
+    await provider.revokeToken(token)
+    expect((await authenticateBearer(authenticator, token)).name).toBe('corp:loader')
+    ahead = introspection.cacheSeconds * 1000
+    expect(await captureReason(authenticateBearer(authenticator, token))).toBe('inactive_token')
+  })
+
+  it('signed tokens of the same provider are verified by its keys, and not asked about', async () => {
+    const { provider, introspection, issuers } = await startTrustedProvider()
+    const authenticator = await openAuthenticator({ introspection, issuers })
+    const token = await provider.issueToken(audience)
+    const before = provider.requests()
+    expect((await authenticateBearer(authenticator, token)).name).toBe('corp:loader')
+    expect(provider.requests()).toBe(before)
+  })
+
+  it('an opaque token for another audience', async () => {
+    const { provider, introspection } = await startTrustedProvider()
+    const authenticator = await openAuthenticator({ introspection })
+    const token = await provider.issueToken('urn:another', 'opaque')
+    expect(await captureReason(authenticateBearer(authenticator, token))).toBe('wrong_audience')
+  })
+
+  it('a wrong secret is the fault of the gateway: 503', async () => {
+    const { provider, introspection } = await startTrustedProvider()
+    await writeFile(introspection.clientSecretFile, 'wrong')
+    const authenticator = await openAuthenticator({ introspection })
+    const refused = await captureError(
+      authenticateBearer(authenticator, await provider.issueToken(audience, 'opaque')),
+    )
+    expect(refused).toMatchObject({ status: 503, reason: 'introspection_unavailable' })
+    expect(refused.headers).toHaveProperty('retry-after')
+  })
+})
+
+it('the question: client and secret by HTTP Basic, the token in the body', async () => {
+  let question: unknown
+  const { authenticator } = await answering(
+    (request, response) => {
+      let body = ''
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()))
+      request.on('end', () => {
+        const { authorization } = request.headers
+        question = { method: request.method, authorization, body }
+        says(active())(request, response)
+      })
+    },
+    { clientId: 'the gateway:1' },
+  )
+  await authenticateBearer(authenticator, 'a+b/c==')
+  expect(question).toEqual({
+    method: 'POST',
+    authorization: `Basic ${btoa('the+gateway%3A1:gateway-secret')}`,
+    body: 'token=a%2Bb%2Fc%3D%3D&token_type_hint=access_token',
+  })
+})
+
+describe('answers', () => {
+  it.each<[string, string, object]>([
+    ['not active', 'inactive_token', { active: false }],
+    ['of another issuer', 'unknown_issuer', active({ iss: 'https://other.example' })],
+    ['without an audience', 'wrong_audience', active({ aud: undefined })],
+    ['for another audience', 'wrong_audience', active({ aud: ['billing'] })],
+    ['about a refresh token', 'wrong_token_type', active({ token_type: 'refresh_token' })],
+    ['about a token that is bound to a key', 'wrong_token_type', active({ token_type: 'DPoP' })],
+    ['about a token that is bound, but does not say so', 'unproven_binding', active({ cnf: { jkt: 'x' } })],
+    ['that has expired', 'expired_token', active({ exp: seconds() - 60 })],
+    ['that begins later', 'token_not_yet_valid', active({ nbf: seconds() + 3600 })],
+    ['whose end is text', 'malformed_token', active({ exp: '9999999999' })],
+    ['without a subject', 'invalid_subject', active({ sub: undefined })],
+    ['with a broken subject', 'invalid_subject', active({ sub: 'a\nb' })],
+    ['with groups that are none', 'invalid_groups', active({ groups: [7] })],
+  ])('%s: refused, and not asked again for a while', async (_name, expected, response) => {
+    const { authenticator, server, advance } = await answering(says(response), { groupsClaim: 'groups' })
+    expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe(expected)
+    expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe('inactive_token')
+    expect(server.requests()).toBe(1)
+    advance(10_000)
+    expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe(expected)
+    expect(server.requests()).toBe(2)
+  })
+
+  it.each<[string, RequestListener]>([
+    ['an error', (_request, response) => response.writeHead(500).end('{"active":true}')],
+    ['no JSON', (_request, response) => response.end('<html>')],
+    ['no verdict', says({ sub: 'alice' })],
+    ['a verdict that is text', says(active({ active: 'true' }))],
+    ['a redirect', (_request, response) => response.writeHead(302, { location: '/' }).end()],
+    ['nothing, in time', () => undefined],
+    ['too much', (_request, response) => response.end(' '.repeat(600_000))],
+  ])('%s: 503, and asked again at once', async (_name, response) => {
+    const { authenticator, server } = await answering(response, { timeoutSeconds: 0.2 })
+    for (const requested of [1, 2]) {
+      expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe(
+        'introspection_unavailable',
+      )
+      expect(server.requests()).toBe(requested)
+    }
+  })
+})
+
+it('many who send the same token wait for one answer', async () => {
+  const { authenticator, server } = await answering(says(active()))
+  const principals = await Promise.all(
+    Array.from({ length: 50 }, () => authenticateBearer(authenticator, 'opaque')),
+  )
+  expect(new Set(principals.map(({ name }) => name))).toEqual(new Set(['corp:alice']))
+  expect(server.requests()).toBe(1)
+  expect(
+    authenticator.authenticate({ apiKey: undefined, authorization: 'Bearer opaque' }),
+  ).not.toBeInstanceOf(Promise)
+})
+
+it('an answer holds no longer than its token', async () => {
+  const { authenticator, server, advance } = await answering(says(active({ exp: seconds() + 30 })), {
+    clockSkewSeconds: 0,
+  })
+  await authenticateBearer(authenticator, 'opaque')
+  advance(31_000)
+  expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe('expired_token')
+  expect(server.requests()).toBe(2)
+})
+
+it('a flood of random tokens is bounded, and does not drive out a good one', async () => {
+  const gate = createDeferred()
+  let isOpen = true
+  const { authenticator, server } = await answering(
+    (request, response) =>
+      void (isOpen
+        ? says(active())(request, response)
+        : gate.promise.then(() => says({ active: false })(request, response))),
+    { maxConcurrentIntrospections: 5 },
+  )
+  await authenticateBearer(authenticator, 'good')
+  isOpen = false
+  const flood = Array.from({ length: 50 }, (_, index) =>
+    captureReason(authenticateBearer(authenticator, `random-${index}`)),
+  )
+  expect((await authenticateBearer(authenticator, 'good')).name).toBe('corp:alice')
+  gate.resolve(undefined)
+  const reasons = await Promise.all(flood)
+  expect(reasons.filter((each) => each === 'introspection_unavailable')).toHaveLength(45)
+  expect(reasons.filter((each) => each === 'inactive_token')).toHaveLength(5)
+  expect(server.requests()).toBe(6)
+})
+
+it('a token that looks signed is never asked about', async () => {
+  const { authenticator, server } = await answering(says(active()))
+  for (const token of [
+    'eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJ4In0.AAAA',
+    'eyJhbGciOiJub25lIn0.e30.',
+    'eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0..AA.AA.AA',
+  ]) {
+    expect(await captureReason(authenticateBearer(authenticator, token))).toMatch(
+      /^malformed_token|unknown_issuer$/,
+    )
+  }
+  expect(server.requests()).toBe(0)
+})
+
+it('a secret that is not there stops the start', async () => {
+  const introspection = await settingsFor('https://corp.example/introspect', { clientSecretFile: '/nowhere' })
+  await expect(openAuthenticator({ introspection })).rejects.toThrow('ENOENT')
+})

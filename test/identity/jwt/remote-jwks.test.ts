@@ -1,0 +1,186 @@
+import { rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { RequestListener } from 'node:http'
+import { exportJWK } from 'jose'
+import { expect, onTestFinished, it } from 'vitest'
+import type { IdentityEvent } from '../../../src/identity/identity-event.ts'
+import {
+  authenticateBearer,
+  eventually,
+  makeFolder,
+  openAuthenticator,
+  captureReason,
+  captureError,
+} from '../test-authenticator.ts'
+import { makeSigningKey, signToken, startIssuer, startServer, type SigningKey } from './token-issuer.ts'
+
+const configuration = {
+  name: 'corp',
+  issuer: 'https://corp.example',
+  audience: 'catalog',
+  algorithms: ['RS256' as const],
+}
+
+async function issuer() {
+  const started = await startIssuer()
+  onTestFinished(() => started.stop())
+  return started
+}
+
+/** What becomes of a good token when its key set is answered like this. */
+async function reasonWithResponse(response: RequestListener, timeoutSeconds = 5): Promise<string> {
+  const server = await startServer(response)
+  onTestFinished(() => server.stop())
+  const jwks = { url: server.url, timeoutSeconds }
+  const authenticator = await openAuthenticator({ issuers: [{ ...configuration, jwks }] })
+  return await captureReason(
+    authenticateBearer(authenticator, await signToken(await makeSigningKey('first'))),
+  )
+}
+
+it('many tokens with a new key wait for one fetch, and are accepted', async () => {
+  const rotating = await issuer()
+  const authenticator = await openAuthenticator({ issuers: [rotating.configuration] })
+  const second = await makeSigningKey('second')
+  rotating.published = [rotating.key.publicKey, second.publicKey]
+  const tokens = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => signToken(second, { jti: `${index}` })),
+  )
+  await Promise.all(tokens.map((token) => authenticateBearer(authenticator, token)))
+  expect(rotating.requests()).toBe(2)
+})
+
+it('after the cooldown an unknown key is looked for again', async () => {
+  let ahead = 0
+  const rotating = await issuer()
+  const authenticator = await openAuthenticator({
+    issuers: [rotating.configuration],
+    now: () => Date.now() + ahead,
+  })
+  const second = await makeSigningKey('second')
+  const token = await signToken(second)
+  expect(await captureReason(authenticateBearer(authenticator, token))).toBe('unknown_kid')
+  rotating.published = [second.publicKey]
+  expect(await captureReason(authenticateBearer(authenticator, token))).toBe('unknown_kid')
+  ahead = 31_000
+  await authenticateBearer(authenticator, token)
+  expect(rotating.requests()).toBe(3)
+})
+
+it('an unknown key while the issuer is down is 503, a known one is served', async () => {
+  const down = await issuer()
+  const authenticator = await openAuthenticator({ issuers: [down.configuration] })
+  await down.stop()
+  const unknown = await signToken(await makeSigningKey('second'))
+  expect((await captureError(authenticateBearer(authenticator, unknown))).status).toBe(503)
+  expect((await authenticateBearer(authenticator, await signToken(down.key))).name).toBe('corp:alice')
+})
+
+it('an issuer that is down at the start is found when it is up', async () => {
+  const late = await issuer()
+  await late.stop()
+  const events: IdentityEvent[] = []
+  const authenticator = await openAuthenticator({
+    issuers: [{ ...late.configuration, jwks: { url: late.url, cooldownSeconds: 0.02 } }],
+    report: (event) => events.push(event),
+  })
+  const token = await signToken(late.key)
+  expect((await captureError(authenticateBearer(authenticator, token))).status).toBe(503)
+  await late.start()
+  await eventually(() => authenticateBearer(authenticator, token))
+  expect(events[0]).toMatchObject({ source: 'corp', outcome: 'failed' })
+  expect(events.at(-1)).toEqual({ source: 'corp', outcome: 'changed' })
+})
+
+it('keys are fetched in the background; the same keys in another order change nothing', async () => {
+  const refreshed = await issuer()
+  const second = await makeSigningKey('second')
+  refreshed.published = [refreshed.key.publicKey, second.publicKey]
+  const events: IdentityEvent[] = []
+  const authenticator = await openAuthenticator({
+    issuers: [{ ...refreshed.configuration, jwks: { url: refreshed.url, refreshSeconds: 0.01 } }],
+    report: (event) => events.push(event),
+  })
+  refreshed.published = refreshed.published.toReversed()
+  const before = refreshed.requests()
+  await eventually(() => expect(refreshed.requests()).toBeGreaterThan(before + 2))
+  expect(events.filter(({ source }) => source === 'corp')).toHaveLength(1)
+  expect(authenticator.status().issuers[0]).toMatchObject({ keys: 2, usable: true, failuresInARow: 0 })
+})
+
+it('an answer that is no key set leaves the last keys in force', async () => {
+  const broken = await issuer()
+  const authenticator = await openAuthenticator({
+    issuers: [{ ...broken.configuration, jwks: { url: broken.url, refreshSeconds: 0.01 } }],
+  })
+  Object.assign(broken, { published: 'nothing' })
+  await eventually(() => expect(authenticator.status().issuers[0]?.consecutiveFailures).toBeGreaterThan(0))
+  await authenticateBearer(authenticator, await signToken(broken.key))
+})
+
+it('a redirect is not followed', async () => {
+  const target = await issuer()
+  const outcome = await reasonWithResponse((_request, response) => {
+    response.writeHead(302, { location: target.url }).end()
+  })
+  expect(outcome).toBe('jwks_unavailable')
+  expect(target.requests()).toBe(0)
+})
+
+it.each<[string, RequestListener]>([
+  ['too large', (_request, response) => response.end(`{"keys":[],"padding":"${'x'.repeat(600_000)}"}`)],
+  ['endless', (_request, response) => setInterval(() => response.write(' '.repeat(60_000)), 1).unref()],
+  ['not JSON', (_request, response) => response.end('<html>')],
+  ['no key set', (_request, response) => response.end('{"keys":{}}')],
+  ['an error', (_request, response) => response.writeHead(500).end('{"keys":[]}')],
+  ['cut off', (_request, response) => response.writeHead(200, { 'content-length': 99 }).end('{"keys":[')],
+])('a key set that is %s', async (_name, response) => {
+  expect(await reasonWithResponse(response)).toBe('jwks_unavailable')
+})
+
+it('a key set that does not come', async () => {
+  expect(await reasonWithResponse(() => undefined, 0.05)).toBe('jwks_unavailable')
+})
+
+it('keys that must not verify: private, symmetric, for encryption', async () => {
+  const key = await makeSigningKey('first')
+  const bad = [
+    await exportJWK(key.privateKey),
+    { kty: 'oct', k: 'c2VjcmV0' },
+    { ...key.publicKey, use: 'enc' },
+    { kty: 'RSA' },
+  ]
+  for (const published of bad) {
+    const outcome = await reasonWithResponse((_request, response) => {
+      response.end(JSON.stringify({ keys: [{ ...published, kid: 'first' }] }))
+    })
+    expect(outcome).toMatch(/^unusable_key|unknown_kid$/)
+  }
+})
+
+it('a file of keys is followed, and a broken one ignored', async () => {
+  const file = join(await makeFolder(), 'keys.json')
+  const publish = async (...keys: SigningKey[]): Promise<void> => {
+    await writeFile(`${file}.next`, JSON.stringify({ keys: keys.map((key) => key.publicKey) }))
+    await rename(`${file}.next`, file)
+  }
+  const [first, second] = [await makeSigningKey('first'), await makeSigningKey('second')]
+  await publish(first)
+  const authenticator = await openAuthenticator({ issuers: [{ ...configuration, jwks: { file } }] })
+  const [old, fresh] = [await signToken(first), await signToken(second)]
+  await authenticateBearer(authenticator, old)
+  expect(await captureReason(authenticateBearer(authenticator, fresh))).toBe('unknown_kid')
+
+  await publish(second)
+  await eventually(() => authenticateBearer(authenticator, fresh))
+  expect(await captureReason(authenticateBearer(authenticator, old))).toBe('unknown_kid')
+
+  await writeFile(file, '{')
+  await eventually(() => expect(authenticator.status().issuers[0]?.consecutiveFailures).toBeGreaterThan(0))
+  await authenticateBearer(authenticator, fresh)
+})
+
+it('a file that is not there stops the start', async () => {
+  const jwks = { file: join(await makeFolder(), 'none.json') }
+  await expect(openAuthenticator({ issuers: [{ ...configuration, jwks }] })).rejects.toThrow('ENOENT')
+})

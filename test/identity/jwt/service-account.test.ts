@@ -1,0 +1,166 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, it } from 'vitest'
+import { kubernetesSchema, type KubernetesSettings } from '../../../src/identity/jwt/service-account.ts'
+import { authenticateBearer, eventually, openAuthenticator, captureReason } from '../test-authenticator.ts'
+import {
+  hasOpenssl,
+  makeAuthority,
+  type TestAuthority,
+  type TestCertificate,
+} from '../mtls/test-certificates.ts'
+import { claimsWith, makeIssuerKey, signed } from './forged-tokens.ts'
+
+const clusterIssuer = 'https://kubernetes.default.svc.cluster.local'
+const key = makeIssuerKey('RS256', 'S1x0mHKZ0ZzJqv9cCt7m1y0QFZ2n8l1Ck3Z7aQ1xY0s')
+
+/** A token as the API server makes them for a projected volume. */
+function projectedToken(changes: Record<string, unknown> = {}): string {
+  const now = Math.floor(Date.now() / 1000)
+  const claims = {
+    aud: ['catalog'],
+    exp: now + 3607,
+    iat: now,
+    iss: clusterIssuer,
+    jti: '7c0a0ac5-9d6c-4d10-8b0f-7d1f7a6e0a49',
+    'kubernetes.io': {
+      namespace: 'etl',
+      node: { name: 'worker-1', uid: '6ac8f7cf-5ba0-4d0c-a3fd-6c4a3bfa3b54' },
+      pod: { name: 'loader-7d9c', uid: 'f6bb02a2-1c36-4a4f-8e1c-5cf0e5a6c9a1' },
+      serviceaccount: { name: 'loader', uid: '0f1d3f0a-6d5e-4c3e-9a52-51ec0a3b0b3f' },
+      warnafter: undefined,
+    },
+    nbf: now,
+    sub: 'system:serviceaccount:etl:loader',
+    ...changes,
+  }
+  return signed(key, claimsWith(claims))
+}
+
+describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where there is no openssl)', () => {
+  let folder = ''
+  let authority: TestAuthority
+  let certificate: TestCertificate
+  let settings: KubernetesSettings
+  /** What the API server was asked for, and with what. */
+  const requested: string[] = []
+  let issuerOfDiscovery = clusterIssuer
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'cluster-'))
+    authority = await makeAuthority(folder, 'cluster')
+    certificate = await authority.issue('apiserver', 'IP:127.0.0.1', { usage: 'serverAuth' })
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  /** As a real API server: TLS of an authority of its own, and nothing for who has no token. */
+  beforeEach(async () => {
+    issuerOfDiscovery = clusterIssuer
+    requested.length = 0
+    const tokenFile = join(folder, 'token')
+    await writeFile(tokenFile, 'token-of-the-pod\n')
+    const server = createServer(
+      { cert: certificate.cert, key: certificate.key },
+      ({ url, headers }, response) => {
+        requested.push(`${url} ${headers.authorization}`)
+        const responses: Record<string, unknown> = {
+          '/.well-known/openid-configuration': {
+            issuer: issuerOfDiscovery,
+            // The address of the API server from outside: it need not be reachable from a pod.
+            jwks_uri: 'https://172.18.0.2:6443/openid/v1/jwks',
+            response_types_supported: ['id_token'],
+            subject_types_supported: ['public'],
+            id_token_signing_alg_values_supported: ['RS256'],
+          },
+          '/openid/v1/jwks': { keys: [key.published] },
+        }
+        const answer = headers.authorization === 'Bearer token-of-the-pod' ? responses[url ?? ''] : undefined
+        const status = headers.authorization === undefined ? 401 : answer === undefined ? 403 : 200
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer ?? {}))
+      },
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    })
+    settings = kubernetesSchema.parse({
+      name: 'cluster',
+      audience: 'catalog',
+      apiServer: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      caFile: authority.certFile,
+      tokenFile,
+      cooldownSeconds: 0.001,
+    })
+  })
+
+  it('a service account is a principal with the groups that Kubernetes gives it', async () => {
+    const authenticator = await openAuthenticator({ kubernetes: settings })
+    expect(await authenticateBearer(authenticator, projectedToken())).toEqual({
+      name: 'cluster:system:serviceaccount:etl:loader',
+      method: 'token',
+      groups: new Set(['cluster:system:serviceaccounts', 'cluster:system:serviceaccounts:etl']),
+      credentialId: '7c0a0ac5-9d6c-4d10-8b0f-7d1f7a6e0a49',
+      issuer: 'cluster',
+      claims: expect.objectContaining({ sub: 'system:serviceaccount:etl:loader' }),
+    })
+    expect(requested).toEqual([
+      '/.well-known/openid-configuration Bearer token-of-the-pod',
+      '/openid/v1/jwks Bearer token-of-the-pod',
+    ])
+  })
+
+  it.each<[string, string, Record<string, unknown>]>([
+    ['for the API server', 'wrong_audience', { aud: [clusterIssuer] }],
+    ['without an audience', 'wrong_audience', { aud: undefined }],
+    ['of another cluster', 'unknown_issuer', { iss: 'https://other.svc.cluster.local' }],
+    ['of a Secret, which never ends', 'unknown_issuer', { iss: 'kubernetes/serviceaccount', exp: undefined }],
+    ['without an end', 'missing_expiry', { exp: undefined }],
+    ['that lives for a year', 'token_lifetime_too_long', { exp: Math.floor(Date.now() / 1000) + 31_536_000 }],
+    ['of a user', 'invalid_subject', { sub: 'admin', 'kubernetes.io': undefined }],
+    [
+      'whose subject is another account',
+      'invalid_subject',
+      { sub: 'system:serviceaccount:kube-system:admin' },
+    ],
+    ['without an account', 'invalid_subject', { 'kubernetes.io': { namespace: 'etl' } }],
+    [
+      'with a colon in the namespace',
+      'invalid_subject',
+      {
+        sub: 'system:serviceaccount:a:b:c',
+        'kubernetes.io': { namespace: 'a:b', serviceaccount: { name: 'c' } },
+      },
+    ],
+  ])('a token %s', async (_what, expected, changes) => {
+    const authenticator = await openAuthenticator({ kubernetes: settings })
+    expect(await captureReason(authenticateBearer(authenticator, projectedToken(changes)))).toBe(expected)
+  })
+
+  it('an API server of another authority is not believed', async () => {
+    const { certFile } = await makeAuthority(folder, 'another')
+    const authenticator = await openAuthenticator({
+      kubernetes: { ...settings, caFile: certFile },
+    })
+    expect(await captureReason(authenticateBearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
+    expect(requested).toEqual([])
+  })
+
+  it('an API server of another cluster is not believed', async () => {
+    issuerOfDiscovery = 'https://other.svc.cluster.local'
+    const authenticator = await openAuthenticator({ kubernetes: settings })
+    expect(await captureReason(authenticateBearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
+  })
+
+  it('the token of the pod is read again when it is exchanged', async () => {
+    await writeFile(settings.tokenFile, 'token-that-ended')
+    const authenticator = await openAuthenticator({ kubernetes: settings })
+    expect(await captureReason(authenticateBearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
+    await writeFile(settings.tokenFile, 'token-of-the-pod')
+    const principal = await eventually(() => authenticateBearer(authenticator, projectedToken()))
+    expect(principal.name).toContain(':etl:loader')
+  })
+})

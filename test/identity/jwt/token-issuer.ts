@@ -1,0 +1,107 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose'
+import type { TokenIssuerInput } from '../../../src/config/token-issuer-settings.ts'
+
+/** A signing key with what is published of it. */
+export interface SigningKey {
+  readonly kid: string
+  readonly algorithm: string
+  readonly privateKey: CryptoKey
+  readonly publicKey: JWK
+}
+
+export async function makeSigningKey(kid: string, algorithm = 'RS256'): Promise<SigningKey> {
+  const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true })
+  return { kid, algorithm, privateKey, publicKey: { ...(await exportJWK(publicKey)), kid, use: 'sig' } }
+}
+
+/** A server on a port of this machine that counts its requests. */
+export interface CountingServer {
+  readonly url: string
+  readonly requests: () => number
+  /** Refuses connections from now on. */
+  stop(): Promise<void>
+  /** Listens again, on the same port. */
+  start(): Promise<void>
+}
+
+export async function startServer(answer: RequestListener): Promise<CountingServer> {
+  let requests = 0
+  let server: Server
+  let port = 0
+  async function start(): Promise<void> {
+    server = createServer((request, response) => {
+      requests++
+      answer(request, response)
+    })
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+    const address = server.address()
+    if (typeof address === 'object' && address !== null) port = address.port
+  }
+  async function stop(): Promise<void> {
+    if (!server.listening) return
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  await start()
+  return { url: `http://127.0.0.1:${port}`, requests: () => requests, start, stop }
+}
+
+/** An issuer that publishes keys and signs what it is told to. */
+export interface TestIssuer extends CountingServer {
+  readonly configuration: TokenIssuerInput
+  /** What is published; exchange it to rotate keys. */
+  published: JWK[]
+  readonly key: SigningKey
+}
+
+/** Starts an issuer; `changes` go into its configuration. */
+export async function startIssuer(changes: Partial<TokenIssuerInput> = {}): Promise<TestIssuer> {
+  const key = await makeSigningKey('first')
+  const published = [key.publicKey]
+  const server = await startServer((_request, response) => {
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: issuer.published }))
+  })
+  const configuration: TokenIssuerInput = {
+    name: 'corp',
+    issuer: 'https://corp.example',
+    audience: 'catalog',
+    algorithms: ['RS256', 'ES256'],
+    jwks: { url: server.url },
+    ...changes,
+  }
+  const issuer: TestIssuer = { ...server, configuration, published, key }
+  return issuer
+}
+
+/** What a good token of the test issuer says; undefined leaves a claim out. */
+export function goodClaims(changes: Record<string, unknown> = {}): JWTPayload {
+  const claims = {
+    iss: 'https://corp.example',
+    aud: 'catalog',
+    sub: 'alice',
+    iat: Math.floor(Date.now() / 1000),
+    exp: Math.floor(Date.now() / 1000) + 3600,
+    ...changes,
+  }
+  return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined))
+}
+
+/** A token signed with this key. */
+export async function signToken(
+  key: SigningKey,
+  claims: Record<string, unknown> = {},
+  header: Record<string, unknown> = {},
+): Promise<string> {
+  return await new SignJWT(goodClaims(claims))
+    .setProtectedHeader({ alg: key.algorithm, kid: key.kid, ...header })
+    .sign(key.privateKey)
+}
+
+/** A token with any header and payload text; `sign` makes the signature of the signing input. */
+export function forgeToken(header: unknown, payload: string, sign: (input: string) => string): string {
+  const input = [JSON.stringify(header), payload]
+    .map((part) => Buffer.from(part).toString('base64url'))
+    .join('.')
+  return `${input}.${sign(input)}`
+}

@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, it } from 'vitest'
+import type { TokenIssuerInput } from '../../../src/config/token-issuer-settings.ts'
+import { authenticateBearer, openAuthenticator, captureReason, captureError } from '../test-authenticator.ts'
+import { makeSigningKey, signToken, startIssuer, type TestIssuer } from './token-issuer.ts'
+
+let issuer: TestIssuer
+beforeAll(async () => {
+  issuer = await startIssuer()
+})
+afterAll(() => issuer.stop())
+
+const seconds = (): number => Math.floor(Date.now() / 1000)
+
+async function open(changes: Partial<TokenIssuerInput> = {}, now: () => number = Date.now) {
+  return await openAuthenticator({ issuers: [{ ...issuer.configuration, ...changes }], now })
+}
+
+it('principal, groups and id of the token', async () => {
+  const authenticator = await open({ groupsClaim: 'groups' })
+  const token = await signToken(issuer.key, { groups: ['sales', 'eu'], jti: 'token-1' })
+  expect(await authenticateBearer(authenticator, token)).toEqual({
+    name: 'corp:alice',
+    method: 'token',
+    groups: new Set(['corp:sales', 'corp:eu']),
+    credentialId: 'token-1',
+    issuer: 'corp',
+    claims: expect.objectContaining({ sub: 'alice', groups: ['sales', 'eu'] }) as object,
+  })
+})
+
+it('a token without a fitting jti is known by its digest', async () => {
+  const authenticator = await open()
+  for (const jti of [undefined, '', 'two words', 'x'.repeat(200), 7]) {
+    const principal = await authenticateBearer(authenticator, await signToken(issuer.key, { jti }))
+    expect(principal.credentialId).toMatch(/^[0-9a-f]{16}$/)
+  }
+})
+
+it('a token that was verified before is answered at once, with the same principal', async () => {
+  const authenticator = await open()
+  const token = await signToken(issuer.key)
+  const first = await authenticateBearer(authenticator, token)
+  const again = authenticator.authenticate({ apiKey: undefined, authorization: `bearer  ${token}` })
+  expect(again).toBe(first)
+  expect(authenticator.status().cachedTokens).toBe(1)
+})
+
+it('the memory is bounded in entries and in bytes', async () => {
+  const configuration = { ...issuer.configuration, groupsClaim: 'groups' }
+  const few = await openAuthenticator({ issuers: [configuration], tokenCache: { maxEntries: 2 } })
+  const small = await openAuthenticator({ issuers: [configuration], tokenCache: { maxBytes: 8000 } })
+  for (let index = 0; index < 5; index++) {
+    const groups = Array.from({ length: 30 }, (_, group) => `group-${group}`)
+    const token = await signToken(issuer.key, { jti: `${index}`, groups })
+    await authenticateBearer(few, token)
+    await authenticateBearer(small, token)
+  }
+  expect(few.status().cachedTokens).toBe(2)
+  expect(small.status().cachedTokens).toBe(2)
+})
+
+it('a token ends at exp and the skew, remembered or not', async () => {
+  let ahead = 0
+  const authenticator = await open({ clockSkewSeconds: 10 }, () => Date.now() + ahead)
+  const exp = seconds() + 60
+  const token = await signToken(issuer.key, { exp })
+  await authenticateBearer(authenticator, token)
+  ahead = (exp + 5) * 1000 - Date.now()
+  await authenticateBearer(authenticator, token)
+  ahead = (exp + 11) * 1000 - Date.now()
+  const refused = await captureError(authenticateBearer(authenticator, token))
+  expect(refused).toMatchObject({ status: 401, reason: 'expired_token' })
+})
+
+it('a token that is not valid yet', async () => {
+  const authenticator = await open()
+  expect(
+    await captureReason(
+      authenticateBearer(authenticator, await signToken(issuer.key, { nbf: seconds() + 120 })),
+    ),
+  ).toBe('token_not_yet_valid')
+  await authenticateBearer(authenticator, await signToken(issuer.key, { nbf: seconds() + 10 }))
+})
+
+it('tokens that live longer than their issuer may make them', async () => {
+  const authenticator = await open({ maxLifetimeSeconds: 600 })
+  const attempt = (claims: Record<string, unknown>) =>
+    signToken(issuer.key, claims).then((token) => captureReason(authenticateBearer(authenticator, token)))
+  expect(await attempt({ exp: seconds() + 700 })).toBe('token_lifetime_too_long')
+  expect(await attempt({ iat: undefined, exp: seconds() + 60 })).toBe('token_lifetime_too_long')
+  expect(await attempt({ iat: seconds() + 1000, exp: seconds() + 1500 })).toBe('token_not_yet_valid')
+  await authenticateBearer(authenticator, await signToken(issuer.key, { exp: seconds() + 500 }))
+})
+
+it.each(['JWT', 'jwt', 'at+jwt', 'application/at+jwt', undefined])('type %s is accepted', async (typ) => {
+  const token = await signToken(issuer.key, {}, typ === undefined ? {} : { typ })
+  expect((await authenticateBearer(await open(), token)).name).toBe('corp:alice')
+})
+
+it.each(['logout+jwt', 'dpop+jwt', 'secevent+jwt', ''])('type "%s" is refused', async (typ) => {
+  expect(
+    await captureReason(authenticateBearer(await open(), await signToken(issuer.key, {}, { typ }))),
+  ).toBe('wrong_token_type')
+})
+
+it('one of several audiences is enough, on either side', async () => {
+  const authenticator = await open({ audience: ['catalog', 'catalog-old'] })
+  await authenticateBearer(authenticator, await signToken(issuer.key, { aud: ['another', 'catalog-old'] }))
+  for (const aud of [undefined, [], 'Catalog', ['another'], 7]) {
+    const token = await signToken(issuer.key, { aud })
+    expect(await captureReason(authenticateBearer(authenticator, token))).toBe('wrong_audience')
+  }
+})
+
+it('tokens without kid are tried with the keys of their issuer', async () => {
+  const rotating = await startIssuer()
+  onTestFinished(() => rotating.stop())
+  const [second, unpublished] = [await makeSigningKey('second'), await makeSigningKey('third')]
+  rotating.published = [
+    rotating.key.publicKey,
+    second.publicKey,
+    (await makeSigningKey('e', 'ES256')).publicKey,
+  ]
+  const authenticator = await openAuthenticator({ issuers: [rotating.configuration] })
+  for (const key of [rotating.key, second]) {
+    await authenticateBearer(authenticator, await signToken(key, {}, { kid: undefined }))
+  }
+  const forged = await signToken(unpublished, {}, { kid: undefined })
+  expect(await captureReason(authenticateBearer(authenticator, forged))).toBe('invalid_signature')
+})
+
+it('a token of a later time is not taken for a forged one, whichever of several keys signed it', async () => {
+  const rotating = await startIssuer()
+  onTestFinished(() => rotating.stop())
+  const second = await makeSigningKey('second')
+  rotating.published = [rotating.key.publicKey, second.publicKey]
+  const authenticator = await openAuthenticator({
+    issuers: [{ ...rotating.configuration, clockSkewSeconds: 0 }],
+  })
+  for (const key of [rotating.key, second]) {
+    const nbf = seconds() + 2
+    const token = await signToken(key, { nbf }, { kid: undefined })
+    for (let count = 0; count < 2; count += 1) {
+      expect(await captureReason(authenticateBearer(authenticator, token))).toBe('token_not_yet_valid')
+    }
+    await new Promise((resolve) => setTimeout(resolve, nbf * 1000 + 50 - Date.now()))
+    expect((await authenticateBearer(authenticator, token)).name).toBe('corp:alice')
+  }
+})
+
+it('a forged token is refused again from memory, until the keys change', async () => {
+  const rotating = await startIssuer()
+  onTestFinished(() => rotating.stop())
+  const authenticator = await openAuthenticator({
+    issuers: [{ ...rotating.configuration, jwks: { url: rotating.url, cooldownSeconds: 0.001 } }],
+  })
+  const replacement = await makeSigningKey('first')
+  const token = await signToken(replacement)
+  expect(await captureReason(authenticateBearer(authenticator, token))).toBe('invalid_signature')
+  expect(() => authenticator.authenticate({ apiKey: undefined, authorization: `Bearer ${token}` })).toThrow(
+    'not accepted',
+  )
+  // The issuer uses the kid again; another unknown kid makes the gateway look.
+  rotating.published = [replacement.publicKey]
+  expect(
+    await captureReason(authenticateBearer(authenticator, await signToken(await makeSigningKey('unknown')))),
+  ).toBe('unknown_kid')
+  expect((await authenticateBearer(authenticator, token)).name).toBe('corp:alice')
+})
+
+describe('subjects', () => {
+  it.each([undefined, '', 7, null, ['alice'], 'a\u0000b', 'a\nb', 'a\u0085b', 'a\u2028b', 'x'.repeat(3000)])(
+    '%j is refused',
+    async (sub) => {
+      expect(
+        await captureReason(authenticateBearer(await open(), await signToken(issuer.key, { sub }))),
+      ).toMatch(/^invalid_subject|malformed_token$/)
+    },
+  )
+
+  it('from another claim, also inside an object', async () => {
+    const email = await open({ subjectClaim: 'email' })
+    expect((await authenticateBearer(email, await signToken(issuer.key, { email: 'a@b' }))).name).toBe(
+      'corp:a@b',
+    )
+    const inside = await open({ subjectClaim: 'user.login' })
+    const token = await signToken(issuer.key, { user: { login: 'al' } })
+    expect((await authenticateBearer(inside, token)).name).toBe('corp:al')
+    const inherited = await open({ subjectClaim: 'constructor.name' })
+    expect(await captureReason(authenticateBearer(inherited, await signToken(issuer.key)))).toBe(
+      'invalid_subject',
+    )
+  })
+})
+
+describe('groups', () => {
+  const cases: readonly [string, string, Record<string, unknown>, string[]][] = [
+    ['a list', 'groups', { groups: ['a', 'b', 'a'] }, ['corp:a', 'corp:b']],
+    ['one', 'groups', { groups: 'a' }, ['corp:a']],
+    ['none', 'groups', {}, []],
+    ['inside an object', 'realm.roles', { realm: { roles: ['a'] } }, ['corp:a']],
+    ['a claim named by a URL', 'https://c.example/groups', { 'https://c.example/groups': ['a'] }, ['corp:a']],
+    ['with the prefix of another issuer', 'groups', { groups: ['other:admins'] }, ['corp:other:admins']],
+  ]
+  it.each(cases)(
+    'of the claim become groups of the issuer: %s',
+    async (_name, groupsClaim, claims, expected) => {
+      const principal = await authenticateBearer(
+        await open({ groupsClaim }),
+        await signToken(issuer.key, claims),
+      )
+      expect([...principal.groups]).toEqual(expected)
+    },
+  )
+
+  it.each([[7], [['a', 7]], [{ a: 1 }], [['a\nb']], [['']], [null]])('%j is refused', async (groups) => {
+    const token = await signToken(issuer.key, { groups })
+    expect(await captureReason(authenticateBearer(await open({ groupsClaim: 'groups' }), token))).toBe(
+      'invalid_groups',
+    )
+  })
+
+  it('kept elsewhere by the issuer, because they are too many', async () => {
+    const token = await signToken(issuer.key, { _claim_names: { groups: 'src1' } })
+    expect(await captureReason(authenticateBearer(await open({ groupsClaim: 'groups' }), token))).toBe(
+      'invalid_groups',
+    )
+  })
+})
+
+it('other algorithms: ES256 and EdDSA', async () => {
+  for (const algorithm of ['ES256', 'EdDSA'] as const) {
+    const other = await startIssuer({ algorithms: [algorithm] })
+    onTestFinished(() => other.stop())
+    const key = await makeSigningKey('other', algorithm)
+    other.published = [key.publicKey]
+    const authenticator = await openAuthenticator({ issuers: [other.configuration] })
+    expect((await authenticateBearer(authenticator, await signToken(key))).name).toBe('corp:alice')
+  }
+})

@@ -1,0 +1,192 @@
+import { X509Certificate } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, request as sendRequest } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TlsOptions } from 'node:tls'
+import { afterAll, beforeAll, describe, expect, onTestFinished, it } from 'vitest'
+import { createAuthenticator, type AuthenticatorOptions } from '../../../src/identity/authenticate.ts'
+import { AuthenticationError } from '../../../src/identity/authentication-error.ts'
+import { hasOpenssl, makeAuthority, type TestAuthority, type TestCertificate } from './test-certificates.ts'
+import { makeIssuerKey, claimsWith, signed } from '../jwt/forged-tokens.ts'
+
+const spiffe = 'spiffe://cluster.example/ns/etl/sa/loader'
+const mesh = { name: 'mesh', sanType: 'uri' as const }
+
+/** The claim of a token that may only be sent with this certificate. */
+function boundTo({ cert }: TestCertificate): Record<string, unknown> {
+  const fingerprint = new X509Certificate(cert).fingerprint256.replaceAll(':', '')
+  return { cnf: { 'x5t#S256': Buffer.from(fingerprint, 'hex').toString('base64url') } }
+}
+
+describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no openssl)', () => {
+  let folder = ''
+  let own: TestAuthority
+  let server: TestCertificate
+  let good: TestCertificate
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'certificates-'))
+    own = await makeAuthority(folder, 'own')
+    server = await own.issue('server', 'IP:127.0.0.1', { usage: 'serverAuth' })
+    good = await own.issue('good', `URI:${spiffe}`, { usage: 'clientAuth' })
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  /** A TLS server that answers who calls: the principal, or the reason of a refusal. */
+  async function listen(options: AuthenticatorOptions, tls: TlsOptions = {}): Promise<number> {
+    const authenticator = await createAuthenticator(options)
+    const listening = createServer(
+      { ...server, ca: own.cert, requestCert: true, rejectUnauthorized: false, ...tls },
+      ({ headers, socket: connection }, response) => {
+        const { 'x-api-key': key, authorization } = headers
+        const apiKey = typeof key === 'string' ? key : undefined
+        new Promise((resolve) => resolve(authenticator.authenticate({ apiKey, authorization, connection })))
+          .catch((error: unknown) => (error instanceof AuthenticationError ? error.reason : String(error)))
+          .then((answer) => response.end(JSON.stringify(answer)))
+          .catch(() => response.destroy())
+      },
+    )
+    await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
+    onTestFinished(async () => {
+      await authenticator.close()
+      listening.closeAllConnections()
+      await new Promise((resolve) => listening.close(resolve))
+    })
+    return (listening.address() as AddressInfo).port
+  }
+
+  /** What the server answers; rejects where TLS refuses. */
+  function ask(
+    port: number,
+    client?: TestCertificate,
+    headers: Record<string, string> = {},
+  ): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const certificate = client && { cert: client.cert, key: client.key }
+      const where = { host: '127.0.0.1', port, ca: own.cert, agent: false as const }
+      const request = sendRequest({ ...where, ...certificate, headers }, (response) => {
+        let text = ''
+        response.on('data', (chunk: Buffer) => (text += chunk.toString()))
+        response.on('end', () => resolve(JSON.parse(text)))
+        response.on('error', reject)
+      })
+      request.on('error', reject)
+      request.end()
+    })
+  }
+
+  it('a certificate names its caller by its URI', async () => {
+    const port = await listen({ clientCertificates: mesh })
+    expect(await ask(port, good)).toEqual({
+      name: `mesh:${spiffe}`,
+      method: 'certificate',
+      groups: {},
+      credentialId: new X509Certificate(good.cert).fingerprint256.replaceAll(':', '').toLowerCase(),
+      issuer: 'mesh',
+    })
+  })
+
+  it('by its DNS name or its mail address, where that is configured', async () => {
+    const both = await own.issue('both', 'DNS:Loader.Example, email:ada@corp.example')
+    const dns = await listen({ clientCertificates: { name: 'hosts', sanType: 'dns' } })
+    expect(await ask(dns, both)).toMatchObject({ name: 'hosts:loader.example' })
+    const email = await listen({ clientCertificates: { name: 'people', sanType: 'email' } })
+    expect(await ask(email, both)).toMatchObject({ name: 'people:ada@corp.example' })
+  })
+
+  it.each([
+    ['none', ''],
+    ['only of another kind', 'DNS:loader.example'],
+    ['two', 'URI:spiffe://a/b, URI:spiffe://a/c'],
+    [
+      'that holds a list of its own (CVE-2021-44532)',
+      '@names\n[names]\nURI.1=spiffe://a/b, URI:spiffe://a/root',
+    ],
+  ])('a certificate with names: %s', async (_what, names) => {
+    const port = await listen({ clientCertificates: mesh })
+    expect(await ask(port, await own.issue('odd', names))).toBe('invalid_certificate_name')
+  })
+
+  it('no certificate is no credential', async () => {
+    expect(await ask(await listen({ clientCertificates: mesh }))).toBe('missing_credential')
+  })
+
+  it('a certificate says nothing where it is not configured to', async () => {
+    expect(await ask(await listen({}), good)).toBe('missing_credential')
+  })
+
+  it('untrusted, expired, revoked and made for servers: refused, also where TLS lets them pass', async () => {
+    const foreign = await makeAuthority(folder, 'foreign')
+    const revoked = await own.issue('revoked', `URI:${spiffe}`)
+    const bad = [
+      await foreign.issue('stranger', `URI:${spiffe}`),
+      await own.issue('expired', `URI:${spiffe}`, { days: -1 }),
+      await own.issue('for-servers', `URI:${spiffe}`, { usage: 'serverAuth' }),
+      revoked,
+    ]
+    const crl = await own.revocationList([revoked])
+    const lenient = await listen({ clientCertificates: mesh }, { crl })
+    const strict = await listen({ clientCertificates: mesh }, { crl, rejectUnauthorized: true })
+    for (const certificate of bad) {
+      expect(await ask(lenient, certificate)).toBe('untrusted_certificate')
+      await expect(ask(strict, certificate)).rejects.toThrow()
+    }
+    for (const port of [lenient, strict])
+      expect(await ask(port, good)).toMatchObject({ name: `mesh:${spiffe}` })
+  })
+
+  it('a certificate that ends while its connection is open', async () => {
+    const port = await listen({ clientCertificates: mesh, now: () => Date.now() + 3 * 86_400_000 })
+    expect(await ask(port, good)).toBe('expired_certificate')
+  })
+
+  it('an authority whose certificate ends while a connection is open', async () => {
+    const lasting = await own.issue('lasting', `URI:${spiffe}`, { days: 10 })
+    const port = await listen({ clientCertificates: mesh, now: () => Date.now() + 3 * 86_400_000 })
+    expect(await ask(port, lasting)).toBe('expired_certificate')
+  })
+
+  describe('together with a token', () => {
+    const key = makeIssuerKey('ES256', 'one')
+    const bearing = (claims: Record<string, unknown>) => ({
+      authorization: `Bearer ${signed(key, claimsWith(claims))}`,
+    })
+    async function options(): Promise<AuthenticatorOptions> {
+      const file = join(folder, 'jwks.json')
+      await writeFile(file, JSON.stringify({ keys: [key.published] }))
+      const issuer = { name: 'corp', issuer: 'https://corp.example', audience: 'catalog', jwks: { file } }
+      return { issuers: [{ ...issuer, algorithms: ['ES256'] }], clientCertificates: mesh }
+    }
+
+    it('they agree where the token is bound to the certificate (RFC 8705)', async () => {
+      const port = await listen(await options())
+      expect(await ask(port, good, bearing(boundTo(good)))).toMatchObject({
+        name: 'corp:alice',
+        method: 'token',
+      })
+      expect(await ask(port, good, bearing({}))).toBe('conflicting_credentials')
+    })
+
+    it('a bound token is refused without its certificate, or with another', async () => {
+      const other = await own.issue('other', 'URI:spiffe://cluster.example/other')
+      for (const multipleCredentials of ['agree', 'bearer'] as const) {
+        const port = await listen({ ...(await options()), multipleCredentials })
+        expect(await ask(port, undefined, bearing(boundTo(good)))).toBe('unproven_binding')
+        expect(await ask(port, other, bearing(boundTo(good)))).toMatch(
+          /^conflicting_credentials|unproven_binding$/,
+        )
+      }
+    })
+
+    it('one of them alone counts where that is configured', async () => {
+      const bearer = await listen({ ...(await options()), multipleCredentials: 'bearer' })
+      expect(await ask(bearer, good, bearing({}))).toMatchObject({ name: 'corp:alice' })
+      const certificate = await listen({ ...(await options()), multipleCredentials: 'certificate' })
+      expect(await ask(certificate, good, { authorization: 'Bearer nonsense' })).toMatchObject({
+        name: `mesh:${spiffe}`,
+      })
+    })
+  })
+})

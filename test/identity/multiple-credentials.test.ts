@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createKey } from '../../src/identity/api-keys/key-store.ts'
+import type { AuthenticatorOptions } from '../../src/identity/authenticate.ts'
+import type { CredentialPrecedence } from '../../src/identity/multiple-credentials.ts'
+import { makeFolder, openAuthenticator, captureReason, captureError } from './test-authenticator.ts'
+import { claimsWith, makeIssuerKey, signed } from './jwt/forged-tokens.ts'
+
+const pepper = randomBytes(32)
+const signer = makeIssuerKey('ES256', 'one')
+const stranger = makeIssuerKey('ES256', 'one')
+const alice = (): string => `Bearer ${signed(signer, claimsWith())}`
+
+/** An authenticator, a key that is bound to alice, and one that is bound to nobody. */
+async function open(multipleCredentials?: CredentialPrecedence, more: AuthenticatorOptions = {}) {
+  const folder = await makeFolder()
+  const [file, jwks] = [join(folder, 'keys.yaml'), join(folder, 'jwks.json')]
+  await writeFile(jwks, JSON.stringify({ keys: [signer.published] }))
+  const bound = await createKey(file, pepper, { principal: 'laptop', groups: ['eu'], subject: 'corp:alice' })
+  const free = await createKey(file, pepper, { principal: 'loader', groups: [] })
+  const authenticator = await openAuthenticator({
+    apiKeys: { file, pepper },
+    issuers: [
+      {
+        name: 'corp',
+        issuer: 'https://corp.example',
+        audience: 'catalog',
+        algorithms: ['ES256'],
+        jwks: { file: jwks },
+      },
+    ],
+    multipleCredentials,
+    ...more,
+  })
+  const send = async (apiKey: string | undefined, authorization: string | undefined) =>
+    await authenticator.authenticate({ apiKey, authorization })
+  return { send, bound: bound.text, free: free.text }
+}
+
+describe('by default they must agree', () => {
+  it('a key that is bound to the subject of the token: the caller is that of the token', async () => {
+    const { send, bound } = await open()
+    expect(await send(bound, alice())).toMatchObject({ name: 'corp:alice', method: 'token' })
+  })
+
+  it('each of them alone is what it is', async () => {
+    const { send, bound } = await open()
+    expect(await send(bound, undefined)).toMatchObject({ name: 'laptop', groups: new Set(['eu']) })
+    expect(await send(undefined, alice())).toMatchObject({ name: 'corp:alice' })
+  })
+
+  it('whatever is wrong, the answer is the same', async () => {
+    const { send, bound, free } = await open()
+    const bob = `Bearer ${signed(signer, claimsWith({ sub: 'bob' }))}`
+    const forged = `Bearer ${signed(stranger)}`
+    const expired = `Bearer ${signed(signer, claimsWith({ exp: 1 }))}`
+    const attempts: [string, string][] = [
+      [free, alice()],
+      [bound, bob],
+      [bound, forged],
+      [bound, expired],
+      [bound, 'Basic YTpi'],
+      [bound, ''],
+      ['', alice()],
+      ['nonsense', alice()],
+      ['nonsense', 'Bearer nonsense'],
+    ]
+    for (const [key, authorization] of attempts) {
+      const refused = await captureError(send(key, authorization))
+      expect(refused).toMatchObject({ status: 401, reason: 'conflicting_credentials' })
+      expect(refused.message).toBe((await captureError(send(free, alice()))).message)
+    }
+  })
+
+  it('a token that cannot be verified now is 503, not a disagreement', async () => {
+    const jwks = { url: 'http://127.0.0.1:9/keys', timeoutSeconds: 1 }
+    const issuer = { name: 'corp', issuer: 'https://corp.example', audience: 'catalog', jwks }
+    const { send, bound } = await open('agree', { issuers: [{ ...issuer, algorithms: ['ES256'] }] })
+    expect(await captureError(send(bound, alice()))).toMatchObject({
+      status: 503,
+      reason: 'jwks_unavailable',
+    })
+  })
+})
+
+describe('where one takes precedence, it alone is read', () => {
+  it('the API key', async () => {
+    const { send, free } = await open('apiKey')
+    expect(await send(free, alice())).toMatchObject({ name: 'loader' })
+    expect(await send(free, 'Bearer nonsense')).toMatchObject({ name: 'loader' })
+    expect(await captureReason(send('nonsense', alice()))).toBe('malformed_api_key')
+    expect(await send(undefined, alice())).toMatchObject({ name: 'corp:alice' })
+  })
+
+  it('the token', async () => {
+    const { send, free } = await open('bearer')
+    expect(await send(free, alice())).toMatchObject({ name: 'corp:alice' })
+    expect(await send('nonsense', alice())).toMatchObject({ name: 'corp:alice' })
+    expect(await captureReason(send(free, `Bearer ${signed(stranger)}`))).toBe('invalid_signature')
+    expect(await send(free, undefined)).toMatchObject({ name: 'loader' })
+  })
+
+  it('the certificate: without one, key and token must agree', async () => {
+    const { send, bound, free } = await open('certificate')
+    expect(await captureReason(send(free, alice()))).toBe('conflicting_credentials')
+    expect(await send(bound, alice())).toMatchObject({ name: 'corp:alice' })
+  })
+})

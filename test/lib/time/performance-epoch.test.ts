@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest'
+import { createPerformanceEpoch } from '../../../src/lib/time/performance-epoch.ts'
+
+/** A machine that has run since the time 1000.4, by a clock that somebody has set that much forward. */
+function machine() {
+  let now = 0
+  let set = 0
+  const epoch = createPerformanceEpoch(
+    () => Math.floor(1_000.4 + now + set),
+    () => now,
+  )
+  return {
+    epoch,
+    /** When something begins that much later, as it is told. */
+    after: (milliseconds: number): number => {
+      now += milliseconds
+      return epoch() + now
+    },
+    setClock: (by: number): void => {
+      set += by
+    },
+  }
+}
+
+it('what begins later is told later, however short', () => {
+  const { after } = machine()
+  let before = -Infinity
+  for (let count = 0; count < 10_000; count += 1) {
+    const reported = after(0.07)
+    expect(reported).toBeGreaterThan(before)
+    before = reported
+  }
+})
+
+it('it becomes exact, where the clock alone is up to a millisecond behind', () => {
+  const { epoch, after } = machine()
+  for (let count = 0; count < 1_000; count += 1) after(0.37)
+  expect(Math.abs(epoch() - 1_000.4)).toBeLessThan(0.02)
+})
+
+it.each([60_000, 1.5, -1.5, -60_000])('a clock that is set by %d ms is followed', (by) => {
+  const { epoch, after, setClock } = machine()
+  for (let count = 0; count < 1_000; count += 1) after(0.37)
+  setClock(by)
+  for (let count = 0; count < 1_000; count += 1) after(0.37)
+  expect(Math.abs(epoch() - by - 1_000.4)).toBeLessThan(0.02)
+})

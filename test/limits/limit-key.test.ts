@@ -1,0 +1,73 @@
+import { expect, it } from 'vitest'
+import { getOperation, type OperationName } from '../../src/catalog-api/operations.ts'
+import { createLimitKeyFunction, type LimitedRequest } from '../../src/limits/limit-key.ts'
+
+function requested(operation: OperationName, id: readonly string[], name = 'alice'): LimitedRequest {
+  return {
+    principal: { name, method: name === 'nobody' ? 'anonymous' : 'api-key' },
+    route: { operation: getOperation(operation), id },
+    client: '192.0.2.7',
+    hasBody: true,
+    contentLength: undefined,
+  }
+}
+
+const all = { name: 'limit', operations: ['all'] }
+
+it.each([
+  ['principal', 'alice'],
+  ['namespace', 'sales'],
+  ['address', '192.0.2.7'],
+  ['all', ''],
+] as const)('a limit per %s is shared by those of the same key', (per, key) => {
+  expect(createLimitKeyFunction({ ...all, per })(requested('QueryTable', ['sales', 'eu', 'orders']))).toBe(
+    key,
+  )
+})
+
+it('whoever sends no credential is no principal of any name', () => {
+  const keyOf = createLimitKeyFunction({ ...all, per: 'principal' })
+  expect(keyOf(requested('QueryTable', ['t'], 'nobody'))).toBe('')
+  expect(keyOf(requested('QueryTable', ['t'], 'anonymous'))).toBe('anonymous')
+})
+
+it.each([
+  [['query'], 'QueryTable', true],
+  [['query'], 'DescribeTable', false],
+  [['read'], 'DescribeTable', true],
+  [['InsertIntoTable'], 'InsertIntoTable', true],
+  [['InsertIntoTable', 'drop'], 'DropTable', true],
+  [['InsertIntoTable', 'drop'], 'CreateTable', false],
+] as const)('a limit of %j: is %s one of them? %s', (operations, operation, isOne) => {
+  const keyOf = createLimitKeyFunction({ ...all, per: 'all', operations: [...operations] })
+  expect(keyOf(requested(operation, ['t']))).toBe(isOne ? '' : undefined)
+})
+
+it('a limit of some principals is about nobody else', () => {
+  const keyOf = createLimitKeyFunction({ ...all, per: 'principal', principals: ['alice', 'bob'] })
+  expect(keyOf(requested('QueryTable', ['t'], 'bob'))).toBe('bob')
+  expect(keyOf(requested('QueryTable', ['t'], 'carol'))).toBeUndefined()
+})
+
+it.each([
+  ['QueryTable', ['sales', 'eu', 'orders'], '["sales","eu"]'],
+  ['QueryTable', ['sales', 'eu', 'deep', 'orders'], '["sales","eu"]'],
+  ['QueryTable', ['sales', 'us', 'orders'], '["sales"]'],
+  ['QueryTable', ['sales', 'eu'], '["sales"]'],
+  ['DescribeNamespace', ['sales', 'eu'], '["sales","eu"]'],
+  ['QueryTable', ['sales'], undefined],
+  ['QueryTable', ['sale', 'orders'], undefined],
+  ['BatchCommitTables', [], undefined],
+] as const)('of listed namespaces, %s of %j takes from %s', (operation, id, key) => {
+  const keyOf = createLimitKeyFunction({ ...all, per: 'namespace', namespaces: [['sales'], ['sales', 'eu']] })
+  expect(keyOf(requested(operation, id))).toBe(key)
+})
+
+it.each([
+  ['QueryTable', ['sales', 'eu', 'orders'], 'sales'],
+  ['DescribeNamespace', ['sales'], 'sales'],
+  ['QueryTable', ['orders'], ''],
+  ['BatchCommitTables', [], ''],
+] as const)('where none are listed, %s of %j takes from "%s"', (operation, id, key) => {
+  expect(createLimitKeyFunction({ ...all, per: 'namespace' })(requested(operation, id))).toBe(key)
+})

@@ -1,0 +1,99 @@
+import type { ServerResponse } from 'node:http'
+import { expect, it, onTestFinished } from 'vitest'
+import { limitsSchema } from '../../../src/config/listen-settings.ts'
+import { createLoadShedder, Overloaded } from '../../../src/limits/overload/load-shedder.ts'
+import { countRefusals } from '../../gateway/support/count-refusals.ts'
+import { expectError } from '../../gateway/support/expect-error.ts'
+import type { TestedGateway } from '../../gateway/support/open-gateway.ts'
+import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
+import { respondWith } from '../../gateway/support/recording-upstream.ts'
+import { eventually } from '../../gateway/support/waiting.ts'
+
+async function capacityOf(gateway: TestedGateway, of: string): Promise<number> {
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const line = new RegExp(`^catalog_gateway_load_shed_ratio\\{upstream="catalog",class="${of}"\\} (.+)$`, 'm')
+  return Number(line.exec(metrics)?.[1])
+}
+
+const query = '/v1/table/orders/query'
+const describe = '/v1/table/orders/describe'
+
+it('while requests wait too long for the catalog, rows are refused and small reads go on waiting', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    adjust: (settings) => ({
+      ...settings,
+      upstreams: settings.upstreams.map((each) => ({ ...each, maxBulkConnections: 1 })),
+      limits: limitsSchema.parse({ loadSheddingThresholdMs: 400 }),
+    }),
+  })
+  const retained: ServerResponse[] = []
+  upstream.answering = (_arrival, response) => retained.push(response)
+  const served = [gateway.post(query, { body: {} })]
+  await eventually(() => expect(retained).toHaveLength(1))
+  served.push(gateway.post(query, { body: {} }))
+  await eventually(async () => expect(await capacityOf(gateway, 'bulk')).toBe(1))
+  const refused = await gateway.post(query, { body: {} })
+  expectError(refused, { kind: 'ServiceUnavailable', says: 'overloaded: retry later' })
+  expect(refused.headers['retry-after']).toMatch(/^[1-5]$/)
+  expect(await countRefusals(gateway, 'overloaded')).toBe(1)
+  served.push(gateway.post(describe), gateway.post('/v1/namespace/sales/create', { body: {} }))
+  upstream.answering = respondWith(200, {})
+  retained[0]?.end('{}')
+  for (const answer of served) expect(await answer).toMatchObject({ status: 200 })
+  await eventually(async () => expect(await capacityOf(gateway, 'bulk')).toBe(0))
+  expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })
+})
+
+it('an upstream that is slow takes nothing from another one', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    adjust: (settings) => ({
+      ...settings,
+      upstreams: settings.upstreams.flatMap((each) => [
+        { ...each, maxBulkConnections: 1 },
+        { ...each, name: 'lake', namespaces: [['lake']] },
+      ]),
+      limits: limitsSchema.parse({ loadSheddingThresholdMs: 400 }),
+    }),
+  })
+  const retained: ServerResponse[] = []
+  upstream.answering = (_arrival, response) => retained.push(response)
+  const served = [gateway.post(query, { body: {} }), gateway.post(query, { body: {} })]
+  await eventually(async () => expect(await capacityOf(gateway, 'bulk')).toBe(1))
+  upstream.answering = respondWith(200, {})
+  expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 503 })
+  expect(await gateway.post('/v1/table/lake$orders/query', { body: {} })).toMatchObject({ status: 200 })
+  retained[0]?.end('{}')
+  for (const answer of served) expect(await answer).toMatchObject({ status: 200 })
+})
+
+it('while requests wait too long for their turn, rows are refused, whatever the upstream does', async () => {
+  const batches = { wait: 1_000, oldestPendingMs: () => batches.wait }
+  const idle = { oldestPendingMs: () => 0, isFreeFor: () => true }
+  const shedding = createLoadShedder(100, batches, [{ name: 'catalog', slots: { small: idle, bulk: idle } }])
+  onTestFinished(() => shedding.close())
+  await eventually(() => expect(() => shedding.admit('catalog', 'QueryTable', 'dev')).toThrow(Overloaded))
+  expect(() => shedding.admit('catalog', 'DescribeTable', 'dev')).not.toThrow()
+  // Documents are large, and can wait: they are shed with the listings.
+  expect(() => shedding.admitDocument()).not.toThrow()
+  await eventually(() => expect(() => shedding.admitDocument()).toThrow(Overloaded))
+  batches.wait = 0
+  await eventually(() =>
+    expect(shedding.shedRatios().every(({ share: capacity }) => capacity === 0)).toBe(true),
+  )
+  expect(() => shedding.admit('catalog', 'QueryTable', 'dev')).not.toThrow()
+  expect(() => shedding.admitDocument()).not.toThrow()
+})
+
+it('a principal that waits for more than its share has nothing of others refused', async () => {
+  const batches = { oldestPendingMs: () => 0 }
+  const slots = {
+    small: { oldestPendingMs: () => 0, isFreeFor: () => true },
+    bulk: { oldestPendingMs: () => 1_000, isFreeFor: (holder: unknown) => holder !== 'mallory' },
+  }
+  const shedding = createLoadShedder(100, batches, [{ name: 'catalog', slots }])
+  onTestFinished(() => shedding.close())
+  await eventually(() => expect(() => shedding.admit('catalog', 'QueryTable', 'mallory')).toThrow(Overloaded))
+  for (const operation of ['QueryTable', 'CountTableRows', 'ListTables'] as const)
+    for (let count = 0; count < 20; count += 1)
+      expect(() => shedding.admit('catalog', operation, 'dev')).not.toThrow()
+})

@@ -1,0 +1,21 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { openLoadedGateway } from '../../bench/offered-load.ts'
+import { isThorough } from '../../support/thorough.ts'
+
+if (!isThorough) console.warn('SKIPPED: a run under overload, as it is part of npm run test:thorough.')
+
+it.skipIf(!isThorough)(
+  'under ten times of what the catalog can do, nine tenths of its work are done, and no small read is refused',
+  { timeout: 120_000 },
+  async () => {
+    const loaded = await openLoadedGateway(500)
+    onTestFinished(() => loaded.close())
+    const peak = await loaded.offer(1.5, 4_000, 8_000)
+    const overload = await loaded.offer(10, 4_000, 8_000)
+    expect(overload.workPerSecond).toBeGreaterThan(0.9 * peak.workPerSecond)
+    expect(overload.queries.refused).toBeGreaterThan(overload.queries.served)
+    expect(overload.reads.refused).toBe(0)
+    // A queue of everything would take a minute and more.
+    expect(overload.reads.p99Ms).toBeLessThan(5_000)
+  },
+)

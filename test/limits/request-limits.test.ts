@@ -1,0 +1,205 @@
+import { Readable } from 'node:stream'
+import type { ServerResponse } from 'node:http'
+import { expect, it } from 'vitest'
+import type { z } from 'zod'
+import { limitsSchema } from '../../src/config/listen-settings.ts'
+import { countRefusals } from '../gateway/support/count-refusals.ts'
+import { expectError } from '../gateway/support/expect-error.ts'
+import { allowEverything, type GatewaySetup } from '../gateway/support/open-gateway.ts'
+import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
+import { respondWith } from '../gateway/support/recording-upstream.ts'
+import { createDeferred, eventually } from '../gateway/support/waiting.ts'
+
+/** `dev` and `alice` may do everything, `nobody` nothing. */
+function limited(limits: z.input<typeof limitsSchema>): GatewaySetup {
+  const subjects = { users: ['dev', 'alice'] }
+  return {
+    users: ['alice', 'nobody'],
+    policies: [{ ...allowEverything, rules: allowEverything.rules.map((rule) => ({ ...rule, subjects })) }],
+    adjust: (settings) => ({ ...settings, limits: limitsSchema.parse(limits) }),
+  }
+}
+
+const describe = '/v1/table/sales$orders/describe'
+const insert = '/v1/table/sales$orders/insert'
+const arrow = { 'content-type': 'application/vnd.apache.arrow.stream' }
+/** Slow enough to never fill while a test runs. */
+const perSecond = 0.001
+
+it('what is over a rate is refused with the name of the limit and the time, and others are not', async () => {
+  const setup = limited({ rates: [{ name: 'asking', per: 'principal', perSecond, burst: 2 }] })
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  for (const status of [200, 200]) expect(await gateway.post(describe)).toMatchObject({ status })
+  const refused = await gateway.post(describe)
+  expectError(refused, {
+    kind: 'Throttling',
+    says: /the limit "asking" of 0.001 requests a second is reached/,
+  })
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(900)
+  expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(1000)
+  expect(await gateway.post(describe, { as: 'alice' })).toMatchObject({ status: 200 })
+  expect(upstream.requests).toHaveLength(3)
+  expect(await countRefusals(gateway, 'rate_limited')).toBe(1)
+})
+
+it('who is denied takes nothing from the limit that all share', async () => {
+  const setup = limited({ rates: [{ name: 'all', per: 'all', perSecond, burst: 1 }] })
+  const { gateway } = await startGatewayAndUpstream(setup)
+  for (let count = 0; count < 3; count += 1) {
+    expect(await gateway.post(describe, { as: 'nobody' })).toMatchObject({ status: 403 })
+    expect(await gateway.post(describe, { as: null })).toMatchObject({ status: 401 })
+  }
+  expect(await gateway.post(describe)).toMatchObject({ status: 200 })
+  expectError(await gateway.post(describe), { kind: 'Throttling', says: 'the limit "all"' })
+})
+
+it('a request that one limit refuses takes nothing from the others', async () => {
+  const setup = limited({
+    rates: [
+      { name: 'wide', per: 'principal', perSecond, burst: 3 },
+      { name: 'narrow', per: 'principal', operations: ['write'], perSecond, burst: 1 },
+    ],
+  })
+  const { gateway } = await startGatewayAndUpstream(setup)
+  const update = '/v1/table/sales$orders/update'
+  expect(await gateway.post(update, { body: {} })).toMatchObject({ status: 200 })
+  for (let count = 0; count < 3; count += 1) {
+    expectError(await gateway.post(update, { body: {} }), { kind: 'Throttling', says: '"narrow"' })
+  }
+  for (const status of [200, 200]) expect(await gateway.post(describe)).toMatchObject({ status })
+  expectError(await gateway.post(describe), { kind: 'Throttling', says: '"wide"' })
+})
+
+it('nothing of a body that is refused goes on', async () => {
+  const setup = limited({ rates: [{ name: 'asking', per: 'principal', perSecond, burst: 1 }] })
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  expect(await gateway.post(describe)).toMatchObject({ status: 200 })
+  const refused = await gateway.post(insert, { headers: arrow, body: 'x'.repeat(100_000) })
+  expectError(refused, { kind: 'Throttling', says: '"asking"' })
+  expect(upstream.requests).toHaveLength(1)
+})
+
+it('a body of known length must fit into the bytes that are there', async () => {
+  const setup = limited({
+    byteQuotas: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1, burst: 100_000 }],
+  })
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  const send = (bytes: number) => gateway.post(insert, { headers: arrow, body: 'x'.repeat(bytes) })
+  expect(await send(60_000)).toMatchObject({ status: 200 })
+  const refused = await send(60_000)
+  expectError(refused, { kind: 'Throttling', says: /the limit "up" of 1 bytes a second/ })
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(19_000)
+  expect(await send(30_000)).toMatchObject({ status: 200 })
+  expect(upstream.requests).toHaveLength(2)
+  expect(await gateway.get('/v1/table/sales$orders/version/list')).toMatchObject({ status: 200 })
+})
+
+it('a body larger than ever fits needs all of them, and leaves a debt', async () => {
+  const setup = limited({
+    byteQuotas: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1000, burst: 1000 }],
+  })
+  const { gateway } = await startGatewayAndUpstream(setup)
+  const send = (bytes: number) => gateway.post(insert, { headers: arrow, body: 'x'.repeat(bytes) })
+  expect(await send(100_000)).toMatchObject({ status: 200 })
+  const refused = await send(1)
+  expectError(refused, { kind: 'Throttling', says: '"up"' })
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(90)
+})
+
+it('a body without a length is charged as it flows, and the next one waits', async () => {
+  const setup = limited({
+    byteQuotas: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1, burst: 100 }],
+  })
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  const middle = createDeferred()
+  const chunked = Readable.from(
+    (async function* () {
+      yield Buffer.alloc(20_000)
+      await middle.promise
+      yield Buffer.alloc(10)
+    })(),
+  )
+  const first = gateway.post(insert, { headers: arrow, body: chunked })
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
+  expectError(await gateway.post(describe, { body: {} }), { kind: 'Throttling', says: '"up"' })
+  middle.resolve(undefined)
+  expect(await first).toMatchObject({ status: 200 })
+  expect((await upstream.requests[0]?.body)?.length).toBe(20_010)
+})
+
+it('what never came of a body is given back', async () => {
+  const setup = limited({
+    byteQuotas: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1, burst: 50_000 }],
+  })
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  const leave = new AbortController()
+  const never = new Readable({ read: () => undefined })
+  never.push(Buffer.alloc(20_000))
+  const left = gateway.post(insert, {
+    headers: { ...arrow, 'content-length': '50000' },
+    body: never,
+    signal: leave.signal,
+  })
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
+  expectError(await gateway.post(insert, { headers: arrow, body: 'x' }), { kind: 'Throttling', says: '"up"' })
+  leave.abort()
+  await expect(left).rejects.toThrow()
+  await eventually(async () => {
+    const again = await gateway.post(insert, { headers: arrow, body: 'x'.repeat(25_000) })
+    expect(again).toMatchObject({ status: 200 })
+  })
+  expect(await gateway.post(insert, { headers: arrow, body: 'x'.repeat(20_000) })).toMatchObject({
+    status: 429,
+  })
+})
+
+it('an answer is charged while it is sent, and is sent whole', async () => {
+  const setup = limited({
+    byteQuotas: [{ name: 'down', per: 'principal', direction: 'down', perDay: 86_400, burst: 100 }],
+  })
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  const large = Buffer.alloc(300_000, 'x')
+  const rest = createDeferred()
+  upstream.answering = async (_arrival, response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'application/octet-stream' })
+    response.write(large)
+    await rest.promise
+    response.end()
+  }
+  const first = gateway.post('/v1/table/sales$orders/query', { body: {} })
+  await eventually(async () => {
+    const other = await gateway
+      .send('POST', describe, { signal: AbortSignal.timeout(100) })
+      .catch(() => undefined)
+    expectError(other, { kind: 'Throttling', says: /the limit "down" of 86400 bytes a day/ })
+  })
+  rest.resolve(undefined)
+  const answer = await first
+  expect(answer.bytes.equals(large)).toBe(true)
+  upstream.answering = respondWith(200, {})
+  expect(await gateway.post(describe, { as: 'alice' })).toMatchObject({ status: 200 })
+})
+
+it('no more run at a time than may, and each that is over makes room', async () => {
+  const setup = limited({
+    concurrency: [{ name: 'together', per: 'principal', operations: ['query'], maxRequests: 2 }],
+  })
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  const query = '/v1/table/sales$orders/query'
+  const retained: ServerResponse[] = []
+  upstream.answering = (_arrival, response) => retained.push(response)
+  const leave = new AbortController()
+  const running = [gateway.post(query, { body: {} }), gateway.post(query, { body: {}, signal: leave.signal })]
+  await eventually(() => expect(retained).toHaveLength(2))
+  const refused = await gateway.post(query, { body: {} })
+  expectError(refused, { kind: 'Throttling', says: /the limit "together" of 2 requests at a time/ })
+  expect(refused.headers['retry-after']).toBe('1')
+  expect(await countRefusals(gateway, 'concurrency_limited')).toBe(1)
+  // One is answered, and the client of the other goes away.
+  retained[0]?.end('{}')
+  leave.abort()
+  const ends = await Promise.allSettled(running)
+  expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+  upstream.answering = respondWith(200, {})
+  await eventually(async () => expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 }))
+})

@@ -1,0 +1,74 @@
+import { beforeEach, expect, it } from 'vitest'
+import { expectError } from '../../gateway/support/expect-error.ts'
+import type { TestedGateway } from '../../gateway/support/open-gateway.ts'
+import { eventually } from '../../gateway/support/waiting.ts'
+import { isWithoutRedis, startRedis, type RunningRedis } from './running-redis.ts'
+import { describe, gatewaysBeforeOne, perSecond, sharingSetup } from './sharing-gateways.ts'
+
+let redis: RunningRedis
+beforeEach(async () => {
+  if (!isWithoutRedis) redis = await startRedis()
+})
+
+it.skipIf(isWithoutRedis)('what one gateway lets in is missing at the other, for each caller', async () => {
+  const limits = { rates: [{ name: 'asking', per: 'principal' as const, perSecond, burst: 4 }] }
+  const setup = sharingSetup(redis.port, limits)
+  const [one, other] = (await gatewaysBeforeOne(setup, setup)) as [TestedGateway, TestedGateway]
+  for (let sent = 0; sent < 4; sent += 1) expect(await one.post(describe)).toMatchObject({ status: 200 })
+  // The other hears of it with the first request that it lets in.
+  await eventually(async () => {
+    const refused = await other.post(describe)
+    expectError(refused, { kind: 'Throttling', says: 'the limit "asking"' })
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(1_000)
+  })
+  expectError(await one.post(describe), { kind: 'Throttling', says: 'the limit "asking"' })
+  expect(await other.post(describe, { as: 'alice' })).toMatchObject({ status: 200 })
+})
+
+it.skipIf(isWithoutRedis)(
+  'bytes are counted together, and what is given back comes back to all',
+  async () => {
+    const limits = {
+      byteQuotas: [
+        { name: 'up', per: 'all' as const, direction: 'up' as const, perSecond: 1, burst: 100_000 },
+      ],
+    }
+    const setup = sharingSetup(redis.port, limits)
+    const [one, other] = (await gatewaysBeforeOne(setup, setup)) as [TestedGateway, TestedGateway]
+    expect(await insert(one, 60_000)).toMatchObject({ status: 200 })
+    expect(await insert(other, 10)).toMatchObject({ status: 200 })
+    await eventually(async () =>
+      expectError(await insert(other, 60_000), { kind: 'Throttling', says: 'the limit "up"' }),
+    )
+    // As if a third one had given back what it never got.
+    for (const key of (await redis.command('KEYS', '*')) as string[]) await redis.command('DEL', key)
+    await eventually(async () => expect(await insert(other, 60_000)).toMatchObject({ status: 200 }))
+  },
+)
+
+it.skipIf(isWithoutRedis)('no name stands in the server, and every key ends', async () => {
+  const limits = {
+    rates: [
+      { name: 'asking', per: 'principal' as const, perSecond, burst: 4 },
+      { name: 'sales', per: 'namespace' as const, namespaces: [['sales']], perSecond, burst: 4 },
+      { name: 'from-there', per: 'address' as const, perSecond, burst: 4 },
+    ],
+  }
+  const [gateway] = (await gatewaysBeforeOne(sharingSetup(redis.port, limits))) as [TestedGateway]
+  expect(await gateway.post(describe, { as: 'alice' })).toMatchObject({ status: 200 })
+  const keys = await eventually(async () => {
+    const keys = (await redis.command('KEYS', '*')) as string[]
+    expect(keys).toHaveLength(3)
+    return keys
+  })
+  for (const key of keys) {
+    expect(key).toMatch(/^\{catalog-gateway\}:[\w-]{22}$/)
+    expect(String(await redis.command('GET', key))).toMatch(/^[\d.]+ \d+$/)
+    expect(Number(await redis.command('PTTL', key))).toBeGreaterThan(0)
+  }
+})
+
+function insert(gateway: TestedGateway, bytes: number) {
+  const headers = { 'content-type': 'application/vnd.apache.arrow.stream' }
+  return gateway.post('/v1/table/sales$orders/insert', { headers, body: 'x'.repeat(bytes) })
+}

@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, createReadStream, openSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect, it, onTestFinished } from 'vitest'
+import {
+  openLineWriter,
+  type LineWriter,
+  type LineWriterOptions,
+} from '../../../src/observability/log/line-writer.ts'
+import { startScript } from '../../e2e/built-program.ts'
+import { eventually } from '../../gateway/support/waiting.ts'
+import { temporaryFolder } from '../../policy/source/policy-folder.ts'
+
+/** A writer to what is opened there, and how many lines it has lost. */
+function writerTo(path: string, options: Omit<LineWriterOptions, 'onLost'> = {}) {
+  const descriptor = openSync(path, 'a')
+  let lost = 0
+  const writer = openLineWriter(descriptor, { ...options, onLost: (lines) => (lost += lines) })
+  onTestFinished(async () => {
+    await writer.close()
+    closeSync(descriptor)
+  })
+  return { writer, lost: () => lost }
+}
+
+function writeNumbered(writer: LineWriter, count: number): string {
+  const lines = Array.from({ length: count }, (_, index) => `line ${index} ${'é'.repeat(index % 50)}\n`)
+  for (const line of lines) writer.write(line)
+  return lines.join('')
+}
+
+it('lines are written in order, and all of them by the time it is closed', async () => {
+  const file = join(await temporaryFolder(), 'log')
+  const { writer, lost } = writerTo(file)
+  const written = writeNumbered(writer, 5_000)
+  await writer.close()
+  expect(await readFile(file, 'utf8')).toBe(written)
+  expect(lost()).toBe(0)
+})
+
+it('a line does not wait for others for ever', async () => {
+  const file = join(await temporaryFolder(), 'log')
+  const { writer } = writerTo(file, { flushDelayMs: 10 })
+  writer.write('alone\n')
+  expect(await readFile(file, 'utf8')).toBe('')
+  await eventually(async () => expect(await readFile(file, 'utf8')).toBe('alone\n'))
+})
+
+it('lines that cannot be written are lost and counted, and later ones are tried again', async () => {
+  const { writer, lost } = writerTo('/dev/full', { flushDelayMs: 10 })
+  writeNumbered(writer, 100)
+  await eventually(() => expect(lost()).toBe(100))
+  writeNumbered(writer, 10)
+  await writer.close()
+  expect(lost()).toBe(110)
+})
+
+it('a reader that has stopped costs lines beyond the room, and no time', async () => {
+  const fifo = join(await temporaryFolder(), 'fifo')
+  await once(spawn('mkfifo', [fifo]), 'close')
+  // Opened for both, so that opening waits for nobody; nothing is read.
+  const reader = openSync(fifo, 'r+')
+  onTestFinished(() => closeSync(reader))
+  const { writer, lost } = writerTo(fifo, { maxPendingChars: 100_000 })
+  const line = `${'x'.repeat(999)}\n`
+  for (let written = 0; written < 1_000; written += 1) writer.write(line)
+  expect(lost()).toBeGreaterThan(700)
+  // Drains it, so that the writer can be closed.
+  const drain = spawn('cat', [fifo], { stdio: ['ignore', 'ignore', 'inherit'] })
+  await writer.close()
+  drain.kill()
+})
+
+it('lines of several writers are not mixed up in a pipe that is full, where each says that it is shared', async () => {
+  const fifo = join(await temporaryFolder(), 'fifo')
+  await once(spawn('mkfifo', [fifo]), 'close')
+  const reader = openSync(fifo, 'r+')
+  const writers = ['a', 'b', 'c'].map((name) => ({ name, ...writerTo(fifo, { isShared: true }) }))
+  const written = writers.flatMap(({ name, writer }) =>
+    Array.from({ length: 3_000 }, (_, index) => {
+      const line = `${name} ${index} ${name.repeat(index % 200)}`
+      writer.write(`${line}\n`)
+      return line
+    }),
+  )
+  const closed = Promise.all(writers.map(({ writer }) => writer.close()))
+  const bytes = written.reduce((sum, line) => sum + line.length + 1, 0)
+  const read = createReadStream('', { fd: reader, end: bytes - 1 })
+  const lines = (await text(read)).split('\n')
+  await closed
+  expect(lines.toSorted()).toEqual(['', ...written.toSorted()])
+})
+
+it('what waits is written when an error that nobody catches ends the process', async () => {
+  const program = startScript(new URL('line-writing-process.ts', import.meta.url), ['error'])
+  expect(await program.ended).toMatchObject({ status: 1, output: 'one\ntwo\n' })
+})
+
+it('a process ends though its lines cannot be written', async () => {
+  const program = startScript(new URL('line-writing-process.ts', import.meta.url), ['over', '/dev/full'])
+  expect(await program.ended).toMatchObject({ status: 0, messages: '' })
+})

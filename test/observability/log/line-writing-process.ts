@@ -1,0 +1,10 @@
+// Writes two lines, to standard output unless a file is named, and ends in the way that is named before they are due.
+import { openSync } from 'node:fs'
+import { openLineWriter } from '../../../src/observability/log/line-writer.ts'
+
+const [how, path] = process.argv.slice(2)
+const descriptor = path === undefined ? process.stdout.fd : openSync(path, 'a')
+const writer = openLineWriter(descriptor, { onLost: () => undefined, flushDelayMs: 60_000 })
+writer.write('one\n')
+writer.write('two\n')
+if (how === 'error') throw new Error('an error that nobody catches')

@@ -1,0 +1,76 @@
+import { expect, it } from 'vitest'
+import { respondWith } from '../../gateway/support/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
+import { eventually } from '../../gateway/support/waiting.ts'
+import { seriesOf } from './series.ts'
+
+const version = {
+  version: 7,
+  manifest_path: 'prod/orders/_versions/7.manifest',
+  manifest_size: 4_096,
+  e_tag: 'e',
+}
+
+it('each stage that a request came to is timed once, and no other', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream({ users: ['nobody'] })
+  upstream.answering = respondWith(200, { version: { version: 7 } })
+  await gateway.post('/v1/table/prod$orders/version/create', { body: version })
+  await gateway.post('/v1/table/prod$orders/version/create', { as: 'nobody', body: version })
+  await gateway.post('/v1/table/prod$orders/describe')
+  await eventually(async () =>
+    expect(await seriesOf(gateway, 'catalog_gateway_stage_duration_seconds_count')).toEqual({
+      '{stage="receive"}': 3,
+      '{stage="match"}': 3,
+      '{stage="authenticate"}': 3,
+      '{stage="authorize"}': 3,
+      '{stage="limit"}': 2,
+      '{stage="check"}': 2,
+      '{stage="audit"}': 2,
+      '{stage="forward"}': 2,
+    }),
+  )
+  expect(await seriesOf(gateway, 'catalog_gateway_active_requests')).toEqual({ '': 0 })
+})
+
+it('changes are counted by what became of them', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const create = '/v1/table/prod$orders/version/create'
+  upstream.answering = respondWith(200, { version: { version: 7 } })
+  await gateway.post(create, { body: version })
+  upstream.answering = respondWith(409, { error: 'there is one', code: 14 })
+  await gateway.post(create, { body: version })
+  upstream.answering = respondWith(200, {})
+  await gateway.post('/v1/namespace/prod/create', { body: {} })
+  await gateway.post('/v1/table/prod$orders/describe')
+  expect(await seriesOf(gateway, 'catalog_gateway_changes_total')).toEqual({
+    '{operation="CreateTableVersion",effect="commit",result="committed"}': 1,
+    '{operation="CreateTableVersion",effect="commit",result="rejected"}': 1,
+    '{operation="CreateNamespace",effect="change",result="committed"}': 1,
+  })
+})
+
+it('requests are counted by the namespaces that the settings list, and by no other name', async () => {
+  const { gateway } = await startGatewayAndUpstream({
+    users: ['nobody'],
+    adjust: (settings) => ({ ...settings, metrics: { namespaces: ['prod', 'orders'] } }),
+  })
+  await gateway.post('/v1/table/prod$orders/describe')
+  await gateway.post('/v1/namespace/prod/describe')
+  // A table in the root namespace, which lies in no namespace of its name.
+  await gateway.post('/v1/table/orders/describe')
+  await gateway.post('/v1/table/made-up-by-a-caller$orders/describe')
+  await gateway.post('/v1/namespace/$/describe')
+  await gateway.get('/v1/no-route')
+  const counted = await eventually(async () => {
+    const found = await seriesOf(gateway, 'catalog_gateway_requests_total')
+    expect(Object.keys(found)).toHaveLength(5)
+    return found
+  })
+  expect(counted).toEqual({
+    '{operation="DescribeTable",status="200",decision="allow",catalog_namespace="prod"}': 1,
+    '{operation="DescribeTable",status="200",decision="allow",catalog_namespace="other"}': 2,
+    '{operation="DescribeNamespace",status="200",decision="allow",catalog_namespace="prod"}': 1,
+    '{operation="DescribeNamespace",status="200",decision="allow",catalog_namespace="other"}': 1,
+    '{operation="unknown",status="404",decision="none",catalog_namespace="other"}': 1,
+  })
+})

@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createWorkerMetrics } from '../../src/workers/worker-metrics.ts'
+import { openGateway, withUpstream, type TestedGateway } from '../gateway/support/open-gateway.ts'
+import {
+  respondWith,
+  startRecordingUpstream,
+  type RecordingUpstream,
+} from '../gateway/support/recording-upstream.ts'
+import { eventually } from '../gateway/support/waiting.ts'
+import { readQueries, readRules } from './chart-files.ts'
+import { hasProgram } from './find-program.ts'
+import { startPrometheus, type RunningPrometheus } from './running-prometheus.ts'
+
+const canScrape = hasProgram('prometheus')
+const canCheck = hasProgram('promtool')
+let upstream: RecordingUpstream
+let gateway: TestedGateway
+
+beforeAll(async () => {
+  upstream = await startRecordingUpstream()
+  gateway = await openGateway(upstream.url, {
+    ...withUpstream(({ circuitBreaker }) => ({
+      circuitBreaker: { ...circuitBreaker, consecutiveFailures: 100 },
+    })),
+    users: ['nobody'],
+  })
+})
+
+afterAll(async () => {
+  await gateway?.close()
+  await upstream?.close()
+})
+
+const version = {
+  version: 7,
+  manifest_path: 'prod/orders/_versions/7.manifest',
+  manifest_size: 4_096,
+  e_tag: 'e',
+}
+
+/** Some of everything that the dashboard shows: reads, commits, denials, refused credentials, failures. */
+async function makeTraffic(): Promise<void> {
+  upstream.answering = respondWith(200, { version: { version: 7 } })
+  await gateway.post('/v1/table/prod$orders/describe')
+  await gateway.post('/v1/table/prod$orders/version/create', { body: version })
+  await gateway.post('/v1/table/prod$orders/describe', { as: 'nobody' })
+  await gateway.post('/v1/table/prod$orders/describe', { as: null })
+  upstream.answering = respondWith(503, '')
+  await gateway.post('/v1/table/prod$orders/drop')
+}
+
+it.skipIf(!canCheck)('promtool finds no fault in any metric', async () => {
+  await makeTraffic()
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const child = spawn('promtool', ['check', 'metrics'])
+  const ended = once(child, 'close')
+  child.stdin.end(metrics)
+  expect(await text(child.stderr)).toBe('')
+  expect((await ended)[0]).toBe(0)
+})
+
+/** The panels that may be empty while all is well: what they show happens seldom, or is not set up here. */
+const mayBeEmpty = new Set([
+  'What shadow policies would change',
+  'Age of the keys of issuers',
+  'Until a certificate or key ends',
+  'Audit log',
+  'Policies loaded',
+])
+
+it.skipIf(!canScrape)(
+  'Prometheus scrapes a gateway, and answers every query of dashboard and alerts',
+  async () => {
+    const prometheus = await startPrometheus(gateway.adminUrl)
+    try {
+      await eventually(async () => {
+        await makeTraffic()
+        const [denied] = await prometheus.query(
+          'rate(catalog_gateway_requests_total{decision="deny"}[5s]) > 0',
+        )
+        expect(denied?.metric).toMatchObject({ operation: 'DescribeTable', job: 'catalog-gateway' })
+      })
+      await eventually(async () => {
+        const { alerts } = await prometheus.get<{ alerts: { labels: { alertname: string } }[] }>('alerts')
+        expect(alerts).toContainEqual(
+          expect.objectContaining({
+            state: 'firing',
+            labels: expect.objectContaining({ alertname: 'CatalogGatewayWatchdog' }),
+          }),
+        )
+      })
+      for (const { title, expr } of await readQueries()) {
+        const found = await prometheus.query(expr)
+        if (!mayBeEmpty.has(title)) expect(found, `${title}: ${expr}`).not.toEqual([])
+      }
+      for (const { expr } of await readRules()) await prometheus.query(expr)
+      await everyNameExists(prometheus)
+      const { groups } = await prometheus.get<{
+        groups: { rules: { lastError?: string; health: string }[] }[]
+      }>('rules')
+      const rules = groups.flatMap(({ rules }) => rules)
+      expect(rules.filter(({ lastError }) => lastError)).toEqual([])
+      expect(rules).toHaveLength((await readRules()).length)
+    } finally {
+      await prometheus.close()
+    }
+  },
+)
+
+/** A query of a metric that is not there finds nothing, and nobody notices: what is named must be told of. */
+async function everyNameExists(prometheus: RunningPrometheus): Promise<void> {
+  const recorded = new Set((await readRules()).map(({ record }) => record))
+  const reported = new Set(Object.keys(await prometheus.get<Record<string, unknown>>('metadata')))
+  for (const name of await namesOfSeveralWorkers()) reported.add(name)
+  const texts = [...(await readQueries()), ...(await readRules())].map(({ expr }) => expr)
+  const named = new Set(
+    texts.flatMap((expr) => expr.match(/\b(?:catalog_gateway|nodejs|process)[\w:]+/g) ?? []),
+  )
+  const missing = [...named].filter((name) => {
+    const family = name.replace(/_(?:bucket|sum|count|total)$/, '')
+    return !recorded.has(name) && !reported.has(name) && !reported.has(family)
+  })
+  expect(missing).toEqual([])
+}
+
+/** What a gateway of several processes tells besides; the one here is one process. */
+async function namesOfSeveralWorkers(): Promise<readonly string[]> {
+  const registry = new Registry()
+  createWorkerMetrics(registry, () => 0)
+  return (await registry.getMetricsAsJSON()).map(({ name }) => name)
+}

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest'
+import { startRecordingUpstream } from '../../gateway/support/recording-upstream.ts'
+import type { TestedGateway } from '../../gateway/support/open-gateway.ts'
+import { eventually } from '../../gateway/support/waiting.ts'
+import { tracedGateway } from './traced-gateway.ts'
+
+const exists = '/v1/table/orders/exists'
+/** One of the request, eight of stages, one of the call; forward is come to twice. */
+const spansOfARequest = 11
+
+it('spans that the receiver refuses are dropped and counted, and requests go on', async () => {
+  const { gateway, receiver } = await tracedGateway()
+  receiver.status = 400
+  expect(await gateway.post(exists)).toMatchObject({ status: 200 })
+  await eventually(async () => expect(await dropped(gateway, 'export_failed')).toBe(spansOfARequest))
+  receiver.status = 200
+  expect(await gateway.post(exists)).toMatchObject({ status: 200 })
+  await gateway.stop()
+  expect(receiver.spans).toHaveLength(spansOfARequest)
+})
+
+it('a receiver that never answers costs spans beyond the queue, and no request; the end waits no longer than it may', async () => {
+  const { gateway, receiver } = await tracedGateway({ maxQueuedSpans: 5, timeoutMs: 300 })
+  receiver.status = undefined
+  const responses = await Promise.all(Array.from({ length: 20 }, () => gateway.post(exists)))
+  expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))
+  // Those of a request end at once: not even those of one find room. All are dropped, for one reason or another.
+  await eventually(async () => {
+    const [full, notTaken] = [await dropped(gateway, 'queue_full'), await dropped(gateway, 'export_failed')]
+    expect([full >= 5, notTaken >= 5, full + notTaken]).toEqual([true, true, 20 * spansOfARequest])
+  })
+  expect(await gateway.post(exists)).toMatchObject({ status: 200 })
+  await gateway.stop()
+  expect(receiver.spans).toEqual([])
+})
+
+it('nobody need be there to receive them', async () => {
+  const closed = await startRecordingUpstream()
+  await closed.close()
+  const { gateway } = await tracedGateway({ endpoint: `${closed.url}/v1/traces`, timeoutMs: 200 })
+  expect(await gateway.post(exists)).toMatchObject({ status: 200 })
+  await gateway.stop()
+})
+
+async function dropped(gateway: TestedGateway, reason: string): Promise<number> {
+  const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const line = new RegExp(`^catalog_gateway_trace_spans_dropped_total{reason="${reason}"} (\\d+)$`, 'm').exec(
+    text,
+  )
+  return Number(line?.[1] ?? 0)
+}

@@ -1,0 +1,46 @@
+import { onTestFinished } from 'vitest'
+import type { z } from 'zod'
+import { tracesSchema } from '../../../src/config/traces-settings.ts'
+import type { GatewaySetup } from '../../gateway/support/open-gateway.ts'
+import { startGatewayAndUpstream, type GatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
+import { startOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from './otlp-receiver.ts'
+
+/** A gateway whose spans go to a receiver. */
+export interface TracedGateway extends GatewayAndUpstream {
+  readonly receiver: OtlpReceiver
+  /** Closes the gateway, and answers all spans of it, those that began first in front. */
+  readonly spans: () => Promise<ReceivedSpan[]>
+}
+
+/** All three are closed when the test is over. */
+export async function tracedGateway(
+  traces: Partial<z.input<typeof tracesSchema>> = {},
+  setup: GatewaySetup = {},
+): Promise<TracedGateway> {
+  const receiver = await startOtlpReceiver()
+  onTestFinished(() => receiver.close())
+  const pair = await startGatewayAndUpstream({
+    ...setup,
+    adjust: async (settings, folder) => ({
+      ...((await setup.adjust?.(settings, folder)) ?? settings),
+      traces: tracesSchema.parse({ endpoint: receiver.endpoint, ...traces }),
+    }),
+  })
+  return {
+    ...pair,
+    receiver,
+    async spans() {
+      await pair.gateway.stop()
+      return receiver.spans.toSorted((one, other) => one.start - other.start)
+    },
+  }
+}
+
+/** The only span of that name. */
+export function spanNamed(spans: readonly ReceivedSpan[], name: string): ReceivedSpan {
+  const [found, ...others] = spans.filter((span) => span.name === name)
+  if (found === undefined || others.length > 0) {
+    throw new Error(`expected one span ${name}, but there are ${spans.map((span) => span.name).join(' ')}`)
+  }
+  return found
+}

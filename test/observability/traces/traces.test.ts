@@ -1,0 +1,217 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { respondWith, getHeaderValues } from '../../gateway/support/recording-upstream.ts'
+import { serveListings } from '../../gateway/support/listing-upstream.ts'
+import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
+import { withUpstream } from '../../gateway/support/open-gateway.ts'
+import { temporaryFolder } from '../../policy/source/policy-folder.ts'
+import type { ReceivedSpan } from './otlp-receiver.ts'
+import { spanNamed, tracedGateway } from './traced-gateway.ts'
+
+const traceId = '0af7651916cd43dd8448eb211c80319c'
+const clientSpan = 'b7ad6b7169203331'
+const sampled = { traceparent: `00-${traceId}-${clientSpan}-01`, tracestate: 'vendor=abc,other=1' }
+const otherTraceId = '5b8efff798038103d269b633813fc60c'
+const none = { rawHeaders: [] }
+
+/** The names of the spans right beneath one, in order. */
+const beneath = (spans: readonly ReceivedSpan[], { spanId }: ReceivedSpan): string[] =>
+  spans.filter(({ parentSpanId }) => parentSpanId === spanId).map(({ name }) => name)
+
+it('a request is a span, each stage one beneath it, and the call to the upstream one beneath its stage', async () => {
+  const { gateway, upstream, spans } = await tracedGateway()
+  const response = await gateway.post('/v1/table/sales$orders/drop', { headers: sampled })
+  const all = await spans()
+  const whole = spanNamed(all, 'DropTable')
+  expect(whole).toMatchObject({ kind: 'server', traceId, parentSpanId: clientSpan, failed: false })
+  expect(whole.attributes).toEqual({
+    'catalog_gateway.request': response.headers['x-request-id'],
+    'catalog_gateway.operation': 'DropTable',
+    'catalog_gateway.decision': 'allow',
+    'catalog_gateway.upstream': 'catalog',
+    'http.request.method': 'POST',
+    'http.route': '/v1/table/{id}/drop',
+    'http.response.status_code': 200,
+  })
+  const stages = [
+    'receive',
+    'match',
+    'authenticate',
+    'authorize',
+    'limit',
+    'check',
+    'forward',
+    'audit',
+    'forward',
+  ]
+  expect(beneath(all, whole)).toEqual(stages)
+  const sending = all.findLast(({ name }) => name === 'forward') as ReceivedSpan
+  const call = spanNamed(all, 'POST')
+  expect(call).toMatchObject({ kind: 'client', traceId, parentSpanId: sending.spanId, failed: false })
+  expect(call.attributes).toEqual({
+    'http.request.method': 'POST',
+    'http.response.status_code': 200,
+    'server.address': '127.0.0.1',
+    'server.port': Number(new URL(upstream.url).port),
+    'catalog_gateway.upstream': 'catalog',
+  })
+  expect(all).toHaveLength(stages.length + 2)
+  for (const { start, end } of all) {
+    expect(start).toBeLessThanOrEqual(end)
+    expect([start >= whole.start, end <= whole.end]).toEqual([true, true])
+  }
+  // The upstream continues the span of the call.
+  const [arrival = none] = upstream.requests
+  expect(getHeaderValues(arrival, 'traceparent')).toEqual([`00-${traceId}-${call.spanId}-01`])
+  expect(getHeaderValues(arrival, 'tracestate')).toEqual([sampled.tracestate])
+})
+
+it('the resource says who sends the spans, and a file says what lets him in', async () => {
+  const file = await credentialFile()
+  const { gateway, receiver, spans } = await tracedGateway({ credential: { header: 'x-token', file } })
+  await gateway.post('/v1/table/orders/describe')
+  await spans()
+  expect(receiver.headers[0]).toMatchObject({ 'x-token': 'let-me-in', 'content-type': 'application/json' })
+  expect(receiver.resources[0]).toMatchObject({
+    'service.name': 'catalog-gateway',
+    'service.version': expect.stringMatching(/^\d/),
+    'service.instance.id': expect.any(String),
+  })
+})
+
+it('a refusal is told by the span of the stage that refused', async () => {
+  const { gateway, spans } = await tracedGateway({}, { users: ['nobody'] })
+  const describe = '/v1/table/orders/describe'
+  const refusals = [
+    ['receive', describe, { headers: { 'x-catalog-ctx-gateway': '' } }, 'InvalidInput', 400],
+    ['match', '/v1/nothing', {}, 'Unsupported', 404],
+    ['authenticate', describe, { as: null }, 'missing', 401],
+    ['authorize', describe, { as: 'nobody' }, 'no_rule', 403],
+    ['check', describe, { body: { id: ['other'] } }, 'InvalidInput', 400],
+  ] as const
+  for (const [, target, parts, , status] of refusals) {
+    expect(await gateway.post(target, parts)).toMatchObject({ status })
+  }
+  const all = await spans()
+  const traces = all.filter(({ kind }) => kind === 'server')
+  expect(traces).toHaveLength(refusals.length)
+  for (const [index, [stage, , , reason, status]] of refusals.entries()) {
+    const whole = traces[index] as ReceivedSpan
+    expect(whole).toMatchObject({
+      failed: false,
+      attributes: {
+        'http.response.status_code': status,
+        'error.type': reason,
+        'catalog_gateway.stage': stage,
+      },
+    })
+    const stages = all.filter(({ parentSpanId }) => parentSpanId === whole.spanId)
+    const last = stages.at(-1)
+    expect(last).toMatchObject({ name: stage, attributes: { 'error.type': reason }, failed: false })
+    expect(stages.slice(0, -1).every(({ attributes }) => !('error.type' in attributes))).toBe(true)
+  }
+  expect(all.filter(({ kind }) => kind === 'client')).toEqual([])
+})
+
+it('an upstream that fails is told by the span of the call and by that of the request', async () => {
+  const { gateway, upstream, spans } = await tracedGateway()
+  upstream.answering = respondWith(503, '')
+  await gateway.post('/v1/table/orders/drop')
+  const all = await spans()
+  expect(spanNamed(all, 'POST')).toMatchObject({ failed: true, attributes: { 'error.type': '503' } })
+  expect(spanNamed(all, 'DropTable')).toMatchObject({ failed: true })
+})
+
+it('each attempt is a span of its own, and what is sent names it', async () => {
+  const { gateway, upstream, spans } = await tracedGateway(
+    {},
+    withUpstream(() => ({ retries: { maxRetries: 1, budgetPercent: 100 } })),
+  )
+  upstream.answering = (_arrival, response) => {
+    upstream.answering = respondWith(200, {})
+    response.socket?.destroy()
+  }
+  expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
+  const calls = (await spans()).filter(({ kind }) => kind === 'client')
+  expect(calls).toMatchObject([
+    { failed: true, attributes: { 'error.type': expect.any(String) } },
+    { failed: false, attributes: { 'http.request.resend_count': 1 } },
+  ])
+  const sent = upstream.requests.flatMap((arrival) => getHeaderValues(arrival, 'traceparent'))
+  expect(sent).toEqual(calls.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`))
+})
+
+it('a listing that is put together has a span for each page that it asks for', async () => {
+  const { gateway, upstream, spans } = await tracedGateway()
+  upstream.answering = serveListings({ tables: { sales: ['a', 'b', 'c'] } })
+  expect(await gateway.get('/v1/namespace/sales/table/list?limit=2')).toMatchObject({ status: 200 })
+  const all = await spans()
+  const calls = all.filter(({ kind }) => kind === 'client')
+  expect(calls).toHaveLength(upstream.requests.length)
+  const sent = upstream.requests.flatMap((arrival) => getHeaderValues(arrival, 'traceparent'))
+  expect(sent).toEqual(calls.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`))
+})
+
+it('spans tell nothing of who called and on what, unless that is asked for', async () => {
+  const secretive = await tracedGateway()
+  const key = secretive.gateway.key('dev')
+  await secretive.gateway.post('/v1/table/sales$orders/describe')
+  await secretive.spans()
+  const reported = secretive.receiver.bodies.join('')
+  expect(reported).toContain('DescribeTable')
+  for (const hidden of ['sales', 'orders', 'dev', key]) expect(reported).not.toContain(hidden)
+
+  const open = await tracedGateway({ include: ['id', 'principal', 'client'] })
+  await open.gateway.post('/v1/table/sales$orders/describe')
+  expect(spanNamed(await open.spans(), 'DescribeTable').attributes).toMatchObject({
+    'catalog_gateway.id': ['sales', 'orders'],
+    'enduser.id': 'dev',
+    'client.address': '127.0.0.1',
+  })
+})
+
+it('whether a trace is kept is decided where it begins: here by the ratio, else by the client', async () => {
+  const { gateway, upstream, spans } = await tracedGateway({ sampleRatio: 0 })
+  await gateway.post('/v1/table/begun/describe')
+  await gateway.post('/v1/table/kept/exists', { headers: sampled })
+  await gateway.post('/v1/table/others/exists', {
+    headers: { traceparent: `00-${otherTraceId}-${clientSpan}-00` },
+  })
+  const [started = none, retained = none, others = none] = upstream.requests
+  expect(getHeaderValues(started, 'traceparent')).toEqual([
+    expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/),
+  ])
+  expect(getHeaderValues(retained, 'traceparent')[0]).toMatch(new RegExp(`^00-${traceId}-.{16}-01$`))
+  expect(getHeaderValues(others, 'traceparent')[0]).toMatch(new RegExp(`^00-${otherTraceId}-.{16}-00$`))
+  expect(new Set((await spans()).map((span) => span.traceId))).toEqual(new Set([traceId]))
+})
+
+it('where traces of clients are not continued, each request begins one', async () => {
+  const { gateway, upstream, spans } = await tracedGateway({ continueTraces: false })
+  await gateway.post('/v1/table/orders/exists', { headers: sampled })
+  const [arrival = none] = upstream.requests
+  expect(getHeaderValues(arrival, 'tracestate')).toEqual([])
+  const whole = spanNamed(await spans(), 'TableExists')
+  expect(whole.parentSpanId).toBeUndefined()
+  expect(whole.traceId).not.toBe(traceId)
+  expect(getHeaderValues(arrival, 'traceparent')[0]).toContain(whole.traceId)
+})
+
+it('without traces, what the client sends passes as it is', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  await gateway.post('/v1/table/orders/exists', { headers: sampled })
+  await gateway.post('/v1/table/orders/exists', { headers: { traceparent: 'nonsense' } })
+  await gateway.post('/v1/table/orders/exists')
+  expect(upstream.requests.map((arrival) => getHeaderValues(arrival, 'traceparent'))).toEqual([
+    [sampled.traceparent],
+    ['nonsense'],
+    [],
+  ])
+})
+
+async function credentialFile(): Promise<string> {
+  const file = join(await temporaryFolder(), 'token')
+  await writeFile(file, 'let-me-in\n')
+  return file
+}

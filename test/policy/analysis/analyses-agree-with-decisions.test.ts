@@ -1,0 +1,156 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { anonymousPrincipal, type Principal } from '../../../src/identity/principal.ts'
+import { verdictApplies, explainDecision } from '../../../src/policy/analysis/explain-decision.ts'
+import { createNameMatcher } from '../../../src/policy/conditions/name-pattern.ts'
+import type { NamedSubjects, Subjects } from '../../../src/policy/language/policy-document.ts'
+import type { AuthorizationRequest } from '../../../src/policy/conditions/authorization-request.ts'
+import {
+  mostSpecific,
+  objectPosition,
+  createRuleReference,
+  type ReachingRule,
+} from '../../../src/policy/analysis/reaching-rules.ts'
+import type { Subject } from '../../../src/policy/analysis/subject.ts'
+import { whatCan } from '../../../src/policy/analysis/what-can.ts'
+import { whoCan } from '../../../src/policy/analysis/who-can.ts'
+import { parseDocuments } from '../parse-documents.ts'
+import { arbitraryPolicies, arbitraryRequest } from '../policy-arbitraries.ts'
+import { createCaller, compilePolicySet, formatPolicies } from '../policy-builder.ts'
+
+const requests = fc.array(arbitraryRequest, { minLength: 10, maxLength: 10 })
+
+it('explain: of the rules that apply, the decision names the most specific that denies, else that allows', () => {
+  fc.assert(
+    fc.property(arbitraryPolicies, requests, (policies, requests) => {
+      const [set, documents] = [compilePolicySet(policies), parseDocuments(policies)]
+      for (const request of requests) {
+        const applying = explainDecision(documents, request)
+          .flatMap(({ rules }) => rules)
+          .filter(verdictApplies)
+        const first = (effect: string) => mostSpecific(applying.filter(({ rule }) => rule.effect === effect))
+        const deciding = first('deny') ?? first('allow')
+        expect(set.decide(request).rule, formatPolicies(policies)).toEqual(
+          deciding && createRuleReference(deciding),
+        )
+      }
+    }),
+    { numRuns: 120 },
+  )
+})
+
+it('who-can: a caller is allowed if and only if an entitlement says so', () => {
+  let allowed = 0
+  fc.assert(
+    fc.property(arbitraryPolicies, requests, (policies, requests) => {
+      const [set, documents] = [compilePolicySet(policies), parseDocuments(policies)]
+      for (const request of requests) {
+        const { permission, kind, id, principal } = request
+        const isEntitled = whoCan(documents, permission, kind, id).allowed.some(
+          ({ subject, reaching, except, overridingDenies }) =>
+            isSubject(principal, subject) &&
+            holds(reaching, request) &&
+            !(except !== undefined && isNamed(principal, except)) &&
+            !overridingDenies.some(
+              ({ reaching, subjects }) =>
+                (subjects === undefined || isConcerned(principal, subjects)) && holds(reaching, request),
+            ),
+        )
+        if (isEntitled) allowed++
+        expect(isEntitled, formatPolicies(policies)).toBe(set.decide(request).allowed)
+      }
+    }),
+    { numRuns: 120 },
+  )
+  expect(allowed).toBeGreaterThan(10)
+})
+
+it('who-can: whoever is said to be overruled is denied', () => {
+  fc.assert(
+    fc.property(arbitraryPolicies, arbitraryRequest, (policies, request) => {
+      const { overruled } = whoCan(parseDocuments(policies), request.permission, request.kind, request.id)
+      for (const { subject } of overruled) {
+        const somebody = createCaller(request.principal.name, ...request.principal.groups)
+        const principal = { ...somebody, ...asPrincipal(subject) }
+        expect(
+          compilePolicySet(policies).decide({ ...request, principal }).allowed,
+          formatPolicies(policies),
+        ).toBe(false)
+      }
+    }),
+  )
+})
+
+it('what-can: a caller may do what the nearest entry permits, and nothing else', () => {
+  let allowed = 0
+  fc.assert(
+    fc.property(arbitraryPolicies, fc.array(arbitraryRequest, { maxLength: 3 }), (policies, requests) => {
+      const [set, documents] = [compilePolicySet(policies), parseDocuments(policies)]
+      for (const request of requests) {
+        const { permission, kind, id, principal } = request
+        const { namespace, table } = objectPosition(kind, id)
+        const nearest = whatCan(documents, principal)
+          .filter((entry) => entry.namespace.every((part, index) => part === namespace[index]))
+          .toSorted((one, other) => other.namespace.length - one.namespace.length)[0]
+        const isHere = ({ document, rule }: ReachingRule): boolean =>
+          rule.tables === undefined ||
+          (table !== undefined &&
+            document.namespace.length === namespace.length &&
+            rule.tables.some((pattern) => createNameMatcher(pattern)(table)))
+        const isPermitted = (nearest?.permits ?? []).some(
+          ({ rule, permissions, overridingDenies }) =>
+            permissions.has(permission) &&
+            isHere(rule) &&
+            holds(rule, request) &&
+            !overridingDenies.some(
+              (deny) => deny.rule.permissions.has(permission) && isHere(deny) && holds(deny, request),
+            ),
+        )
+        if (isPermitted) allowed++
+        expect(isPermitted, formatPolicies(policies)).toBe(set.decide(request).allowed)
+      }
+    }),
+    { numRuns: 120 },
+  )
+  expect(allowed).toBeGreaterThan(0)
+})
+
+function holds({ rule }: ReachingRule, request: AuthorizationRequest): boolean {
+  try {
+    return rule.condition?.evaluate(request) ?? true
+  } catch {
+    return rule.effect === 'deny'
+  }
+}
+
+function isConcerned(principal: Principal, subjects: Subjects): boolean {
+  if (principal.method === 'anonymous') return subjects.anonymous
+  const isExcepted = subjects.except !== undefined && isNamed(principal, subjects.except)
+  return (subjects.any || isNamed(principal, subjects)) && !isExcepted
+}
+
+function isNamed({ name, method, groups, credentialId }: Principal, names: NamedSubjects): boolean {
+  if (method === 'anonymous') return false
+  return (
+    names.users.includes(name) ||
+    names.keys.includes(credentialId) ||
+    names.groups.some((group) => groups.has(group))
+  )
+}
+
+function isSubject(principal: Principal, { kind, name }: Subject): boolean {
+  if (kind === 'any' || kind === 'anonymous')
+    return (principal.method === 'anonymous') === (kind === 'anonymous')
+  return isNamed(principal, {
+    users: kind === 'user' ? [name] : [],
+    groups: kind === 'group' ? [name] : [],
+    keys: kind === 'key' ? [name] : [],
+  })
+}
+
+function asPrincipal({ kind, name }: Subject): Partial<Principal> {
+  if (kind === 'user') return { name }
+  if (kind === 'key') return { credentialId: name }
+  if (kind === 'anonymous') return anonymousPrincipal
+  return kind === 'group' ? { groups: new Set([name]) } : {}
+}

@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest'
+import { lintConditions } from '../../../../src/policy/analysis/lint/lint-conditions.ts'
+import { parseDocuments } from '../../parse-documents.ts'
+import type { WrittenRequirement } from '../../policy-builder.ts'
+
+type Effect = 'allow' | 'deny'
+
+function findings(effect: Effect, operations: readonly string[], when: string): readonly string[] {
+  const rule = { id: 'r', effect, subjects: { any: true as const }, operations, when }
+  return lintConditions(parseDocuments([{ name: 'p', namespace: ['a'], rules: [rule] }])).map(
+    ({ level, check, message }) => `${level} ${check}: ${message.replace('p/r ', '')}`,
+  )
+}
+
+it('a condition on a fact that no operation of its rule has is a warning that says which have it', () => {
+  const when = 'mode == "append" || branch == "ci/7"'
+  expect(findings('allow', ['DeleteFromTable', 'UpdateTable'], when)).toEqual([
+    'warning fact: has a condition on mode, which is empty for all its operations; it is a fact of CreateNamespace, ' +
+      'DropNamespace, RegisterTable, InsertIntoTable, CreateTable, OverwriteTable, ChooseLocation, ChooseStorage',
+  ])
+  expect(findings('deny', ['read'], '"ticket" in metadata && branch == "main"')).toEqual([
+    'error condition: has a condition that is always false, so it never applies',
+    'warning fact: has a condition on metadata, which is empty for all its operations; it is a fact of ' +
+      'CreateTableVersion',
+  ])
+})
+
+it.each<[Effect, readonly string[], string]>([
+  ['allow', ['write'], 'mode != "overwrite" && branch.like("ci/*")'],
+  ['deny', ['all'], 'location != "" || tag == "v1"'],
+  ['allow', ['RenameTable'], 'destination[0] == "archive"'],
+  ['allow', ['DropTable', 'write'], 'branch.like("ci/*") || operation == "DropTable"'],
+  ['deny', ['OverwriteTable'], 'branch == "main"'],
+])('there is nothing to say of a condition on facts that some have: %s %s if %s', (...row) => {
+  expect(findings(...row)).toEqual([])
+})
+
+it.each<[Effect, string]>([
+  ['allow', 'never allows DropTable, for which branch is always unknown'],
+  ['deny', 'always denies DropTable, for which branch is always unknown'],
+])(
+  'an operation that is named and for which the result is always the same is told: %s',
+  (effect, message) => {
+    expect(findings(effect, ['InsertIntoTable', 'DropTable'], 'branch == "ci/7"')).toEqual([
+      `info fact: ${message}`,
+    ])
+  },
+)
+
+it('operations of a group and batches are not told one by one', () => {
+  expect(findings('allow', ['read', 'BatchCommitTables', 'CreateTableVersion'], 'branch == "ci/7"')).toEqual(
+    [],
+  )
+  expect(findings('allow', ['InsertIntoTable', 'ListTables'], 'branch != "main"')).toEqual([
+    'info fact: always allows ListTables, for which branch is always empty',
+  ])
+})
+
+it('requirements of commits are not told of', () => {
+  const require: readonly WrittenRequirement[] = [
+    { id: 'b', branches: ['ci/*'] },
+    { id: 'f', folders: ['lake'] },
+    { id: 'm', metadata: ['ticket'] },
+    { id: 'h', freeze: {} },
+  ]
+  const policy = { name: 'p', namespace: [], commits: { require }, rules: [] }
+  expect(lintConditions(parseDocuments([policy]))).toEqual([])
+})

@@ -1,0 +1,181 @@
+import { expect, it } from 'vitest'
+import { lintBranchBypass } from '../../../../src/policy/analysis/lint/lint-branch-bypass.ts'
+import { createUnrestrictedGrantsFinder } from '../../../../src/policy/analysis/lint/unrestricted-grants.ts'
+import { indexDocuments } from '../../../../src/policy/analysis/reaching-rules.ts'
+import { parseDocuments } from '../../parse-documents.ts'
+import type { WrittenPolicy, WrittenRequirement, WrittenRule } from '../../policy-builder.ts'
+
+function found(policies: readonly WrittenPolicy[]): readonly string[] {
+  const documents = parseDocuments(policies)
+  const index = indexDocuments(documents)
+  return lintBranchBypass(documents, index, createUnrestrictedGrantsFinder(documents, index)).map(
+    ({ level, check, message }) => `${level} ${check} ${message.replaceAll(/ \(policies\.yaml:\d+\)/g, '')}`,
+  )
+}
+
+const policy = (
+  name: string,
+  namespace: readonly string[],
+  rules: readonly WrittenRule[],
+  rest: Partial<WrittenPolicy> = {},
+): WrittenPolicy => ({ name, namespace, rules, ...rest })
+
+const ci = { groups: ['ci'] }
+const restricted: WrittenRule = {
+  id: 'ci',
+  effect: 'allow',
+  subjects: ci,
+  operations: ['write'],
+  when: 'branch.like("ci/*")',
+}
+const allow = (id: string, operations: readonly string[], rest: Partial<WrittenRule> = {}): WrittenRule => ({
+  id,
+  effect: 'allow',
+  subjects: ci,
+  operations,
+  ...rest,
+})
+
+const isMessage = (rules: string, names: string): string =>
+  `depends on the branch, but ${rules} allows the same callers ${names} whatever the branch, which together replace ` +
+  'every branch of a table; restrict these too, or require "branches" of commits'
+
+it.each<[string, readonly WrittenPolicy[], string]>([
+  [
+    'another rule of the namespace',
+    [policy('p', ['a'], [restricted, allow('move', ['DeregisterTable', 'RegisterTable'])])],
+    isMessage('p/move', 'DeregisterTable and RegisterTable'),
+  ],
+  [
+    'two rules together, one of them above',
+    [
+      policy('top', [], [allow('drop', ['drop'])]),
+      policy('p', ['a'], [restricted, allow('new', ['create'])]),
+    ],
+    isMessage('top/drop and p/new', 'DeregisterTable and CreateTable'),
+  ],
+  [
+    'a rule beneath',
+    [policy('p', ['a'], [restricted]), policy('sub', ['a', 'b'], [allow('all', ['create', 'drop'])])],
+    isMessage('sub/all', 'DeregisterTable and CreateTable'),
+  ],
+  [
+    'a rule for every caller',
+    [
+      policy(
+        'p',
+        ['a'],
+        [restricted, allow('any', ['OverwriteTable', 'CreateTable'], { subjects: { any: true } })],
+      ),
+    ],
+    isMessage('p/any', 'OverwriteTable and CreateTable'),
+  ],
+  [
+    'a condition on something else',
+    [policy('p', ['a'], [restricted, allow('on', ['create', 'drop'], { when: '"why" in context' })])],
+    isMessage('p/on', 'DeregisterTable and CreateTable'),
+  ],
+  [
+    'what the rule itself allows by name',
+    [
+      policy(
+        'p',
+        ['a'],
+        [
+          allow('ci', ['write', 'DropTable', 'CreateTable'], {
+            when: 'branch.like("ci/*") || operation in ["DropTable", "CreateTable"]',
+          }),
+        ],
+      ),
+    ],
+    isMessage('p/ci', 'DropTable and CreateTable'),
+  ],
+])('callers that are restricted to branches may replace a table by %s', (_what, policies, message) => {
+  const [said, ...more] = found(policies)
+  expect(said).toMatch(/^warning way-around p\/ci /)
+  expect(said).toContain(message)
+  expect(more).toEqual([])
+})
+
+it('a deny on a branch has a way around for callers who may replace the table', () => {
+  const deny: WrittenRule = {
+    id: 'main',
+    effect: 'deny',
+    subjects: { any: true },
+    operations: ['write', 'commit'],
+    when: 'branch == "main"',
+  }
+  expect(found([policy('p', ['a'], [deny]), policy('top', [], [allow('all', ['all'])])])).toEqual([
+    `warning way-around p/main ${isMessage('top/all', 'DeregisterTable and RegisterTable')}`,
+  ])
+  const closed = { ...deny, operations: ['write', 'commit', 'drop', 'RenameTable'] }
+  expect(found([policy('p', ['a'], [closed]), policy('top', [], [allow('all', ['all'])])])).toEqual([])
+})
+
+const drops = allow('all', ['create', 'drop'])
+it.each<[string, readonly WrittenPolicy[]]>([
+  ['for other callers', [policy('p', ['a'], [restricted, { ...drops, subjects: { groups: ['ops'] } }])]],
+  ['elsewhere', [policy('p', ['a'], [restricted]), policy('q', ['b'], [drops])]],
+  [
+    'of tables alone, above',
+    [policy('p', ['a'], [restricted]), policy('q', [], [{ ...drops, tables: ['t'] }])],
+  ],
+  ['that is not inherited', [policy('p', ['a'], [restricted], { inherit: false }), policy('q', [], [drops])]],
+  ['of half a way', [policy('p', ['a'], [restricted, allow('drop', ['drop'])])]],
+  [
+    'under a condition on the branch',
+    [policy('p', ['a'], [restricted, { ...drops, when: 'branch == "x"' }])],
+  ],
+  ['of all that the restricted rule allows', [policy('p', ['a'], [restricted, allow('all', ['all'])])]],
+  [
+    'that a namespace above reserves',
+    [policy('q', [], [], { final: ['drop', 'admin'] }), policy('p', ['a'], [restricted, drops])],
+  ],
+  [
+    'that a requirement denies',
+    [
+      policy('p', ['a'], [restricted, drops], {
+        commits: { require: [{ id: 'ci-only', branches: ['ci/*'] }] },
+      }),
+    ],
+  ],
+  ['on branches that are read', [policy('p', ['a'], [{ ...restricted, operations: ['read'] }, drops])]],
+])('there is no way around by a grant %s', (_what, policies) => {
+  expect(found(policies)).toEqual([])
+})
+
+it.each<[readonly string[], string | undefined]>([
+  [['DeregisterTable', 'RegisterTable'], 'DeregisterTable and RegisterTable'],
+  [['DropTable', 'admin'], 'DropTable and RegisterTable'],
+  [['OverwriteTable', 'RegisterTable'], 'OverwriteTable and RegisterTable'],
+  [['DeregisterTable', 'DropTable'], undefined],
+  [['RegisterTable', 'RenameTable'], undefined],
+])('a requirement that allows %s of whole tables may allow to replace them', (allowWholeTable, names) => {
+  const require: readonly WrittenRequirement[] = [{ id: 'r', notBranches: ['main'], allowWholeTable }]
+  expect(found([policy('p', ['a'], [], { commits: { require } })])).toEqual(
+    names === undefined
+      ? []
+      : [
+          `warning way-around p/r allows ${names} on whole tables, which together can replace every branch of a table; ` +
+            'name one of them at most in "allowWholeTable"',
+        ],
+  )
+})
+
+it('for each rule only so many callers are tried, however many rules there are above', () => {
+  const count = 300
+  const above = Array.from({ length: count }, (_, at) =>
+    allow(`r${at}`, ['drop'], { subjects: { groups: [`g${at}`] } }),
+  )
+  const everybody = { ...restricted, subjects: { any: true as const } }
+  const documents = parseDocuments([policy('top', [], above), policy('p', ['a'], [everybody])])
+  const index = indexDocuments(documents)
+  const find = createUnrestrictedGrantsFinder(documents, index)
+  let tried = 0
+  const said = lintBranchBypass(documents, index, (subject, namespace) => {
+    tried++
+    return find(subject, namespace)
+  })
+  expect(said).toEqual([])
+  expect(tried).toBeLessThan(30)
+})

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest'
+import { lintConditions } from '../../../../src/policy/analysis/lint/lint-conditions.ts'
+import { parseDocuments } from '../../parse-documents.ts'
+
+function found(effect: 'allow' | 'deny', operations: readonly string[], when: string): readonly string[] {
+  const rule = { id: 'r', effect, subjects: { any: true as const }, operations, when }
+  return lintConditions(parseDocuments([{ name: 'p', namespace: ['a'], rules: [rule] }]))
+    .filter(({ check }) => check === 'condition')
+    .map(({ level, message }) => `${level}: ${message.replace('p/r has a condition that ', '')}`)
+}
+
+it.each([
+  ['allow', 'error: depends on branch, which is always unknown for DropTable, so it never applies'],
+  ['deny', 'error: depends on branch, which is always unknown for DropTable, so it always applies'],
+] as const)(
+  'a fact that is unknown for all operations of a rule counts against the caller: %s',
+  (effect, said) => {
+    expect(found(effect, ['DropTable'], 'branch == "main"')).toEqual([said])
+  },
+)
+
+it.each([
+  ['allow', ['read'], '1 == 2', 'error: is always false, so it never applies'],
+  ['allow', ['read'], '1 == 1 || branch == "x"', 'warning: is always true; remove "when"'],
+  ['deny', ['read'], '[1][2] == 1', 'error: always fails, so it always applies'],
+  ['allow', ['DeleteFromTable'], 'mode == "append"', 'error: is always false, so it never applies'],
+  ['deny', ['DropTable'], 'branch == "main" && tag == "x"', 'error: is always false, so it never applies'],
+  ['allow', ['OverwriteTable'], 'mode == "overwrite"', 'warning: is always true; remove "when"'],
+  [
+    'allow',
+    ['DropTable', 'ListTables'],
+    'branch == "main"',
+    'error: depends on branch, which is always unknown for DropTable, or is always false, so it never applies',
+  ],
+] as const)(
+  'a condition with one result in every request is found: %s %s if %s',
+  (effect, names, when, said) => {
+    expect(found(effect, names, when)).toEqual([said])
+  },
+)
+
+it.each([
+  ['deny', ['DropTable'], 'branch == "main" && "ops" in principal.groups'],
+  ['deny', ['DropTable'], 'now > timestamp("2027-01-01T00:00:00Z") || 1 == 2'],
+  ['allow', ['CreateTable'], 'branch == "main"'],
+  ['allow', ['UpdateTable'], 'branch == "main"'],
+  ['allow', ['OverwriteTable'], 'branch == "main"'],
+  ['allow', ['DropTable'], 'branch == "main" || operation == "DropTable" && id[0] == "a"'],
+] as const)('a condition that depends on the request is left alone: %s %s if %s', (effect, names, when) => {
+  expect(found(effect, names, when)).toEqual([])
+})

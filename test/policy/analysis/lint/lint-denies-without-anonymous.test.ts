@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest'
+import { lintRules } from '../../../../src/policy/analysis/lint/lint-rules.ts'
+import { parseDocuments } from '../../parse-documents.ts'
+import type { WrittenPolicy, WrittenRule } from '../../policy-builder.ts'
+
+const policy = (
+  name: string,
+  namespace: readonly string[],
+  rule: Partial<WrittenRule>,
+  inherit = true,
+): WrittenPolicy => ({
+  name,
+  namespace,
+  inherit,
+  rules: [{ id: 'r', effect: 'allow', subjects: { anonymous: true }, operations: ['read'], ...rule }],
+})
+
+const denied: Partial<WrittenRule> = { effect: 'deny', subjects: { any: true } }
+const secrets: Partial<WrittenRule> = { ...denied, operations: ['QueryTable'], tables: ['secret*'] }
+
+it.each<[what: string, deny: WrittenPolicy, grant: WrittenPolicy, isSaid: boolean]>([
+  ['of the same namespace', policy('deny', ['x'], denied), policy('grant', ['x'], {}), true],
+  ['beneath the grant', policy('deny', ['x', 'y'], denied), policy('grant', ['x'], {}), true],
+  ['above the grant', policy('deny', [], denied), policy('grant', ['x'], {}), true],
+  ['of tables beneath the grant', policy('deny', ['x', 'y'], secrets), policy('grant', ['x'], {}), true],
+  ['of tables above the grant', policy('deny', [], secrets), policy('grant', ['x'], {}), false],
+  ['where the grant is not inherited', policy('deny', ['x'], denied, false), policy('grant', [], {}), false],
+  ['elsewhere', policy('deny', ['y'], denied), policy('grant', ['x'], {}), false],
+  [
+    'of something else',
+    policy('deny', ['x'], { ...denied, operations: ['drop'] }),
+    policy('grant', ['x'], {}),
+    false,
+  ],
+  [
+    'that names such callers, too',
+    policy('deny', ['x'], { ...denied, subjects: { any: true, anonymous: true } }),
+    policy('grant', ['x'], {}),
+    false,
+  ],
+  [
+    'that is about one user',
+    policy('deny', ['x'], { ...denied, subjects: { users: ['ann'] } }),
+    policy('grant', ['x'], {}),
+    false,
+  ],
+  [
+    'where nothing is for such callers',
+    policy('deny', ['x'], denied),
+    policy('grant', ['x'], { subjects: { any: true } }),
+    false,
+  ],
+])('lint tells of a deny for everybody that leaves out callers without a credential: %s', (...row) => {
+  const [, deny, grant, isSaid] = row
+  const said = lintRules(parseDocuments([deny, grant])).filter(({ check }) => check === 'anonymous')
+  expect(said.map(({ level }) => level)).toEqual(isSaid ? ['warning'] : [])
+  if (!isSaid) return
+  expect(said[0]?.message).toMatch(
+    /^deny\/r does not cover anonymous callers, which grant\/r \(policies\.yaml:\d+\) allows the same; add "anonymous: true"$/,
+  )
+})

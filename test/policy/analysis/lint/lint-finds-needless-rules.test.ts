@@ -1,0 +1,99 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { lintRules } from '../../../../src/policy/analysis/lint/lint-rules.ts'
+import { isThorough } from '../../../support/thorough.ts'
+import { parseDocuments } from '../../parse-documents.ts'
+import { arbitraryPolicies, arbitraryRequest } from '../../policy-arbitraries.ts'
+import { oracleDecide } from '../../decision-oracle.ts'
+import { conditionSamples } from '../../policy-conditions.ts'
+import { formatPolicies, type WrittenPolicy, type WrittenRule } from '../../policy-builder.ts'
+
+const numRuns = isThorough ? 3000 : 120
+
+/** The names of the rules that lint calls needless. */
+function shadowed(policies: readonly WrittenPolicy[]): ReadonlySet<string> {
+  const found = lintRules(parseDocuments(policies)).filter(({ check }) => check === 'shadowed')
+  return new Set(found.map(({ message }) => message.split(' ')[0] ?? ''))
+}
+
+function without(policies: readonly WrittenPolicy[], closed: ReadonlySet<string>): readonly WrittenPolicy[] {
+  return policies.map((policy) => ({
+    ...policy,
+    rules: policy.rules.filter(({ id }) => !closed.has(`${policy.name}/${id}`)),
+  }))
+}
+
+const namespace = fc.constantFrom<readonly string[]>([], ['a'], ['a'], ['a', 'b'])
+const operations = fc.uniqueArray(fc.constantFrom('QueryTable', 'ListTables', 'DropTable', 'read'), {
+  minLength: 1,
+  maxLength: 3,
+})
+const groups = fc.uniqueArray(fc.constantFrom('sales', 'ops'), { minLength: 1 })
+const plainRule = fc.record({
+  subjects: fc.record({ groups }),
+  operations,
+  effect: fc.constant('allow' as const),
+})
+
+/** Rules that have much in common, so that they cover each other all the time. */
+const alike: fc.Arbitrary<Omit<WrittenRule, 'id'>> = fc
+  .record(
+    {
+      effect: fc.constantFrom('allow', 'allow', 'allow', 'allow', 'deny'),
+      subjects: fc.oneof(
+        { weight: 6, arbitrary: fc.record({ groups }) },
+        fc.constantFrom(
+          { any: true as const },
+          { groups: ['sales'], except: { users: ['bob'] } },
+          { anonymous: true as const },
+        ),
+      ),
+      operations: operations.map((some) => [...some, 'DropTable']),
+      tables: fc.constantFrom(['a'], ['b*'], ['a', 'b*']),
+      when: fc.constantFrom(...[...conditionSamples.keys()].slice(0, 2)),
+    },
+    { requiredKeys: ['effect', 'subjects', 'operations'] },
+  )
+  .map(({ tables, when, ...rule }) => ({ ...rule, ...(tables && { tables }), ...(when && { when }) }))
+
+function policiesOf(rule: fc.Arbitrary<Omit<WrittenRule, 'id'>>): fc.Arbitrary<readonly WrittenPolicy[]> {
+  const some = fc.record({
+    namespace,
+    inherit: fc.constantFrom(true, true, true, false),
+    final: fc.constantFrom<readonly string[]>([], [], [], ['DropTable']),
+    rules: fc.array(rule, { minLength: 1, maxLength: 4 }),
+  })
+  return fc.array(some, { minLength: 1, maxLength: 3 }).map((all) =>
+    all.map(({ final, rules, ...policy }, index) => ({
+      ...policy,
+      name: `p${index}`,
+      ...(final.length > 0 && { final }),
+      rules: rules.map((rule, index) => ({ ...rule, id: `r${index}` })),
+    })),
+  )
+}
+
+it.each([
+  ['that have much in common', policiesOf(fc.oneof(plainRule, alike))],
+  ['of any kind', arbitraryPolicies],
+])('no decision changes when all rules go that are said to be needless: policies %s', (what, written) => {
+  let needless = 0
+  fc.assert(
+    fc.property(
+      written,
+      fc.array(arbitraryRequest, { minLength: 20, maxLength: 20 }),
+      (policies, requests) => {
+        const closed = shadowed(policies)
+        if (closed.size === 0) return
+        needless++
+        const left = without(policies, closed)
+        for (const request of requests) {
+          const before = oracleDecide(policies, request).allowed
+          expect(oracleDecide(left, request).allowed, formatPolicies(policies)).toBe(before)
+        }
+      },
+    ),
+    { numRuns },
+  )
+  if (what !== 'of any kind') expect(needless).toBeGreaterThan(numRuns / 50)
+})

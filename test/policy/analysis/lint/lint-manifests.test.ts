@@ -1,0 +1,76 @@
+import { expect, it } from 'vitest'
+import { lintManifests } from '../../../../src/policy/analysis/lint/lint-manifests.ts'
+import { createUnrestrictedGrantsFinder } from '../../../../src/policy/analysis/lint/unrestricted-grants.ts'
+import { indexDocuments } from '../../../../src/policy/analysis/reaching-rules.ts'
+import { parseDocuments } from '../../parse-documents.ts'
+import type { WrittenPolicy, WrittenRequirement, WrittenRule } from '../../policy-builder.ts'
+
+function found(policies: readonly WrittenPolicy[]): readonly string[] {
+  const documents = parseDocuments(policies)
+  const index = indexDocuments(documents)
+  return lintManifests(documents, createUnrestrictedGrantsFinder(documents, index)).map(
+    ({ level, check, message }) => `${level} ${check} ${message}`,
+  )
+}
+
+const rule = (operations: readonly string[], rest: Partial<WrittenRule> = {}): WrittenRule => ({
+  id: 'r',
+  effect: 'allow',
+  subjects: { groups: ['team'] },
+  operations,
+  ...rest,
+})
+
+const policy = (
+  rules: readonly WrittenRule[],
+  require: readonly WrittenRequirement[] = [],
+): WrittenPolicy => ({
+  name: 'p',
+  namespace: ['a'],
+  rules,
+  ...(require.length > 0 && { commits: { require } }),
+})
+
+const folders = { id: 'f', folders: ['lake/a'] }
+
+it.each([
+  ['commit', 'allows "commit", which includes overwriting: '],
+  ['CreateTableVersion', 'allows CreateTableVersion: '],
+])('a rule that allows %s without required folders is a warning', (operation, message) => {
+  expect(found([policy([rule(['read', 'write', operation], { when: 'branch.like("ci/*")' })])])).toEqual([
+    `warning manifest p/r ${message}a manifest can replace all rows, columns and indexes; ` +
+      'require "folders" of commits here or above',
+  ])
+})
+
+it('it is a note for callers who may overwrite by another rule, or change columns', () => {
+  const other = { ...rule(['drop']), id: 'other' }
+  expect(found([policy([rule(['commit']), other])])).toEqual([expect.stringMatching(/^info manifest p\/r /)])
+  expect(found([policy([rule(['commit', 'admin'])])])).toEqual([
+    expect.stringMatching(/^info manifest p\/r /),
+  ])
+})
+
+it.each<[string, readonly WrittenPolicy[]]>([
+  ['folders are required there', [policy([rule(['commit'])], [folders])]],
+  [
+    'folders are required above',
+    [policy([rule(['commit'])]), { ...policy([], [folders]), name: 'top', namespace: [] }],
+  ],
+  ['the rule allows overwriting, too', [policy([rule(['all'])])]],
+  [
+    'a condition is on the manifest',
+    [policy([rule(['commit'], { when: 'manifestPath.isUnder("lake/a")' })])],
+  ],
+  ['commits are denied', [policy([rule(['commit'], { effect: 'deny' })])]],
+  ['no commit is allowed', [policy([rule(['read', 'write', 'create'])])]],
+])('there is nothing to say if %s', (_what, policies) => {
+  expect(found(policies)).toEqual([])
+})
+
+it.each<[string, readonly WrittenPolicy[]]>([
+  ['beneath', [policy([rule(['commit'])]), { ...policy([], [folders]), name: 'sub', namespace: ['a', 'b'] }]],
+  ['for others', [policy([rule(['commit'])], [{ ...folders, except: { groups: ['team'] } }])]],
+])('folders that are required %s are not enough', (_what, policies) => {
+  expect(found(policies)).toHaveLength(1)
+})

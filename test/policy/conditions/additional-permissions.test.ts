@@ -1,0 +1,42 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { listHeadPermissions } from '../../../src/gateway/authorization/request-permissions.ts'
+import type { Matched } from '../../../src/gateway/context.ts'
+import { factTypes } from '../../../src/catalog-api/facts.ts'
+import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
+import {
+  mayRequireOtherObjects,
+  additionalPermissions,
+  createKnownFacts,
+} from '../../../src/policy/conditions/operation-facts.ts'
+
+const values = {
+  word: fc.constantFrom('overwrite', 'cascade', 'create'),
+  text: fc.constant('u'),
+  branch: fc.constantFrom('main', 'ci/7'),
+  tag: fc.constant('v1'),
+  names: fc.constant(['b']),
+  map: fc.constant(new Map([['k', 'v']])),
+  flag: fc.boolean(),
+}
+
+it.each([...operationNames])('%s may need every permission that some request for it needs', (name) => {
+  const operation = getOperation(name)
+  const id = ['a', 't']
+  const stated = fc.record(
+    Object.fromEntries(operation.facts.map(([fact]) => [fact, values[factTypes[fact]]])),
+    { requiredKeys: [] },
+  )
+  const possible = new Set(additionalPermissions(operation))
+  fc.assert(
+    fc.property(stated, (facts) => {
+      const request = { route: { operation, id } } as unknown as Matched
+      const [, ...further] = listHeadPermissions(request, createKnownFacts(facts))
+      for (const permission of further.filter(({ fallback }) => fallback !== 'withheld')) {
+        const isElsewhere = permission.includesSubtree === true || permission.id.join() !== id.join()
+        if (isElsewhere) expect(mayRequireOtherObjects(operation)).toBe(true)
+        else expect(possible).toContain(permission.permission)
+      }
+    }),
+  )
+})

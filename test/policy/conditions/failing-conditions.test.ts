@@ -1,0 +1,153 @@
+import { expect, it } from 'vitest'
+import { compileCondition, isConditionError } from '../../../src/policy/conditions/condition.ts'
+import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
+import {
+  createAuthorizationRequest,
+  createCaller,
+  compilePolicySet,
+  type RequestOverrides,
+  type WrittenRule,
+} from '../policy-builder.ts'
+
+const principal = {
+  ...createCaller('corp:alice', 'corp:sales'),
+  method: 'token',
+  issuer: 'corp',
+  claims: { mfa: true, level: 3, roles: ['writer'], nested: { team: 'x' } },
+} as const
+
+const told: RequestOverrides = {
+  request: {
+    clientAddress: '10.1.2.3',
+    now: new Date('2026-06-15T21:30:00Z'),
+    context: new Map([['env', 'prod']]),
+  },
+  operation: {
+    mode: 'overwrite',
+    branch: 'ci/7',
+    destination: ['a', 'b'],
+    manifestPath: 's3://lake/sales/orders/_versions/x',
+    metadata: new Map([['ticket', 'T-1']]),
+  },
+}
+const question = createAuthorizationRequest(
+  principal,
+  'CreateTableVersion',
+  'table',
+  ['prod', 'orders'],
+  told,
+)
+
+function evaluated(text: string): boolean | string {
+  const condition = compileCondition(text)
+  if (isConditionError(condition)) throw new Error(condition.message)
+  try {
+    return condition.evaluate(question)
+  } catch {
+    return 'fails'
+  }
+}
+
+it.each([
+  ['principal.name == "corp:alice" && principal.method == "token" && principal.issuer == "corp"', true],
+  ['"corp:sales" in principal.groups', true],
+  ['principal.groups.exists(g, g.startsWith("corp:"))', true],
+  ['principal.claims.mfa == true && principal.claims.level >= 2', true],
+  ['"writer" in principal.claims.roles && principal.claims.nested.team == "x"', true],
+  ['principal.claims.mfa == "true"', false],
+  ['principal.claims.other == "x"', 'fails'],
+  ['has(principal.claims.other)', false],
+  ['principal.claims.constructor != null', 'fails'],
+  ['principal.claims.__proto__ != null', 'fails'],
+  ['client.address.inCidr("10.0.0.0/8")', true],
+  ['client.address.inCidr("10.1.2.4/32")', false],
+  ['client.address.inCidr("2001:db8::/32")', false],
+  ['now > timestamp("2026-06-15T00:00:00Z") && now.getHours() == 21 && now.getDayOfWeek() == 1', true],
+  ['context["env"] == "prod"', true],
+  ['context["purpose"] == "x"', 'fails'],
+  ['"purpose" in context && context["purpose"] == "x"', false],
+  ['operation == "CreateTableVersion" && id == ["prod", "orders"]', true],
+  ['mode == "overwrite" && behavior == "" && tag == ""', true],
+  ['branch.like("ci/*") && !branch.like("*/8")', true],
+  ['destination[0] == "a" && destination.size() == 2', true],
+  ['destination[2] == "a"', 'fails'],
+  ['manifestPath.isUnder("s3://lake/sales")', true],
+  ['manifestPath.isUnder("s3://lake/sal")', false],
+  ['metadata["ticket"].startsWith("T-") && properties.size() == 0', true],
+  ['location.isUnder("s3://lake")', false],
+])('evaluates %s to %s', (text, expected) => {
+  expect(evaluated(text)).toBe(expected)
+})
+
+it.each([
+  ['', 0, /unexpected token/],
+  ['branch', 0, /is of type string; expected a comparison/],
+  ['principal.claims.mfa', 0, /is of type dyn/],
+  ['branch == 1', 0, /no such overload: string == int/],
+  ['1 == 1 && brunch == "x"', 10, /unknown variable: brunch; did you mean "branch"\?/],
+  ['principal.nam == "x"', 10, /no such key: nam; did you mean "name"\?/],
+  ['branch.matches("(a+)+$")', 0, /unknown function "matches"; did you mean "like"\?/],
+  ['principal.groups.map(g, g + g).size() > 0', 0, /unknown function "map"/],
+  ['id.exists(a, id.exists(b, a != b))', 13, /only one loop is allowed/],
+  ['now.getHours("Europe/Berlin") > 3', 0, /no time zone; times are in UTC/],
+  ['branch.like(tag)', 12, /takes one string literal/],
+  ['client.address.inCidr("10.0.0.0/33")', 22, /is no range of addresses/],
+  ['client.address.inCidr("10.0.0.0")', 22, /is no range of addresses/],
+  ['location.isUnder("s3://lake/../x")', 17, /is no folder/],
+  [`"${'x'.repeat(2000)}" == branch`, 0, /expected at most 2000/],
+  [`${'('.repeat(200)}true${')'.repeat(200)}`, undefined, /./],
+  [Array.from({ length: 300 }, () => 'true').join(' && '), undefined, /./],
+])('%s is no condition', (text, index, message) => {
+  const error = compileCondition(text)
+  if (!isConditionError(error)) throw new Error('it is one')
+  expect(error.message).toMatch(message)
+  if (index !== undefined) expect(error.index).toBe(index)
+})
+
+const document = (when: string): string => `apiVersion: catalog-gateway/v1
+kind: AccessPolicy
+metadata: { name: p }
+namespace: [a]
+rules:
+  - id: r
+    effect: allow
+    subjects: { any: true }
+    operations: [read]
+    when: ${when}
+`
+
+it.each([
+  ['brunch == "x"', '10:11'],
+  [`'id[0] == "it''s" && brunch == "x"'`, '10:32'],
+  ['"id[0] == \\"x\\" && brunch == \\"y\\""', '10:30'],
+  ['|\n      id[0] == "x"\n      && brunch == "y"', '12:10'],
+  ['|\n      id[0] == "x" &&\n        brunch == "y"', '12:9'],
+  ['>-\n      id[0] == "x" &&\n      brunch == "y"', '12:7'],
+  ['id[0] == "x"\n      && brunch == "y"', '11:10'],
+])('a fault is reported at its very characters: %s', (when, location) => {
+  const { problems } = parsePolicies(document(when), 'p.yaml')
+  expect(problems.map(({ line, column }) => `${line}:${column}`)).toEqual([location])
+  expect(problems[0]?.message).toMatch(/^rules\[0\]\.when: unknown variable: brunch/)
+})
+
+it('a condition that fails keeps an allow from applying and makes a deny apply, and is told each time', () => {
+  const failures: string[] = []
+  const decide = (...rules: WrittenRule[]) =>
+    compilePolicySet([{ name: 'p', namespace: [], rules }], (reference, effect, error) =>
+      failures.push(`${reference.rule} ${effect} ${(error as { code: string }).code}`),
+    ).decide(createAuthorizationRequest(createCaller('a'), 'QueryTable', 'table', ['t']))
+  expect(decide(rule('allow'))).toMatchObject({ allowed: false, reason: 'no_rule' })
+  const allow = { ...rule('allow'), id: 'all', when: 'true' }
+  expect(decide(allow, rule('deny'))).toMatchObject({ reason: 'denied', rule: { rule: 'deny' } })
+  expect(failures).toEqual(['allow allow no_such_key', 'deny deny no_such_key'])
+})
+
+function rule(effect: 'allow' | 'deny'): WrittenRule {
+  return {
+    id: effect,
+    effect,
+    subjects: { any: true },
+    operations: ['read'],
+    when: 'context["missing"] == "x"',
+  }
+}

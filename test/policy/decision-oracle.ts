@@ -1,0 +1,213 @@
+import { getOperation, operationNames } from '../../src/catalog-api/operations.ts'
+import { permissionGroups } from '../../src/catalog-api/permissions.ts'
+import { pending, unknown, type Fact } from '../../src/policy/conditions/fact.ts'
+import type { AuthorizationRequest } from '../../src/policy/conditions/authorization-request.ts'
+import { conditionSamples } from './policy-conditions.ts'
+import type { WrittenPolicy, WrittenRequirement, WrittenRule } from './policy-builder.ts'
+
+/** An answer of the oracle: the rule by policy and id, or none. */
+export interface OracleDecision {
+  readonly allowed: boolean
+  readonly reason: 'no_rule' | 'denied' | undefined
+  readonly rule: string | undefined
+}
+
+/** A question for the oracle. A condition on an id that is not known is pending, though the rest of it is asked by id. */
+interface OracleRequest extends AuthorizationRequest {
+  readonly isIdKnown?: boolean
+}
+
+interface Candidate {
+  readonly policy: WrittenPolicy
+  readonly rule: Omit<WrittenRule, 'operations'>
+}
+
+/** How a condition on a pending fact counts: against the caller, or for the caller. */
+type PendingAssumption = 'worst' | 'best'
+
+/** Decides as policies/README.md says, by looking at every rule of every policy. */
+export function oracleDecide(
+  policies: readonly WrittenPolicy[],
+  request: OracleRequest,
+  partial: PendingAssumption = 'worst',
+): OracleDecision {
+  const isNamespace = request.kind === 'namespace' || request.kind === 'none'
+  const namespace = isNamespace ? request.id : request.id.slice(0, -1)
+  const table = isNamespace ? undefined : request.id.at(-1)
+  const above = policies.filter((policy) => isPrefix(policy.namespace, namespace))
+  const applying = above
+    .flatMap((policy) => policy.rules.map((rule) => ({ policy, rule })))
+    .filter(
+      ({ rule }) =>
+        concerns(rule, request) && names(rule.operations, request) && holds(rule, request, partial),
+    )
+    .filter(
+      ({ policy, rule }) =>
+        rule.tables === undefined ||
+        (table !== undefined &&
+          policy.namespace.length === namespace.length &&
+          rule.tables.some((pattern) => oracleMatches(pattern, table))),
+    )
+  const failed = above.flatMap((policy) =>
+    (policy.commits?.require ?? [])
+      .filter((requirement) => fails(requirement, request, partial))
+      .map((requirement) => ({ policy, rule: denyOf(requirement) })),
+  )
+  const denies = [...failed, ...applying.filter(({ rule }) => rule.effect === 'deny')]
+  const deny = mostSpecific(policies.flatMap((policy) => denies.filter((deny) => deny.policy === policy)))
+  if (deny !== undefined) return { allowed: false, reason: 'denied', rule: deny }
+  const stops = above.filter((policy) => policy.inherit === false).map((policy) => policy.namespace.length)
+  const floor = Math.max(0, ...stops)
+  const reserved = above.filter((policy) => names(policy.final ?? [], request))
+  const ceiling = Math.min(...reserved.map((policy) => policy.namespace.length))
+  const allow = mostSpecific(
+    applying.filter(
+      ({ policy, rule }) =>
+        rule.effect === 'allow' && policy.namespace.length >= floor && policy.namespace.length <= ceiling,
+    ),
+  )
+  return allow === undefined
+    ? { allowed: false, reason: 'no_rule', rule: undefined }
+    : { allowed: true, reason: undefined, rule: allow }
+}
+
+/**
+ * Decides for a namespace and all beneath by asking for each of them: every namespace that a policy speaks of and
+ * one that none does, and in each of these every table that a pattern may mean and one that none does. Their ids are
+ * not known, as more may come to be.
+ */
+export function oracleDecideBeneath(
+  policies: readonly WrittenPolicy[],
+  request: AuthorizationRequest,
+): OracleDecision {
+  const patterns = policies.flatMap(({ rules }) => rules.flatMap(({ tables }) => tables ?? []))
+  const names = patterns.map((pattern) => pattern.replaceAll('*', '')).filter((name) => name !== '')
+  const namespaces = policies.map(({ namespace }) => namespace).filter((path) => isPrefix(request.id, path))
+  const everyNamespace = [request.id, ...namespaces.flatMap((path) => prefixesFrom(request.id.length, path))]
+  const beneath = { ...request, isIdKnown: false }
+  const responses = everyNamespace.flatMap((path) => [
+    oracleDecide(policies, { ...beneath, kind: 'namespace', id: path }),
+    oracleDecide(policies, { ...beneath, kind: 'namespace', id: [...path, 'fresh'] }),
+    ...[...names, 'fresh'].map((name) =>
+      oracleDecide(policies, { ...beneath, kind: 'table', id: [...path, name] }),
+    ),
+  ])
+  const own = oracleDecide(policies, { ...request, kind: 'namespace' })
+  if (!own.allowed) return own
+  // Before what single policies say of what is beneath comes what reaches everything there.
+  const reaching = oracleDecide(policies, { ...beneath, kind: 'namespace', id: [...request.id, 'fresh'] })
+  if (!reaching.allowed) return reaching
+  return (
+    responses.find(({ reason }) => reason === 'denied') ?? responses.find(({ allowed }) => !allowed) ?? own
+  )
+}
+
+function prefixesFrom(length: number, path: readonly string[]): (readonly string[])[] {
+  return path.slice(length).map((_, index) => path.slice(0, length + index + 1))
+}
+
+function concerns({ subjects }: Pick<WrittenRule, 'subjects'>, { principal }: AuthorizationRequest): boolean {
+  if (principal.method === 'anonymous') return subjects.anonymous === true
+  const isNamed = ({ users, groups, keys }: WrittenRule['subjects']): boolean =>
+    (users ?? []).includes(principal.name) ||
+    (groups ?? []).some((group) => principal.groups.has(group)) ||
+    (keys ?? []).includes(principal.credentialId)
+  return (subjects.any === true || isNamed(subjects)) && !isNamed(subjects.except ?? {})
+}
+
+function names(
+  operations: readonly string[],
+  { permission }: Pick<AuthorizationRequest, 'permission'>,
+): boolean {
+  return operations.some(
+    (name) => name === permission || permissionGroups.get(name)?.includes(permission) === true,
+  )
+}
+
+/** An error makes a deny apply, and an allow not. */
+function holds({ when, effect }: WrittenRule, request: OracleRequest, partial: PendingAssumption): boolean {
+  if (when === undefined) return true
+  const condition = conditionSamples.get(when)
+  if (condition === undefined) throw new Error(`the oracle does not know ${when}`)
+  const isPending = condition.asksForId === true && request.isIdKnown === false
+  const result = isPending ? 'pending' : condition.holds(request)
+  if (result === 'pending') return (effect === 'deny') === (partial === 'worst')
+  return result === 'error' ? effect === 'deny' : result
+}
+
+/** The changes of one branch, and those of a whole table, as policies/README.md has them. */
+const branchChanges: ReadonlySet<string> = new Set(
+  (
+    'InsertIntoTable MergeInsertIntoTable UpdateTable DeleteFromTable CreateTable CreateTableVersion RestoreTable ' +
+    'CreateTableTag CreateTableBranch DeleteTableBranch ' +
+    'DropTable DeregisterTable RegisterTable RenameTable OverwriteTable DeleteTableTag UpdateTableTag'
+  ).split(' '),
+)
+
+/** Whether a commit, or another change, fails what is required of it. */
+function fails(
+  requirement: WrittenRequirement,
+  question: AuthorizationRequest,
+  partial: PendingAssumption,
+): boolean {
+  const { permission, operation, request } = question
+  const { metadata, branches, notBranches, freeze, allowWholeTable = [] } = requirement
+  if (!concerns(denyOf(requirement), question)) return false
+  if (metadata) {
+    return (
+      permission === 'CreateTableVersion' &&
+      onFact(operation.metadata, partial, (map) => metadata.some((key) => !map.get(key)))
+    )
+  }
+  if (branches || notBranches) {
+    if (!branchChanges.has(permission)) return false
+    // A table that is created on every branch is the destination of a rename.
+    const change = permission === 'CreateTable' ? 'RenameTable' : permission
+    if (operation.branch === unknown) return !names(allowWholeTable, { permission: change })
+    return onFact(operation.branch, partial, (branch) => {
+      const isNamed = (branches ?? notBranches ?? []).some((pattern) => oracleMatches(pattern, branch))
+      return branches ? !isNamed : isNamed
+    })
+  }
+  const facts = operationNames.map(getOperation).find(({ name }) => name === permission)
+  const isFrozen =
+    facts === undefined ? ['OverwriteTable', 'VendCredentials'].includes(permission) : facts.effect !== 'read'
+  if (freeze === undefined || !isFrozen) return false
+  const isStarted = freeze.from === undefined || request.now >= new Date(freeze.from)
+  const isOver = freeze.until !== undefined && request.now >= new Date(freeze.until)
+  return isStarted && !isOver
+}
+
+function onFact<Value>(
+  fact: Fact<Value>,
+  partial: PendingAssumption,
+  fails: (value: Value) => boolean,
+): boolean {
+  if (fact === pending) return partial === 'worst'
+  return fact === unknown || fails(fact)
+}
+
+function denyOf({ id, except }: WrittenRequirement): Omit<WrittenRule, 'operations'> {
+  return { id, effect: 'deny', subjects: { any: true, anonymous: true, ...(except && { except }) } }
+}
+
+function mostSpecific(candidates: readonly Candidate[]): string | undefined {
+  const deepest = Math.max(...candidates.map(({ policy }) => policy.namespace.length))
+  const found = candidates.find(({ policy }) => policy.namespace.length === deepest)
+  return found && `${found.policy.name}/${found.rule.id}`
+}
+
+function isPrefix(prefix: readonly string[], path: readonly string[]): boolean {
+  return prefix.length <= path.length && prefix.every((part, index) => part === path[index])
+}
+
+/** Character by character, trying every length for each `*`. */
+export function oracleMatches(pattern: string, name: string): boolean {
+  if (pattern === '') return name === ''
+  if (pattern.startsWith('*')) {
+    return Array.from({ length: name.length + 1 }, (_, taken) => taken).some((taken) =>
+      oracleMatches(pattern.slice(1), name.slice(taken)),
+    )
+  }
+  return name !== '' && pattern[0] === name[0] && oracleMatches(pattern.slice(1), name.slice(1))
+}

@@ -1,0 +1,141 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import type { Decision } from '../../../src/policy/engine/decision.ts'
+import { pending, unknown, type Fact } from '../../../src/policy/conditions/fact.ts'
+import {
+  noFacts,
+  type OperationFacts,
+  type AuthorizationRequest,
+} from '../../../src/policy/conditions/authorization-request.ts'
+import { arbitraryPolicies, arbitraryRequest, arbitraryRequestBeneath } from '../policy-arbitraries.ts'
+import { oracleDecide, oracleDecideBeneath, type OracleDecision } from '../decision-oracle.ts'
+import { compilePolicySet, formatPolicies } from '../policy-builder.ts'
+import { isThorough } from '../../support/thorough.ts'
+
+const requests = fc.array(arbitraryRequest, { minLength: 10, maxLength: 10 })
+const requestsBeneath = fc.array(arbitraryRequestBeneath, { minLength: 10, maxLength: 10 })
+
+it('decides as a scan of all rules does, and names the same rule', () => {
+  fc.assert(
+    fc.property(arbitraryPolicies, requests, (policies, requests) => {
+      const set = compilePolicySet(policies)
+      for (const request of requests) {
+        expect(responseOf(set.decide(request)), show(request)).toEqual(oracleDecide(policies, request))
+      }
+    }),
+    { numRuns: isThorough ? 2000 : 500 },
+  )
+})
+
+/** Every condition asks for the id. */
+const askingForIds = arbitraryPolicies.map((written) =>
+  written.map((policy) => ({
+    ...policy,
+    rules: policy.rules.map((rule) => ({ ...rule, ...(rule.when && { when: 'id.size() == 2' }) })),
+  })),
+)
+
+it.each([
+  ['of any kind', arbitraryPolicies],
+  ['whose conditions ask for ids', askingForIds],
+])('decides on everything beneath as asking for each thing beneath does: policies %s', (_what, policies) => {
+  let allowed = 0
+  let refusedBeneath = 0
+  fc.assert(
+    fc.property(policies, requestsBeneath, (policies, requests) => {
+      const set = compilePolicySet(policies)
+      for (const request of requests) {
+        const { allowed: isAllowed, reason } = responseOf(set.decideBeneath(request))
+        const expected = oracleDecideBeneath(policies, request)
+        expect({ allowed: isAllowed, reason }, show(request)).toEqual({
+          allowed: expected.allowed,
+          reason: expected.reason,
+        })
+        if (isAllowed) allowed++
+        else if (set.decide(request).allowed) refusedBeneath++
+      }
+    }),
+    { numRuns: isThorough ? 2000 : 500 },
+  )
+  expect(Math.min(allowed, refusedBeneath)).toBeGreaterThan(20)
+})
+
+it('says of an object beneath at least what it says of everything beneath', () => {
+  let allowed = 0
+  fc.assert(
+    fc.property(arbitraryPolicies, requests, fc.nat(3), (policies, requests, length) => {
+      const set = compilePolicySet(policies)
+      for (const request of requests) {
+        const { kind, id } = request
+        const top = id.slice(
+          0,
+          Math.min(length, kind === 'namespace' ? id.length : Math.max(0, id.length - 1)),
+        )
+        if (set.decideBeneath({ ...request, kind: 'namespace', id: top }).allowed) {
+          allowed++
+          expect(set.decide(request).allowed, formatPolicies(policies)).toBe(true)
+        }
+      }
+    }),
+    { numRuns: isThorough ? 1000 : 250 },
+  )
+  expect(allowed).toBeGreaterThan(20)
+})
+
+/** What may stand in a body that has not been read. */
+const unread: OperationFacts = { ...noFacts, branch: pending, metadata: pending }
+
+const bodies: readonly OperationFacts[] = (['main', 'dev', 'ci/7', unknown] satisfies Fact<string>[]).flatMap(
+  (branch) =>
+    [new Map<string, string>(), new Map([['ticket', 'T-1']])].map((metadata) => ({
+      ...noFacts,
+      branch,
+      metadata,
+    })),
+)
+
+it('is certain before the body of exactly what no body could change', () => {
+  let certain = 0
+  let open = 0
+  fc.assert(
+    fc.property(arbitraryPolicies, requests, (policies, requests) => {
+      const set = compilePolicySet(policies)
+      for (const request of requests) {
+        const beforeBody = { ...request, operation: unread }
+        const foreseen = set.decidePartially(beforeBody)
+        const [worst, best] = (['worst', 'best'] as const).map(
+          (partial) => oracleDecide(policies, beforeBody, partial).allowed,
+        )
+        expect(foreseen?.allowed, show(request)).toBe(worst === best ? worst : undefined)
+        if (foreseen === undefined) open++
+        else certain++
+        for (const operation of foreseen === undefined ? [] : bodies) {
+          expect(set.decide({ ...request, operation }).allowed, show(request)).toBe(worst)
+        }
+      }
+    }),
+    { numRuns: isThorough ? 2000 : 500 },
+  )
+  expect(Math.min(certain, open)).toBeGreaterThan(20)
+})
+
+it('foresees exactly what it decides where the body is known', () => {
+  fc.assert(
+    fc.property(arbitraryPolicies, requests, (policies, requests) => {
+      const set = compilePolicySet(policies)
+      for (const request of requests) expect(set.decidePartially(request)).toBe(set.decide(request))
+    }),
+  )
+})
+
+function responseOf(decision: Decision): OracleDecision {
+  return {
+    allowed: decision.allowed,
+    reason: decision.allowed ? undefined : decision.reason,
+    rule: decision.rule && `${decision.rule.policy}/${decision.rule.rule}`,
+  }
+}
+
+function show({ principal, permission, kind, id }: AuthorizationRequest): string {
+  return `${principal.name} [${[...principal.groups].join()}] ${permission} ${kind} ${JSON.stringify(id)}`
+}

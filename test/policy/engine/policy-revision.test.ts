@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { permissionNames, type Permission } from '../../../src/catalog-api/permissions.ts'
+import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
+import type { NamedSubjects, PolicyDocument } from '../../../src/policy/language/policy-document.ts'
+import { compilePolicies } from '../../../src/policy/policy-set.ts'
+import { arbitraryPolicies } from '../policy-arbitraries.ts'
+import { formatPolicies, type WrittenPolicy } from '../policy-builder.ts'
+
+const one: WrittenPolicy = {
+  name: 'one',
+  namespace: ['a'],
+  rules: [{ id: 'r', effect: 'allow', subjects: { any: true }, operations: ['query'] }],
+}
+const two: WrittenPolicy = { ...one, name: 'two', namespace: ['a', 'b'] }
+
+function revision(text: string): string {
+  return compilePolicies(parsePolicies(text, 'x.yaml').documents).revision
+}
+
+it('is the same for the same content in another order and layout', () => {
+  const written = revision(formatPolicies([one, two]))
+  expect(written).toMatch(/^[0-9a-f]{64}$/)
+  expect(revision(`# comment\n---\n${formatPolicies([two, one])}\n`)).toBe(written)
+  expect(revision(formatPolicies([{ ...one, inherit: true }, two]))).toBe(written)
+})
+
+it('differs wherever a decision may', () => {
+  const [rule] = one.rules
+  if (rule === undefined) throw new Error('no rule')
+  const others: WrittenPolicy[] = [
+    { ...one, namespace: ['a', 'a'] },
+    { ...one, inherit: false },
+    { ...one, rules: [] },
+    { ...one, rules: [{ ...rule, effect: 'deny' }] },
+    { ...one, rules: [{ ...rule, operations: ['read'] }] },
+    { ...one, rules: [{ ...rule, tables: ['t'] }] },
+    { ...one, rules: [{ ...rule, subjects: { users: ['any'] } }] },
+    { ...one, rules: [{ ...rule, subjects: { groups: ['any'] } }] },
+  ]
+  const revisions = [one, ...others].map((policy) => revision(formatPolicies([policy])))
+  expect(new Set(revisions).size).toBe(revisions.length)
+})
+
+/** The revision as one list of lists in JSON, document by document. */
+function obviousRevision(documents: readonly PolicyDocument[]): string {
+  const hash = createHash('sha256')
+  for (const document of documents.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
+    const { name, namespace, inherit, final, onDeny, rules } = document
+    const contents = rules.map(({ id, effect, subjects, permissions, tables, condition }) => {
+      const { any, anonymous, except } = subjects
+      const whom = [names(subjects), any, anonymous, except ? names(except) : null]
+      return [id, effect, ...whom, spelled(permissions), tables ?? null, condition?.text ?? null]
+    })
+    hash.update(JSON.stringify([name, namespace, inherit, spelled(final), onDeny ?? null, contents]))
+  }
+  return hash.digest('hex')
+}
+
+function names({ users, groups, keys }: NamedSubjects): readonly unknown[] {
+  return [users, groups, keys]
+}
+
+function spelled(permissions: ReadonlySet<Permission>): string {
+  return permissionNames.filter((name) => permissions.has(name)).join(' ')
+}
+
+it('is the hash of what the documents say, in JSON: the same from release to release', () => {
+  fc.assert(
+    fc.property(arbitraryPolicies, (written) => {
+      const { documents } = parsePolicies(formatPolicies(written), 'x.yaml')
+      expect(compilePolicies(documents).revision).toBe(obviousRevision(documents))
+    }),
+    { numRuns: 50 },
+  )
+  const escaped = {
+    ...one,
+    rules: one.rules.map((rule) => ({ ...rule, subjects: { users: ['"\\\u{1f600}'] } })),
+  }
+  const { documents } = parsePolicies(formatPolicies([escaped]), 'x.yaml')
+  expect(compilePolicies(documents).revision).toBe(obviousRevision(documents))
+})
+
+it('is the same hash where texts are long, of many bytes each, or written otherwise in JSON', () => {
+  const names = Array.from(
+    { length: 5000 },
+    (_, index) => `${'é\u{1f600}x"\\'.charAt(index % 6)}name-${index}`,
+  )
+  const subjects = {
+    users: names,
+    groups: [`g${'x'.repeat(70_000)}`, `é${'é'.repeat(70_000)}`],
+    keys: ['\ud800'],
+  }
+  const written = ['one', 'two', 'three'].map((name) => ({
+    ...one,
+    name,
+    namespace: ['ä', name],
+    rules: one.rules.map((rule) => ({ ...rule, subjects })),
+  }))
+  const { documents } = parsePolicies(formatPolicies(written), 'x.yaml')
+  expect(documents).toHaveLength(3)
+  expect(compilePolicies(documents).revision).toBe(obviousRevision(documents))
+})

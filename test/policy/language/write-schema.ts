@@ -1,0 +1,16 @@
+import { writeFile } from 'node:fs/promises'
+import {
+  createDecisionTableSchema,
+  createPolicySchema,
+} from '../../../src/policy/language/policy-json-schema.ts'
+
+/** Writes the schemas of policies/ anew: `npm run schema`. */
+for (const [name, schema] of Object.entries({
+  'schema.json': createPolicySchema(),
+  'decision-table.schema.json': createDecisionTableSchema(),
+})) {
+  await writeFile(
+    new URL(`../../policies/${name}`, import.meta.url),
+    `${JSON.stringify(schema, undefined, 2)}\n`,
+  )
+}

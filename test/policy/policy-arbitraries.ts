@@ -1,0 +1,178 @@
+import fc from 'fast-check'
+import { anonymousPrincipal } from '../../src/identity/principal.ts'
+import { unknown, type Fact } from '../../src/policy/conditions/fact.ts'
+import type { AuthorizationRequest } from '../../src/policy/conditions/authorization-request.ts'
+import { conditionSamples } from './policy-conditions.ts'
+import {
+  createAuthorizationRequest,
+  createCaller,
+  type WrittenPolicy,
+  type WrittenRequirement,
+  type WrittenRule,
+} from './policy-builder.ts'
+
+// Few names of each kind, so that policies and questions meet. The last two look the same and are not.
+const part = fc.constantFrom('a', 'b', '\u00e9', 'e\u0301')
+const path = fc.array(part, { maxLength: 3 })
+const users = ['alice', 'bob', 'corp:alice', 'anonymous']
+const groups = ['sales', 'ops', 'alice']
+const keys = ['k1', 'k2']
+const permission = fc.constantFrom(
+  'DropTable',
+  'DropNamespace',
+  'ListTables',
+  'QueryTable',
+  'CreateTableVersion',
+  'CreateTableTag',
+  'RegisterTable',
+  'VendCredentials',
+)
+const operation = fc.oneof(permission, fc.constantFrom('all', 'read', 'drop', 'write', 'commit', 'admin'))
+const tableName = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 3 })
+const pattern = fc
+  .string({ unit: fc.constantFrom('a', 'b', '*'), minLength: 1, maxLength: 4 })
+  .filter((text) => !text.includes('**'))
+
+const named = fc.oneof(
+  fc.record({ users: fc.subarray(users, { minLength: 1 }) }),
+  fc.record({ groups: fc.subarray(groups, { minLength: 1 }) }),
+  fc.record({ keys: fc.subarray(keys, { minLength: 1 }) }),
+  fc.record({ users: fc.subarray(users, { minLength: 1 }), groups: fc.subarray(groups, { minLength: 1 }) }),
+)
+const subjects = fc.oneof(
+  { weight: 3, arbitrary: named },
+  { weight: 1, arbitrary: fc.constant({ any: true as const }) },
+  { weight: 1, arbitrary: named.map((except) => ({ any: true as const, except })) },
+  { weight: 1, arbitrary: fc.constant({ anonymous: true as const }) },
+  { weight: 1, arbitrary: named.map((except) => ({ any: true as const, anonymous: true as const, except })) },
+)
+const when = fc.constantFrom(...conditionSamples.keys())
+
+/** A rule with an effect; `tables` only beside operations that tables have. */
+export function arbitraryRule(effect: fc.Arbitrary<'allow' | 'deny'>): fc.Arbitrary<Omit<WrittenRule, 'id'>> {
+  const common = { effect, subjects, operations: fc.uniqueArray(operation, { minLength: 1, maxLength: 3 }) }
+  const plain = fc.oneof(
+    { weight: 3, arbitrary: fc.record(common) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .record({ ...common, tables: fc.array(pattern, { minLength: 1, maxLength: 2 }) })
+        .map((written) => ({ ...written, operations: [...written.operations, 'drop'] })),
+    },
+  )
+  return fc.oneof(
+    { weight: 2, arbitrary: plain },
+    { weight: 1, arbitrary: fc.tuple(plain, when).map(([rule, when]) => ({ ...rule, when })) },
+  )
+}
+
+const demand: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
+  fc.constantFrom(
+    { metadata: ['ticket'] },
+    { branches: ['dev', 'ci/*'] },
+    { branches: ['dev'], allowWholeTable: ['drop'] },
+    { notBranches: ['main'] },
+    { notBranches: ['main'], allowWholeTable: ['RegisterTable', 'RenameTable', 'UpdateTable'] },
+  ),
+  fc.constantFrom(
+    { freeze: { until: '2026-06-15T12:00:00Z' } },
+    { freeze: { from: '2026-06-15T12:00:00Z' } },
+  ),
+)
+const requirement: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
+  demand,
+  fc.tuple(demand, named).map(([requirement, except]) => ({ ...requirement, except })),
+)
+
+/** Any policies of one folder. */
+export const arbitraryPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
+  .array(
+    fc.record({
+      namespace: path,
+      inherit: fc.oneof(
+        { weight: 4, arbitrary: fc.constant(true) },
+        { weight: 1, arbitrary: fc.constant(false) },
+      ),
+      final: fc.oneof(
+        { weight: 4, arbitrary: fc.constant(undefined) },
+        { weight: 1, arbitrary: fc.uniqueArray(operation, { minLength: 1, maxLength: 2 }) },
+      ),
+      required: fc.oneof(
+        { weight: 5, arbitrary: fc.constant<Omit<WrittenRequirement, 'id'>[]>([]) },
+        { weight: 1, arbitrary: fc.array(requirement, { minLength: 1, maxLength: 2 }) },
+      ),
+      rules: fc.array(
+        arbitraryRule(fc.oneof(fc.constant('allow' as const), fc.constantFrom('allow', 'deny'))),
+        {
+          maxLength: 3,
+        },
+      ),
+    }),
+    { maxLength: 7 },
+  )
+  .map((written) =>
+    written.map(({ final, required, rules, ...policy }, index) => ({
+      ...policy,
+      name: `p${index}`,
+      ...(final && { final }),
+      ...(required.length > 0 && {
+        commits: { require: required.map((requirement, index) => ({ ...requirement, id: `c${index}` })) },
+      }),
+      rules: rules.map((rule, index) => ({ ...rule, id: `r${index}` })),
+    })),
+  )
+
+const principal = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc
+      .tuple(fc.constantFrom(...users, 'eve'), fc.subarray([...groups, 'others', 'more', 'most']))
+      .map(([name, groups]) => createCaller(name, ...groups)),
+  },
+  { weight: 1, arbitrary: fc.constant(anonymousPrincipal) },
+)
+
+/** What requests and operations say that generated conditions ask for. */
+const reported = fc.record({
+  request: fc.record({
+    context: fc.constantFrom(
+      new Map<string, string>(),
+      new Map([['env', 'prod']]),
+      new Map([['env', 'test']]),
+    ),
+  }),
+  operation: fc.record({
+    branch: fc.constantFrom<Fact<string>[]>('main', 'dev', 'ci/7', unknown),
+    metadata: fc.constantFrom(new Map<string, string>(), new Map([['ticket', 'T-1']])),
+  }),
+})
+
+/** A question about a namespace or something in one. */
+export const arbitraryRequest: fc.Arbitrary<AuthorizationRequest> = fc
+  .oneof(
+    fc.record({ principal, permission, told: reported, kind: fc.constant('namespace' as const), id: path }),
+    fc.record({
+      principal,
+      permission,
+      told: reported,
+      kind: fc.constant('none' as const),
+      id: fc.constant([]),
+    }),
+    fc.record({
+      principal,
+      permission,
+      told: reported,
+      kind: fc.constantFrom('table' as const, 'transaction' as const, 'materialized_view' as const),
+      id: fc.tuple(path, tableName).map(([namespace, name]) => [...namespace, name]),
+    }),
+  )
+  .map(({ principal, permission, kind, id, told: reported }) =>
+    createAuthorizationRequest(principal, permission, kind, id, reported),
+  )
+
+/** A question about a namespace and all beneath. */
+export const arbitraryRequestBeneath: fc.Arbitrary<AuthorizationRequest> = fc
+  .record({ principal, permission, told: reported, id: fc.array(part, { maxLength: 2 }) })
+  .map(({ principal, permission, id, told: reported }) =>
+    createAuthorizationRequest(principal, permission, 'namespace', id, reported),
+  )

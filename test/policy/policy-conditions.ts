@@ -1,0 +1,56 @@
+import { pending, unknown } from '../../src/policy/conditions/fact.ts'
+import type { AuthorizationRequest } from '../../src/policy/conditions/authorization-request.ts'
+
+/** What a condition comes to. An error and `unknown` count against the caller, and `pending` as the outlook says. */
+type Outcome = boolean | 'error' | 'pending'
+
+/** What a condition says, told without CEL. */
+interface SlowCondition {
+  readonly holds: (request: AuthorizationRequest) => Outcome
+  readonly asksForId?: true
+}
+
+const onBranch = (
+  { operation: { branch } }: AuthorizationRequest,
+  holds: (branch: string) => boolean,
+): Outcome => {
+  if (branch === pending) return 'pending'
+  return branch === unknown ? 'error' : holds(branch)
+}
+
+/** Conditions for generated policies: of each kind of fact, true, false and failing. */
+export const conditionSamples: ReadonlyMap<string, SlowCondition> = new Map<string, SlowCondition>([
+  ['branch == "main"', { holds: (request) => onBranch(request, (branch) => branch === 'main') }],
+  ['branch.like("ci/*")', { holds: (request) => onBranch(request, (branch) => branch.startsWith('ci/')) }],
+  ['context["env"] == "prod"', { holds: ({ request }) => environmentOf(request.context) }],
+  [
+    'context["env"] == "prod" || branch == "dev"',
+    {
+      // As in CEL: an error beside what is true is no error. Of two errors the one on the right is told.
+      holds: (request) => {
+        const [left, right] = [
+          environmentOf(request.request.context),
+          onBranch(request, (branch) => branch === 'dev'),
+        ]
+        if (left === true || right === true) return true
+        return right === false ? left : right
+      },
+    },
+  ],
+  [
+    'branch.like("ci/*") || operation == "DropTable"',
+    {
+      holds: (request) =>
+        request.permission === 'DropTable' || onBranch(request, (branch) => branch.startsWith('ci/')),
+    },
+  ],
+  ['"sales" in principal.groups', { holds: ({ principal }) => principal.groups.has('sales') }],
+  ['principal.claims.mfa == true', { holds: () => 'error' }],
+  ['id.size() == 2', { holds: ({ id }) => id.length === 2, asksForId: true }],
+  ['operation == "DropTable"', { holds: ({ permission }) => permission === 'DropTable' }],
+])
+
+function environmentOf(context: ReadonlyMap<string, string>): boolean | 'error' {
+  const environment = context.get('env')
+  return environment === undefined ? 'error' : environment === 'prod'
+}

@@ -1,0 +1,52 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { compilePolicies } from '../../../src/policy/policy-set.ts'
+import { parseInThread } from '../../../src/policy/source/parse-in-thread.ts'
+import { documentFrom, writtenDocument } from '../../../src/policy/source/transferable-document.ts'
+import { parseDocuments } from '../parse-documents.ts'
+import { arbitraryPolicies, arbitraryRequest } from '../policy-arbitraries.ts'
+
+const requests = fc.array(arbitraryRequest, { minLength: 10, maxLength: 10 })
+
+it('policies that were passed between threads decide as before', () => {
+  fc.assert(
+    fc.property(arbitraryPolicies, requests, (policies, requests) => {
+      const documents = parseDocuments(policies)
+      const passed = documents.map((document) => documentFrom(structuredClone(writtenDocument(document))))
+      const [before, after] = [compilePolicies(documents), compilePolicies(passed)]
+      expect(after.revision).toBe(before.revision)
+      for (const request of requests) expect(after.decide(request)).toEqual(before.decide(request))
+    }),
+  )
+})
+
+const requirements = `apiVersion: catalog-gateway/v1
+kind: AccessPolicy
+metadata: { name: p }
+namespace: []
+commits:
+  require:
+    - { id: a, metadata: [ticket] }
+    - { id: b, branches: ["ci/*"], allowWholeTable: [DropTable] }
+    - { id: c, notBranches: [main] }
+    - { id: d, folders: ["s3://bucket/team"] }
+    - { id: e, freeze: { from: 2026-12-20T00:00:00Z } }
+`
+
+it('a thread parses policies with their requirements of commits, and reports errors where they are', async () => {
+  const files = [requirements, 'kind: x\n', '---\n---\n'].map((text, index) => ({
+    name: `${index}.yaml`,
+    bytes: Buffer.from(text),
+  }))
+  const [first, second, third] = await parseInThread(files)
+  expect(first?.problems).toEqual([])
+  expect(first?.documents[0]?.rules.map(({ condition }) => condition?.text)).toEqual([
+    '{"metadata":["ticket"]}',
+    '{"branches":["ci/*"],"allowWholeTable":["DropTable"]}',
+    '{"notBranches":["main"]}',
+    '{"folders":["s3://bucket/team"]}',
+    '{"freeze":[1797724800000,null]}',
+  ])
+  expect(second?.problems).toContainEqual(expect.objectContaining({ file: '1.yaml', line: 1, column: 7 }))
+  expect(third).toEqual({ documents: [], problems: [] })
+})

@@ -1,0 +1,103 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { publicKeyId } from '../../../src/lib/tls/public-key-id.ts'
+import {
+  openSignedBundle,
+  createBundleLocation,
+  signBundle,
+} from '../../../src/policy/source/policy-bundle.ts'
+import { loadPoliciesFrom, watchPolicies } from '../../../src/policy/source/policy-source.ts'
+import { PolicyError } from '../../../src/policy/language/policy-error.ts'
+import { readPublicKey } from '../../../src/config/policy-settings.ts'
+import { readerPolicy, temporaryFolder } from './policy-folder.ts'
+import { createAuthorizationRequest, createCaller } from '../policy-builder.ts'
+
+const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+const stranger = generateKeyPairSync('ed25519')
+const open = (bytes: Buffer) => () => openSignedBundle(bytes.toString('utf8'), [publicKey], 'b')
+const signed = (serial: number, user: string, key = privateKey): string =>
+  signBundle({ serial, files: { 'team/a.yaml': readerPolicy('a', user) } }, key)
+
+it('what was signed is read back, by any of the trusted keys', () => {
+  const keys = [stranger.publicKey, publicKey]
+  expect(openSignedBundle(signed(7, 'alice'), keys, 'b')).toEqual({
+    serial: 7,
+    files: { 'team/a.yaml': readerPolicy('a', 'alice') },
+  })
+  expect(openSignedBundle(signed(7, 'alice', stranger.privateKey), keys, 'b').serial).toBe(7)
+})
+
+it('a bundle with any byte changed, added or missing is refused', () => {
+  const whole = Buffer.from(signed(7, 'alice'))
+  for (let index = 0; index < whole.length; index++) {
+    const changed = Buffer.from(whole)
+    changed[index] = (changed[index] ?? 0) ^ 1
+    expect(open(changed), `byte ${index}`).toThrow(PolicyError)
+    expect(open(whole.subarray(0, index)), `cut at ${index}`).toThrow(PolicyError)
+  }
+  for (const added of ['x', '\n', '{}\n']) {
+    expect(open(Buffer.concat([whole, Buffer.from(added)]))).toThrow(PolicyError)
+  }
+})
+
+it('a bundle of another key is refused by name of the key, before it is looked at', () => {
+  expect(() => openSignedBundle(signed(7, 'alice', stranger.privateKey), [publicKey], 'b')).toThrow(
+    `b: is signed with the key ${publicKeyId(stranger.publicKey)}, which is not trusted here`,
+  )
+})
+
+it('a newer bundle takes effect; an older one, a forged one and a broken one leave the last good in force', async () => {
+  const file = join(await temporaryFolder(), 'policies.bundle')
+  const release = async (text: string): Promise<void> => {
+    await writeFile(`${file}.new`, text)
+    await rename(`${file}.new`, file)
+  }
+  await release(signed(7, 'alice'))
+  const errors: PolicyError[] = []
+  const source = await watchPolicies(createBundleLocation(file, [publicKey]), {
+    intervalMs: 5,
+    onError: (error) => errors.push(error),
+  })
+  onTestFinished(() => source.close())
+  const mayRead = (user: string): boolean =>
+    source.current().decide(createAuthorizationRequest(createCaller(user), 'ListTables', 'namespace', ['a']))
+      .allowed
+  const reported = (message: string) =>
+    vi.waitUntil(() => errors.some((error) => error.message.includes(message)), {
+      timeout: 20_000,
+      interval: 5,
+    })
+
+  await release(signed(8, 'robin'))
+  await vi.waitUntil(() => mayRead('robin'), { timeout: 20_000, interval: 5 })
+  await release(signed(7, 'alice'))
+  await reported('has the serial 7, but 8 was loaded before')
+  await release(signed(9, 'eve', stranger.privateKey))
+  await reported('which is not trusted here')
+  await release(signed(9, 'eve').replace('eve', 'bob'))
+  await reported('the signature does not fit')
+  await release(signed(10, '*'))
+  await reported('team/a.yaml:')
+  expect(['alice', 'robin', 'eve', 'bob'].map(mayRead)).toEqual([false, true, false, false])
+})
+
+it('a place without a bundle, and a key that is none, are told by the name of the file', async () => {
+  const folder = await temporaryFolder()
+  const missing = join(folder, 'missing')
+  await expect(loadPoliciesFrom(createBundleLocation(missing, [publicKey]))).rejects.toThrow(
+    `${missing}: cannot be read (ENOENT)`,
+  )
+  const pem = join(folder, 'key.pem')
+  for (const text of [
+    'nonsense',
+    privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    generateKeyPairSync('x25519').publicKey.export({ type: 'spki', format: 'pem' }),
+  ]) {
+    await writeFile(pem, text)
+    await expect(readPublicKey(pem)).rejects.toThrow(`${pem}: is not a public Ed25519 key in PEM`)
+  }
+  await writeFile(pem, publicKey.export({ type: 'spki', format: 'pem' }))
+  expect(publicKeyId(await readPublicKey(pem))).toBe(publicKeyId(publicKey))
+})

@@ -1,0 +1,128 @@
+import { mkdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { loadPolicies } from '../../../src/policy/source/policy-source.ts'
+import { readerPolicy, temporaryFolder, writeFiles } from './policy-folder.ts'
+import { createAuthorizationRequest, createCaller } from '../policy-builder.ts'
+
+it('reads every YAML file, in sub-folders too, and nothing else', async () => {
+  const folder = await temporaryFolder()
+  await writeFiles(folder, {
+    'one.yaml': readerPolicy('one', 'alice', 'a'),
+    'team/two.yml': `${readerPolicy('two', 'alice', 'b')}---\n${readerPolicy('three', 'alice', 'c')}`,
+    'README.md': '# not a policy',
+    'one.yaml.bak': 'not: a policy',
+    '.hidden.yaml': 'not: a policy',
+    '.git/four.yaml': 'not: a policy',
+  })
+  const set = await loadPolicies(folder)
+  expect(set.size).toBe(3)
+  expect(
+    set.decide(createAuthorizationRequest(createCaller('alice'), 'ListTables', 'namespace', ['c'])),
+  ).toMatchObject({
+    allowed: true,
+    rule: { policy: 'three', rule: 'reads', file: 'team/two.yml', line: 13 },
+  })
+})
+
+it('denies everything where there is no policy', async () => {
+  const set = await loadPolicies(await temporaryFolder())
+  expect(set.size).toBe(0)
+  expect(
+    set.decide(createAuthorizationRequest(createCaller('alice'), 'ListTables', 'namespace', [])),
+  ).toMatchObject({ reason: 'no_rule' })
+})
+
+it('takes files in the order of their names, whatever order they were made in', async () => {
+  const folder = await temporaryFolder()
+  for (const name of ['c', 'a/b', 'a']) {
+    await writeFiles(folder, { [`${name}.yaml`]: readerPolicy(name.replace('/', '-'), 'x') })
+  }
+  const set = await loadPolicies(folder)
+  expect(
+    set.decide(createAuthorizationRequest(createCaller('x'), 'ListTables', 'namespace', ['a'])),
+  ).toMatchObject({
+    rule: { file: 'a.yaml' },
+  })
+})
+
+it('reads a mounted ConfigMap once, through its links', async () => {
+  const folder = await temporaryFolder()
+  await writeFiles(folder, {
+    '..2026_01_01/one.yaml': readerPolicy('one', 'alice'),
+    '..2026_01_01/team/two.yaml': readerPolicy('two', 'alice'),
+  })
+  await symlink('..2026_01_01', join(folder, '..data'))
+  await symlink('..data/one.yaml', join(folder, 'one.yaml'))
+  await symlink('..data/team', join(folder, 'team'))
+  expect((await loadPolicies(folder)).size).toBe(2)
+})
+
+it('reads what two links lead to once, and follows no circle', async () => {
+  const folder = await temporaryFolder()
+  await writeFiles(folder, { 'real/one.yaml': readerPolicy('one', 'alice') })
+  await symlink('real', join(folder, 'again'))
+  await symlink('..', join(folder, 'real/up'))
+  expect((await loadPolicies(folder)).size).toBe(1)
+})
+
+it('reads a file to which a link leads that is called otherwise: it may hold a deny', async () => {
+  const folder = await temporaryFolder()
+  await writeFiles(folder, {
+    'one.yaml': readerPolicy('one', 'alice'),
+    'two.txt': readerPolicy('two', 'alice'),
+  })
+  await symlink('one.yaml', join(folder, 'current'))
+  await symlink('two.txt', join(folder, 'zwei.yaml'))
+  expect((await loadPolicies(folder)).size).toBe(2)
+})
+
+it('can be a link itself', async () => {
+  const folder = await temporaryFolder()
+  await writeFiles(folder, { 'real/one.yaml': readerPolicy('one', 'alice') })
+  await symlink('real', join(folder, 'policies'))
+  expect((await loadPolicies(join(folder, 'policies'))).size).toBe(1)
+})
+
+it('names every fault in every file, in the order of the files', async () => {
+  const folder = await temporaryFolder()
+  await writeFiles(folder, {
+    'a.yaml': readerPolicy('one', 'alice').replace('[read]', '[reed, Fly]'),
+    'b/c.yaml': 'kind: [',
+    'd.yaml': Uint8Array.from([0x61, 0x3a, 0x20, 0xff]),
+  })
+  await expect(loadPolicies(folder)).rejects.toMatchObject({
+    name: 'PolicyError',
+    problems: [
+      { file: 'a.yaml', line: 6, column: 76 },
+      { file: 'a.yaml', line: 6, column: 82 },
+      { file: 'b/c.yaml', line: 1, column: 8 },
+      { file: 'd.yaml', message: 'is not valid UTF-8' },
+    ],
+  })
+  await expect(loadPolicies(folder)).rejects.toThrow(
+    'a.yaml:6:76: rules[0].operations[0]: unknown operation or group "reed"; did you mean "read"?\n',
+  )
+})
+
+it('refuses two policies of one name, also in two files', async () => {
+  const folder = await temporaryFolder()
+  await writeFiles(folder, { 'a.yaml': readerPolicy('same', 'alice'), 'b.yaml': readerPolicy('same', 'bob') })
+  await expect(loadPolicies(folder)).rejects.toThrow(
+    'b.yaml:3:19: metadata.name: duplicate policy name "same", also in a.yaml:3',
+  )
+})
+
+it('refuses what it cannot read: it may have held a deny', async () => {
+  const folder = await temporaryFolder()
+  await expect(loadPolicies(join(folder, 'missing'))).rejects.toThrow('cannot be read (ENOENT)')
+  await writeFiles(folder, { 'a.yaml': readerPolicy('a', 'alice') })
+  await symlink('nothing', join(folder, 'b.yaml'))
+  await expect(loadPolicies(folder)).rejects.toThrow('b.yaml: cannot be read (ENOENT)')
+})
+
+it('passes over a folder that is called like a file', async () => {
+  const folder = await temporaryFolder()
+  await mkdir(join(folder, 'a.yaml'))
+  expect((await loadPolicies(folder)).size).toBe(0)
+})

@@ -1,0 +1,75 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { loadPolicyFolder, watchPolicies } from '../../../src/policy/source/policy-source.ts'
+import { pending } from '../../../src/policy/conditions/fact.ts'
+import { createFolderLocation } from '../../../src/policy/source/policy-location.ts'
+import { noFacts, type OperationFacts } from '../../../src/policy/conditions/authorization-request.ts'
+import { withShadow, type ShadowDifference } from '../../../src/policy/source/shadow-policies.ts'
+import { arbitraryPolicies, arbitraryRequest } from '../policy-arbitraries.ts'
+import { readerPolicy, temporaryFolder, writeFiles } from './policy-folder.ts'
+import { createAuthorizationRequest, createCaller, compilePolicySet } from '../policy-builder.ts'
+
+const unread: OperationFacts = { ...noFacts, branch: pending, metadata: pending }
+const mayList = (user: string) =>
+  createAuthorizationRequest(createCaller(user), 'ListTables', 'namespace', ['a'])
+const asShadow = (text: string): string => text.replace('namespace:', 'mode: shadow\nnamespace:')
+
+it('a candidate changes no decision, and every difference from it is told once', () => {
+  fc.assert(
+    fc.property(
+      arbitraryPolicies,
+      arbitraryPolicies,
+      fc.array(arbitraryRequest, { maxLength: 5 }),
+      (written, other, requests) => {
+        const [live, candidate] = [compilePolicySet(written), compilePolicySet(other)]
+        const reported: ShadowDifference[] = []
+        const both = withShadow(live, candidate, (difference) => reported.push(difference))
+        for (const question of requests) {
+          reported.splice(0)
+          expect(both.decide(question)).toEqual(live.decide(question))
+          const differs = live.decide(question).allowed !== candidate.decide(question).allowed
+          expect(reported.map(({ request }) => request)).toEqual(differs ? [question] : [])
+
+          reported.splice(0)
+          const early = { ...question, operation: unread }
+          expect(both.decidePartially(early)).toEqual(live.decidePartially(early))
+          const foreseen = live.decidePartially(early)?.allowed
+          const isReported = foreseen !== undefined && foreseen !== candidate.decidePartially(early)?.allowed
+          expect(reported).toHaveLength(isReported ? 1 : 0)
+        }
+      },
+    ),
+    { numRuns: 100 },
+  )
+})
+
+it('a policy with mode shadow decides nothing, and what it would change is told', async () => {
+  const folder = await temporaryFolder()
+  await writeFiles(folder, {
+    'a.yaml': readerPolicy('a', 'alice'),
+    'b.yaml': asShadow(readerPolicy('b', 'robin')),
+  })
+  const reported: ShadowDifference[] = []
+  const source = await watchPolicies(createFolderLocation(folder), {
+    onShadowDifference: (difference) => reported.push(difference),
+  })
+  source.close()
+  const set = source.current()
+  expect([set.decide(mayList('alice')).allowed, set.decide(mayList('robin')).allowed]).toEqual([true, false])
+  expect(reported).toMatchObject([
+    { live: { allowed: false }, candidate: { allowed: true, rule: { policy: 'b' } } },
+  ])
+})
+
+it('a policy with mode shadow has no part in the revision, and takes no name twice', async () => {
+  const folder = await temporaryFolder()
+  await writeFiles(folder, { 'a.yaml': readerPolicy('a', 'alice') })
+  const before = await loadPolicyFolder(folder)
+  await writeFiles(folder, { 'b.yaml': asShadow(readerPolicy('b', 'robin')) })
+  const { set, documents, withShadowPolicies } = await loadPolicyFolder(folder)
+  expect([set.revision, set.size, documents.length]).toEqual([before.set.revision, 1, 1])
+  expect([withShadowPolicies.set.size, withShadowPolicies.documents.length]).toEqual([2, 2])
+
+  await writeFiles(folder, { 'b.yaml': asShadow(readerPolicy('a', 'robin')) })
+  await expect(loadPolicyFolder(folder)).rejects.toThrow('duplicate policy name "a", also in a.yaml:3')
+})

@@ -1,0 +1,41 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { qualifiedRuleName, runTests } from '../../../src/policy/testing/decision-test.ts'
+import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
+import { loadPolicyFolder } from '../../../src/policy/source/policy-source.ts'
+
+const folder = (name: string): string => fileURLToPath(new URL(`../../policies/${name}`, import.meta.url))
+
+describe.each(['development', 'examples'])('policies/%s', async (name) => {
+  const { tests, documents, set } = await loadPolicyFolder(folder(name))
+  const { results, decidingRules } = runTests(tests, () => set)
+
+  it.each(results.map(({ test, mismatches }) => ({ ...test, disagreements: mismatches })))(
+    'decides as $file:$line expects: $name',
+    ({ disagreements }) => {
+      expect(disagreements).toEqual([])
+    },
+  )
+
+  it('has a test that each rule decides', () => {
+    const rules = documents.flatMap(({ name, rules }) =>
+      rules.map(({ id }) => qualifiedRuleName({ policy: name, rule: id })),
+    )
+    expect(rules.filter((rule) => !decidingRules.has(rule))).toEqual([])
+  })
+
+  it('expects denials as well as permissions', () => {
+    expect(new Set(tests.map(({ expect }) => expect))).toEqual(new Set(['allow', 'deny']))
+  })
+
+  it('has only files that can be used alone too', async () => {
+    for (const file of await readdir(folder(name))) {
+      const text = await readFile(`${folder(name)}/${file}`, 'utf8')
+      const { documents, problems } = parsePolicies(text, file)
+      expect(problems).toEqual([])
+      expect(text).toMatch(/^# yaml-language-server: \$schema=\.\.\/schema\.json\n/)
+      expect(documents.length).toBeGreaterThan(0)
+    }
+  })
+})

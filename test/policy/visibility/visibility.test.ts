@@ -1,0 +1,192 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import type { Principal } from '../../../src/identity/principal.ts'
+import { pending } from '../../../src/policy/conditions/fact.ts'
+import type {
+  OperationFacts,
+  AuthorizationRequest,
+} from '../../../src/policy/conditions/authorization-request.ts'
+import type { Viewer } from '../../../src/policy/visibility/visibility.ts'
+import { isThorough } from '../../support/thorough.ts'
+import { compilePolicies } from '../../../src/policy/policy-set.ts'
+import { parseDocuments } from '../parse-documents.ts'
+import { arbitraryPolicies as anyPolicies, arbitraryRequest as anyQuestion } from '../policy-arbitraries.ts'
+import { oracleDecide } from '../decision-oracle.ts'
+import {
+  createCaller,
+  createAuthorizationRequest,
+  compilePolicySet,
+  type WrittenPolicy,
+} from '../policy-builder.ts'
+
+/** Of the permissions that are generated, some become those that decide what is seen. */
+const seeing: Readonly<Record<string, string>> = {
+  DropTable: 'DescribeTable',
+  ListTables: 'DescribeNamespace',
+  QueryTable: 'DescribeTable',
+}
+const policies = anyPolicies.map((written) =>
+  written.map((policy) => ({
+    ...policy,
+    rules: policy.rules.map((rule) => ({
+      ...rule,
+      operations: [...new Set(rule.operations.map((name) => seeing[name] ?? name))],
+    })),
+  })),
+)
+const requests = fc.array(
+  anyQuestion.filter(({ kind }) => kind === 'namespace' || kind === 'table'),
+  { minLength: 4, maxLength: 4 },
+)
+
+it('shows what the caller may describe, and the way to it, as asking for each thing beneath does', () => {
+  let shown = 0
+  let onTheWay = 0
+  fc.assert(
+    fc.property(policies, requests, (policies, requests) => {
+      const set = compilePolicySet(policies)
+      // The same caller with another request, and another caller: what was shown to one must not be to the other.
+      for (const { principal, request } of viewersOf(requests)) {
+        const view = set.visibilityFor({ principal, request })
+        for (const { id, kind: anyKind } of [...requests, ...requests]) {
+          const kind = anyKind === 'namespace' ? 'namespace' : 'table'
+          const question = createAuthorizationRequest(principal, 'DescribeTable', kind, id, { request })
+          const shows = view(kind, id)
+          const describes = mayDescribe(policies, question, kind, id)
+          const expected = describes || (kind === 'namespace' && slowShowsBeneath(policies, question))
+          expect(shows, JSON.stringify({ principal: principal.name, kind, id })).toBe(expected)
+          if (shows) shown += 1
+          if (shows && !describes) onTheWay += 1
+        }
+      }
+    }),
+    { numRuns: isThorough ? 1000 : 100 },
+  )
+  expect(shown).toBeGreaterThan(50)
+  expect(onTheWay).toBeGreaterThan(5)
+})
+
+function viewersOf([first, second]: readonly AuthorizationRequest[]): readonly Viewer[] {
+  if (first === undefined || second === undefined) return []
+  const { principal } = first
+  return [first, { principal, request: second.request }, { ...second, principal: inOtherOrder(principal) }]
+}
+
+/** The same caller, whose groups come in another order, in another request. */
+function inOtherOrder(principal: Principal): Principal {
+  return { ...principal, groups: new Set([...principal.groups].toReversed()) }
+}
+
+function mayDescribe(
+  policies: readonly WrittenPolicy[],
+  { principal, request }: AuthorizationRequest,
+  kind: 'namespace' | 'table',
+  id: readonly string[],
+  isIdKnown = true,
+): boolean {
+  const permission = kind === 'namespace' ? 'DescribeNamespace' : 'DescribeTable'
+  // A table is shown to callers who may describe one of its branches.
+  const operation: Partial<OperationFacts> = { branch: kind === 'table' ? pending : '' }
+  const question = createAuthorizationRequest(principal, permission, kind, id, { request, operation })
+  return oracleDecide(policies, { ...question, isIdKnown }, 'best').allowed
+}
+
+/**
+ * Asks for every namespace beneath that a policy speaks of and one that none does, and for every kind of table. Their
+ * ids are not known, as anything may be there.
+ */
+function slowShowsBeneath(policies: readonly WrittenPolicy[], request: AuthorizationRequest): boolean {
+  const { id } = request
+  const patterns = policies.flatMap(({ rules }) => rules.flatMap(({ tables }) => tables ?? []))
+  const names = [...patterns.map((pattern) => pattern.replaceAll('*', 'z')), 'fresh']
+  const spoken = policies
+    .map(({ namespace }) => namespace)
+    .filter((path) => id.every((part, index) => path[index] === part))
+    .flatMap((path) => path.slice(id.length).map((_, index) => path.slice(0, id.length + index + 1)))
+  const isShown = (kind: 'namespace' | 'table', path: readonly string[]): boolean =>
+    mayDescribe(policies, request, kind, path, false)
+  return [id, ...spoken].some(
+    (path) =>
+      (path !== id && isShown('namespace', path)) ||
+      isShown('namespace', [...path, 'fresh']) ||
+      isShown('table', [...path, 'fresh', 'fresh']) ||
+      names.some((name) => isShown('table', [...path, name])),
+  )
+}
+
+const ann = createCaller('ann')
+const { request } = createAuthorizationRequest(ann, 'DescribeTable', 'table', ['t'])
+
+it.each<[what: string, tables: readonly string[], denied: readonly string[], shown: boolean]>([
+  ['the same pattern is denied', ['a*'], ['a*'], false],
+  ['a wider pattern is denied', ['a*b', 'abc'], ['a*'], false],
+  ['two patterns are denied that together hold all of it', ['a*', 'b'], ['b', 'a*'], false],
+  ['a narrower pattern is denied', ['a*'], ['ab*'], true],
+  ['many narrower patterns are denied', ['a*'], ['a', 'ab*', 'ac*', '*a'], true],
+])('a namespace of tables that may be described is shown, unless %s', (_what, tables, denied, shown) => {
+  const subjects = { users: ['ann'] }
+  const set = compilePolicySet([
+    {
+      name: 'p',
+      namespace: ['x', 'y'],
+      rules: [
+        { id: 'some', effect: 'allow', subjects, operations: ['DescribeTable'], tables },
+        { id: 'none', effect: 'deny', subjects, operations: ['DescribeTable'], tables: denied },
+      ],
+    },
+  ])
+  for (const id of [['x'], ['x', 'y']]) {
+    expect(set.visibilityFor({ principal: ann, request })('namespace', id)).toBe(shown)
+  }
+  expect(set.visibilityFor({ principal: createCaller('bob'), request })('namespace', ['x'])).toBe(false)
+  expect(set.visibilityFor({ principal: ann, request })('namespace', ['x', 'y', 'z'])).toBe(false)
+})
+
+const reads = (group: string, when: string) => [
+  { id: 'reads', effect: 'allow' as const, subjects: { groups: [group] }, operations: ['read'], when },
+]
+
+it('shows to each what conditions let it see, whatever the order of its groups', () => {
+  const set = compilePolicySet([
+    { name: 'x', namespace: ['x'], rules: reads('left', 'context["show"] == "x"') },
+    { name: 'y', namespace: ['y'], rules: reads('right', 'context["show"] == "y"') },
+  ])
+  for (const [show, groups] of [
+    ['x', ['left', 'right']],
+    ['y', ['right', 'left']],
+    ['y', ['left', 'right']],
+    ['x', ['right', 'left']],
+    ['z', ['left', 'right']],
+  ] as const) {
+    const principal = createCaller('ann', ...groups)
+    const view = set.visibilityFor({ principal, request: { ...request, context: new Map([['show', show]]) } })
+    const seen = ['x', 'y'].filter((name) => view('namespace', [name]) && view('table', [name, 't']))
+    expect(seen, `${show} to ${groups.join()}`).toEqual(show === 'z' ? [] : [show])
+  }
+})
+
+it('shows what more conditions decide about than are asked beforehand, and says each time that one failed', () => {
+  const subjects = { users: ['ann'] }
+  const failed: string[] = []
+  const documents = parseDocuments(
+    Array.from({ length: 100 }, (_, index) => ({
+      name: `p${index}`,
+      namespace: [`n${index}`],
+      rules: [
+        { id: 'some', effect: 'allow', subjects, operations: ['read'], when: `context["n"] == "${index}"` },
+      ],
+    })),
+  )
+  const set = compilePolicies(documents, ({ policy }) => failed.push(policy))
+  const names = documents.map(({ name }) => name.replace('p', 'n'))
+  const seenWith = (context: ReadonlyMap<string, string>): readonly string[] => {
+    const view = set.visibilityFor({ principal: ann, request: { ...request, context } })
+    return names.filter((name) => view('namespace', [name]))
+  }
+  for (const index of [3, 99, 3, 50]) expect(seenWith(new Map([['n', String(index)]]))).toEqual([`n${index}`])
+  expect(failed).toEqual([])
+  for (let page = 1; page <= 2; page++) {
+    expect(seenWith(new Map())).toEqual([])
+    expect(new Set(failed.splice(0)).size).toBe(documents.length)
+  }
+})

@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { listLogFolders } from '../../src/audit/storage/log-folders.ts'
+import { verifyAuditLogs } from '../../src/audit/verify/verify-audit-logs.ts'
+import { auditedChanges } from '../e2e/audited-changes.ts'
+import { makeTemporaryFolder, removeFolder, runProgram } from '../e2e/built-program.ts'
+import { allowEverything } from '../gateway/support/open-gateway.ts'
+import {
+  respondWith,
+  startRecordingUpstream,
+  type RecordingUpstream,
+} from '../gateway/support/recording-upstream.ts'
+import { openRawConnection } from '../gateway/support/raw-connection.ts'
+import { rawRequest } from '../gateway/support/raw-request.ts'
+import { serveListings } from '../gateway/support/listing-upstream.ts'
+import { createDeferred, eventually } from '../gateway/support/waiting.ts'
+import { startTwoWorkers, type RunningWorkers, type WorkerClient } from './running-workers.ts'
+
+const limits = {
+  maxConnections: 40,
+  rates: [{ name: 'drops', per: 'principal', operations: ['DropTable'], perSecond: 0.001, burst: 20 }],
+}
+const drop = '/v1/table/sales$orders/drop'
+const commit = '/v1/table/sales$orders/version/create'
+const staged = { version: 7, manifest_path: 'sales/orders/_versions/7.manifest-x' }
+
+let folder: string
+let upstream: RecordingUpstream
+let gateway: RunningWorkers
+/** That of the first worker, and that of the second. */
+let clients: readonly [WorkerClient, WorkerClient]
+
+beforeAll(async () => {
+  folder = await makeTemporaryFolder()
+  upstream = await startRecordingUpstream()
+  gateway = await startTwoWorkers(folder, upstream.url, { limits })
+  const logs = await listLogFolders(gateway.auditFolder)
+  clients = [await clientOf(logs[0]), await clientOf(logs[1])]
+})
+
+afterAll(async () => {
+  for (const client of clients) await client.close()
+  await upstream.close()
+  await removeFolder(folder)
+})
+
+/** A client that is served by the worker of that log: the system decides which one takes a connection. */
+async function clientOf(log: string | undefined): Promise<WorkerClient> {
+  for (let tries = 0; tries < 500; tries += 1) {
+    const client = gateway.client()
+    const name = `tried-${randomUUID()}`
+    await client.post(`/v1/namespace/${name}/create`)
+    if ((await logOf(name)) === log) return client
+    await client.close()
+  }
+  throw new Error('one worker takes all connections')
+}
+
+/** The folder of the log that holds a change of that namespace. */
+async function logOf(namespace: string): Promise<string> {
+  for (const log of await listLogFolders(gateway.auditFolder)) {
+    if ((await auditedChanges(log, 'CreateNamespace', [namespace])).length > 0) return log
+  }
+  throw new Error(`no log holds a change of ${namespace}`)
+}
+
+async function dropsLetIn(client: WorkerClient, pauseMs: number): Promise<number> {
+  let count = 0
+  while ((await client.post(drop)).status === 200) {
+    count += 1
+    await pause(pauseMs)
+  }
+  return count
+}
+
+it('connections are shared out, each worker records its own changes, and metrics are those of all', async () => {
+  for (const client of clients) {
+    for (const name of ['one', 'two']) {
+      expect(await client.post(`/v1/namespace/${name}/create`)).toMatchObject({ status: 200 })
+    }
+  }
+  const logs = await listLogFolders(gateway.auditFolder)
+  expect(logs).toEqual([gateway.auditFolder, join(gateway.auditFolder, 'worker-2')])
+  for (const log of logs) {
+    for (const name of ['one', 'two']) {
+      const changes = await auditedChanges(log, 'CreateNamespace', [name])
+      expect(changes.map(({ outcome }) => outcome?.result)).toEqual(['committed'])
+    }
+  }
+  for (const client of clients) await client.post('/v1/namespace/one/exists')
+  const requested = { 'operation="NamespaceExists",status="200",decision="allow"': 2 }
+  expect(await gateway.metric('catalog_gateway_requests_total')).toMatchObject(requested)
+  expect(await gateway.metric('catalog_gateway_workers_serving')).toEqual({ '': 2 })
+  expect(await gateway.metric('catalog_gateway_build_info')).toEqual({ 'version="0.1.0"': 1 })
+  expect(Object.keys(await gateway.metric('catalog_gateway_audit_head_sequence'))).toEqual([
+    'worker="1"',
+    'worker="2"',
+  ])
+  expect((await fetch(`${gateway.adminUrl}/readyz`)).status).toBe(200)
+  expect((await fetch(`${gateway.adminUrl}/livez`)).status).toBe(200)
+})
+
+it('a version that another worker made is not taken for one that was made past the gateway', async () => {
+  for (const [index, version] of [7, 8, 9, 10].entries()) {
+    upstream.answering = respondWith(200, { version: { ...staged, version } })
+    const body = { ...staged, version }
+    expect((await clients[index % 2 === 0 ? 0 : 1].post(commit, body)).status).toBe(200)
+  }
+  upstream.answering = respondWith(200, {})
+  expect(await gateway.metric('catalog_gateway_out_of_band_versions_total')).toEqual({ '': 0 })
+})
+
+it('a page token of one worker is good for the other', async () => {
+  upstream.answering = serveListings({ tables: { sales: ['a', 'b', 'c'] } })
+  const list = '/v1/namespace/sales/table/list?limit=2'
+  const first = await clients[0].get(list)
+  expect(first).toMatchObject({ status: 200, body: { tables: ['a', 'b'] } })
+  const { page_token: token = '' } = first.body as { page_token?: string }
+  const second = await clients[1].get(`${list}&page_token=${encodeURIComponent(token)}`)
+  expect(second).toMatchObject({ status: 200, body: { tables: ['c'] } })
+  upstream.answering = respondWith(200, {})
+})
+
+it('a rate is one for all workers', async () => {
+  expect(await dropsLetIn(clients[0], 0)).toBe(20)
+  // By itself it would let in 20 more, in two seconds; what is passed on takes a moment.
+  expect(await dropsLetIn(clients[1], 100)).toBeLessThan(15)
+})
+
+it('a change of the policies reaches every worker', async () => {
+  const exists = '/v1/table/sales$orders/exists'
+  const statuses = () => Promise.all(clients.map(async (client) => (await client.post(exists)).status))
+  expect(await statuses()).toEqual([200, 200])
+  await gateway.setPolicies([{ ...allowEverything, rules: [] }])
+  await eventually(async () => expect(await statuses()).toEqual([403, 403]))
+  await gateway.setPolicies([allowEverything])
+  await eventually(async () => expect(await statuses()).toEqual([200, 200]))
+})
+
+it('a worker that is killed leaves the others alone, and its successor takes up its log', async () => {
+  const counted = (await gateway.metric('catalog_gateway_audit_records_total'))[''] ?? 0
+  const arrived = createDeferred()
+  upstream.answering = () => arrived.resolve(undefined)
+  const lost = clients[1].post('/v1/namespace/lost/create').catch(() => 'lost')
+  await arrived.promise
+  upstream.answering = respondWith(200, {})
+  const log = await logOf('lost')
+  const killed = await gateway.writerOf(log)
+  process.kill(killed, 'SIGKILL')
+  expect(await lost).toBe('lost')
+  expect((await clients[0].post('/v1/namespace/kept/create')).status).toBe(200)
+
+  // Metrics are asked of all workers: the lock of the log costs less to look at again and again.
+  await eventually(async () => expect(await gateway.writerOf(log)).not.toBe(killed))
+  await eventually(async () => {
+    const restarts = await gateway.metric('catalog_gateway_worker_restarts_total')
+    expect(restarts).toMatchObject({ 'reason="ended"': 1 })
+    expect(await gateway.metric('catalog_gateway_workers_serving')).toEqual({ '': 2 })
+  })
+  // No counter goes back, so that no rate is taken from what was lost.
+  const now = (await gateway.metric('catalog_gateway_audit_records_total'))[''] ?? 0
+  expect(now).toBeGreaterThanOrEqual(counted)
+  const [change] = await auditedChanges(log, 'CreateNamespace', ['lost'])
+  expect(change?.outcome?.result).toBe('unknown')
+  expect((await clients[1].post('/v1/namespace/again/create')).status).toBe(200)
+})
+
+it('connections beyond what all workers together may hold take the place of idle ones', async () => {
+  const held = Array.from({ length: 60 }, () => openRawConnection(gateway.url))
+  for (const connection of held) connection.write(rawRequest(['GET /v1/table HTTP/1.1', 'host: g']))
+  await eventually(() => {
+    const open = held.filter((each) => !each.isClosed())
+    for (const connection of open) expect(connection.received()).toMatch(/^HTTP\/1\.1 401 /)
+    expect(open.length).toBeLessThanOrEqual(limits.maxConnections)
+  })
+  for (const { socket } of held) socket.destroy()
+  await eventually(async () => {
+    const late = openRawConnection(gateway.url)
+    late.write(rawRequest(['GET /v1/table HTTP/1.1', 'host: g']))
+    await eventually(() => expect(late.isClosed() || late.received() !== '').toBe(true))
+    expect(late.received()).toMatch(/^HTTP\/1\.1 401 /)
+  })
+})
+
+it('SIGTERM lets every worker finish what it has begun, and the logs are whole', async () => {
+  const workers = await gateway.workers()
+  const arrived = createDeferred()
+  let started = 0
+  upstream.answering = async (arrival, response) => {
+    started += 1
+    if (started === clients.length) arrived.resolve(undefined)
+    await arrived.promise
+    await eventually(async () => expect((await fetch(`${gateway.adminUrl}/readyz`)).status).toBe(503))
+    await respondWith(200, {})(arrival, response, undefined as never)
+  }
+  const last = clients.map((client) => client.post('/v1/namespace/last/create'))
+  await arrived.promise
+  gateway.program.signal('SIGTERM')
+  expect((await Promise.all(last)).map(({ status }) => status)).toEqual([200, 200])
+  expect(await gateway.program.ended).toMatchObject({ status: 0 })
+  expect(await gateway.workers()).toEqual([])
+  expect(workers).toHaveLength(2)
+
+  const { logs, missingHeads } = await verifyAuditLogs(gateway.auditFolder)
+  expect(logs.map(({ name, report }) => [name, report.ok, report.unresolved])).toEqual([
+    ['', true, 0],
+    ['worker-2', true, 0],
+  ])
+  expect(missingHeads).toEqual([])
+  expect((await readdir(gateway.auditFolder)).filter((name) => name.endsWith('.lock'))).toEqual([])
+})
+
+it('the commands of the audit log read that of every worker', async () => {
+  const folder = gateway.auditFolder
+  const publicKey = join(folder, 'seal-public-key.pem')
+  const { logs } = await verifyAuditLogs(folder)
+  const heads = logs.flatMap(({ report }) => ['--expect-head', report.head?.hash ?? ''])
+  const verified = await runProgram(['audit', 'verify', folder, '--public-key', publicKey, ...heads])
+  expect(verified).toMatchObject({
+    status: 0,
+    output: expect.stringMatching(
+      /^good: \d+ records in 3 chains of 2 logs, 0 changes without an outcome\n$/,
+    ),
+  })
+})
