@@ -51,7 +51,7 @@ import {
 } from './catalog/references/table-tags.ts'
 import { describeTableVersion, listTableVersions } from './catalog/versions/table-versions.ts'
 import { alterTransaction, describeTransaction } from './catalog/versions/transactions.ts'
-import type { EmbeddedSettings } from '../config/backend-settings.ts'
+import type { EmbeddedSettings } from '../config/backend/backend-settings.ts'
 import { openEngine } from './engine/lancedb-engine.ts'
 import { openManifestStore } from './engine/manifest/manifest-store.ts'
 import { openStorage } from './storage/open-storage.ts'

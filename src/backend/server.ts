@@ -10,7 +10,7 @@ import { respondToUnparsed, toUnparsedRequestError } from '../catalog-api/respon
 import { createAccessTokenCheck } from './http/verify-access-token.ts'
 import { sendResponse, toCatalogError, sendError } from './http/send-response.ts'
 import type { Catalog } from './contract/catalog.ts'
-import type { BackendSettings } from '../config/backend-settings.ts'
+import type { BackendSettings } from '../config/backend/backend-settings.ts'
 import { clientDialectOf } from './dialects/lancedb.ts'
 import { executeOperation, type OperationContext } from './http/execute-operation.ts'
 

@@ -1,10 +1,4 @@
-import { createPublicKey, type KeyObject } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { createBundleLocation } from '../policy/source/policy-bundle.ts'
-import { PolicyError } from '../policy/language/policy-error.ts'
-import { withFileErrors } from '../policy/source/policy-files.ts'
-import { createFolderLocation, type PolicyLocation } from '../policy/source/policy-location.ts'
 
 const path = z.string().min(1)
 
@@ -46,30 +40,5 @@ export function withAbsolutePolicyPaths(
       bundle: { file: absolute(bundle.file), publicKeyFiles: bundle.publicKeyFiles.map(absolute) },
     }),
     ...(candidateFolder !== undefined && { candidateFolder: absolute(candidateFolder) }),
-  }
-}
-
-/** The place of the policies in force. Throws PolicyError where a key cannot be used. */
-export async function openPolicyLocation({ folder, bundle }: PolicySettings): Promise<PolicyLocation> {
-  if (bundle !== undefined)
-    return createBundleLocation(bundle.file, await Promise.all(bundle.publicKeyFiles.map(readPublicKey)))
-  if (folder === undefined) throw new Error('no policies configured')
-  return createFolderLocation(folder)
-}
-
-/** Reads an Ed25519 key that bundles are verified with (SPKI, PEM). Throws PolicyError. */
-export async function readPublicKey(file: string): Promise<KeyObject> {
-  const text = await withFileErrors(file, () => readFile(file, 'utf8'))
-  // A private key would do too, and must not lie here.
-  const key = text.includes('PUBLIC KEY') ? parseKey(text) : undefined
-  if (key?.asymmetricKeyType === 'ed25519') return key
-  throw new PolicyError([{ file, message: 'is not a public Ed25519 key in PEM' }])
-}
-
-function parseKey(text: string): KeyObject | undefined {
-  try {
-    return createPublicKey(text)
-  } catch {
-    return undefined
   }
 }

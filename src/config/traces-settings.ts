@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { receiverCredential, receiverUrl } from './receiver-settings.ts'
+import { receiverCredential, receiverUrl } from './audit/receiver-settings.ts'
 import { tlsFiles } from '../lib/tls/tls-files.ts'
 
 /** What of a request a span holds only where it is asked for. */

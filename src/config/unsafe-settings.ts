@@ -1,4 +1,4 @@
-import { isTrustworthyUrl } from './trustworthy-url.ts'
+import { isTrustworthyUrl } from './identity/trustworthy-url.ts'
 
 /** What can be accepted with `unsafe`. Tokens without an audience cannot: no setting allows them. */
 export const unsafeNames = [

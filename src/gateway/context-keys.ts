@@ -1,7 +1,7 @@
 import { refusal, type CatalogError } from '../catalog-api/catalog-error.ts'
 import { headerDialects, reservedContextPrefix } from '../catalog-api/headers.ts'
 import { quoteForMessage } from '../catalog-api/identifiers.ts'
-import { allowedRequestHeaders } from '../config/allowed-headers-settings.ts'
+import { allowedRequestHeaders } from '../config/upstream/allowed-headers-settings.ts'
 
 /** Some catalogs, and the clients they are made with, turn an entry of that key into the header behind the prefix. */
 const headerPrefix = /^headers?\./

@@ -1,7 +1,7 @@
 import { workerLogFolder } from '../audit/storage/log-folders.ts'
 import { getGeneratedRedactionKeyFile } from '../audit/records/redaction.ts'
 import { getGeneratedSealKeyFile } from '../audit/records/seal-key.ts'
-import type { AuditSettings } from '../config/audit-settings.ts'
+import type { AuditSettings } from '../config/audit/audit-settings.ts'
 import type { GatewaySettings } from '../config/gateway-settings.ts'
 
 /** The least that a part of a log can be kept to, as for a whole one. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { upstreamsSchema } from '../../src/config/upstream-settings.ts'
+import { upstreamsSchema } from '../../src/config/upstream/upstream-settings.ts'
 import { expectError } from '../gateway/support/expect-error.ts'
 import { serveListings } from '../gateway/support/listing-upstream.ts'
 import { withUpstream } from '../gateway/support/open-gateway.ts'

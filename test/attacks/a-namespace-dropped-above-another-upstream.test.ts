@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { upstreamSchema } from '../../src/config/upstream-settings.ts'
+import { upstreamSchema } from '../../src/config/upstream/upstream-settings.ts'
 import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
 import { expectError } from '../gateway/support/expect-error.ts'
 import { openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TlsSettings } from '../../src/config/listen-settings.ts'
 import { readServerCertificates } from '../../src/lib/tls/server-certificates.ts'
 import { readUpstreamOptions } from '../../src/gateway/upstream/upstream-files.ts'
-import { upstreamSchema } from '../../src/config/upstream-settings.ts'
+import { upstreamSchema } from '../../src/config/upstream/upstream-settings.ts'
 import { readPemFile } from '../../src/lib/tls/pem-file.ts'
 import { hasOpenssl, makeAuthority, type TestAuthority } from '../identity/mtls/test-certificates.ts'
 

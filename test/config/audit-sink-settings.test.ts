@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { sinksSchema } from '../../src/config/audit-sink-settings.ts'
+import { sinksSchema } from '../../src/config/audit/audit-sink-settings.ts'
 
 const http = { name: 'a', type: 'http', url: 'https://siem.example/in' }
 const kafka = { name: 'a', type: 'kafka', brokers: ['b:9092'], topic: 'audit' }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, expect, it } from 'vitest'
-import { backendSettingsSchema } from '../../src/config/backend-settings.ts'
+import { backendSettingsSchema } from '../../src/config/backend/backend-settings.ts'
 import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
 import { readSettings } from '../../src/config/loading/read-settings.ts'
 import { makeTemporaryFolder, removeFolder, runProgram, temporaryFolder } from '../e2e/built-program.ts'

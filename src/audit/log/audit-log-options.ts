@@ -1,7 +1,8 @@
+import type { AuditSettings } from '../../config/audit/audit-settings.ts'
 import type { AuditLogEvent } from './audit-log-event.ts'
 import type { AuditObserver } from './group-commit.ts'
-import type { AuditModes } from '../records/audit-modes.ts'
-import type { RedactionSettings } from '../records/redaction.ts'
+import type { AuditModes } from '../../config/audit/audit-modes.ts'
+import type { RedactionSettings } from '../../config/audit/redaction-settings.ts'
 import type { Retention } from './retention.ts'
 
 /** What a log is opened with. */
@@ -37,4 +38,36 @@ export interface AuditLogOptions {
   readonly observer?: AuditObserver
   /** Hears what whoever runs the gateway may want to know. Must not throw. */
   readonly onEvent?: (note: AuditLogEvent) => void
+}
+
+/** What those settings say to whoever opens the log. */
+export function createAuditLogOptions(
+  settings: AuditSettings,
+): Omit<AuditLogOptions, 'gateway' | 'software'> {
+  const {
+    folder,
+    sealKeyFile,
+    modes,
+    maxSegmentBytes,
+    maxRecordsPerSeal,
+    reserveBytes,
+    retention,
+    redaction,
+  } = settings
+  const { maxAgeDays, maxBytes } = retention
+  return {
+    folder,
+    sealKeyFile,
+    modes,
+    segmentBytes: maxSegmentBytes,
+    segmentMs: settings.maxSegmentAgeMinutes * 60_000,
+    sealRecords: maxRecordsPerSeal,
+    sealMs: settings.sealIntervalSeconds * 1_000,
+    reserveBytes,
+    redaction,
+    retention: {
+      ...(maxAgeDays !== undefined && { maxAgeMs: maxAgeDays * 86_400_000 }),
+      ...(maxBytes !== undefined && { maxBytes: maxBytes }),
+    },
+  }
 }

@@ -6,7 +6,8 @@ import { DiskReserve } from './disk-reserve.ts'
 import { lockFolder, type FolderLock } from './folder-lock.ts'
 import { GroupCommit, type PendingRecord } from './group-commit.ts'
 import type { AuditLogOptions } from './audit-log-options.ts'
-import { getAuditClass, defaultModes, type AuditModes, type OperationMode } from '../records/audit-modes.ts'
+import { getAuditClass } from '../records/audit-modes.ts'
+import { defaultModes, type AuditModes, type OperationMode } from '../../config/audit/audit-modes.ts'
 import {
   createRecord,
   createOutcomeRecord,
@@ -24,7 +25,8 @@ import type {
   ResolvedEntry,
 } from '../records/audit-record.ts'
 import { recoverFolder, type Recovery } from './recovery.ts'
-import { openRedaction, redactionSchema, type Redaction } from '../records/redaction.ts'
+import { openRedaction, type Redaction } from '../records/redaction.ts'
+import { redactionSchema } from '../../config/audit/redaction-settings.ts'
 import { createRequestRecordFactory, type RequestRecordFactory } from '../records/request-records.ts'
 import { planRemoval, removeSegments, type Retention } from './retention.ts'
 import { openSealKey } from '../records/seal-key.ts'

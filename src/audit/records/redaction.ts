@@ -1,34 +1,10 @@
 import { createHmac, randomBytes, type BinaryLike } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { z } from 'zod'
+import type { RedactionSettings } from '../../config/audit/redaction-settings.ts'
 import { writeAtomically } from '../../lib/fs/write-atomically.ts'
 import type { AuditedPrincipal, Details, IntentEntry } from './audit-record.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
-
-/** What of a request the records do not hold, or not as it was sent. */
-export const redactionSchema = z.strictObject({
-  filters: z
-    .enum(['hash', 'plain', 'omit'])
-    .default('hash')
-    .describe('How SQL predicates and filters are recorded: as a keyed hash, in plain text, or not at all.'),
-  recordedClaims: z.array(z.string().min(1)).default([]).describe('Token claims to record.'),
-  recordedContextKeys: z
-    .array(z.string().regex(/^[a-z0-9._-]+$/, 'expected a key in lower case'))
-    .default([])
-    .describe('Context keys to record, without the header prefix.'),
-  pseudonymize: z
-    .array(z.enum(['principals', 'addresses']))
-    .default([])
-    .describe('What is replaced by a keyed hash, which is stable for the same value.'),
-  keyFile: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Key of the hashes, at least 32 bytes; by default generated in the audit folder.'),
-})
-
-export type RedactionSettings = z.output<typeof redactionSchema>
 
 /** Takes out of entries what the log must not hold, before they become records. */
 export interface Redaction {

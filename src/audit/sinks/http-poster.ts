@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { Agent } from 'undici'
 import { readTlsFiles } from '../../lib/tls/tls-files.ts'
-import type { HttpSettings, OtlpSettings } from '../../config/audit-sink-settings.ts'
+import type { HttpSettings, OtlpSettings } from '../../config/audit/audit-sink-settings.ts'
 
 /** The receiver did not take a batch. */
 class BatchRejected extends Error {}

@@ -1,5 +1,5 @@
 import { createHttpPoster } from './http-poster.ts'
-import type { HttpSettings } from '../../config/audit-sink-settings.ts'
+import type { HttpSettings } from '../../config/audit/audit-sink-settings.ts'
 import type { Sink } from './sink.ts'
 
 /**

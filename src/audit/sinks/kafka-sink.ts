@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { KafkaConfig, Producer, SASLOptions } from 'kafkajs'
 import { readTlsFiles } from '../../lib/tls/tls-files.ts'
-import type { KafkaSettings } from '../../config/audit-sink-settings.ts'
+import type { KafkaSettings } from '../../config/audit/audit-sink-settings.ts'
 import type { Delivery, Sink } from './sink.ts'
 import { rejectOnAbort } from '../../lib/async/reject-on-abort.ts'
 

@@ -6,7 +6,8 @@ import {
   type Undelivered,
 } from '../formats/delivered-record.ts'
 import { parseRecord } from '../records/hash-chain.ts'
-import { formatRecord, type RecordFormat } from '../formats/format-record.ts'
+import { formatRecord } from '../formats/format-record.ts'
+import { type RecordFormat } from '../../config/audit/record-formats.ts'
 import { createContextTracker, type ContextTracker, type RecordOrigin } from '../formats/record-context.ts'
 import type { StoredRecord } from '../storage/read-audit-log.ts'
 import { listChains } from '../storage/segment-names.ts'

@@ -3,7 +3,7 @@ import { findOldestSegment, type DurableEnd } from './log-follower.ts'
 import { createHttpSink } from './http-sink.ts'
 import { createKafkaSink } from './kafka-sink.ts'
 import { createOtlpSink, type OtlpResource } from './otlp-sink.ts'
-import type { SinkSettings } from '../../config/audit-sink-settings.ts'
+import type { SinkSettings } from '../../config/audit/audit-sink-settings.ts'
 import type { Sink } from './sink.ts'
 import { createStdoutSink } from './stdout-sink.ts'
 

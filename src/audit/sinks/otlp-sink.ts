@@ -1,6 +1,6 @@
 import type { DeliveredRecord } from '../formats/delivered-record.ts'
 import { createHttpPoster } from './http-poster.ts'
-import type { OtlpSettings } from '../../config/audit-sink-settings.ts'
+import type { OtlpSettings } from '../../config/audit/audit-sink-settings.ts'
 import type { Delivery, Sink } from './sink.ts'
 
 /** What a receiver of logs learns of whoever sends them. */

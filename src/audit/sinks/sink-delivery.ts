@@ -4,7 +4,7 @@ import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import { openBacklog, type Backlog } from './backlog.ts'
 import { getCursorPath, readCursor, writeCursor, type Cursor } from './cursor.ts'
 import { createLogFollower, type DurableEnd, type LogFollower } from './log-follower.ts'
-import type { SinkSettings } from '../../config/audit-sink-settings.ts'
+import type { SinkSettings } from '../../config/audit/audit-sink-settings.ts'
 import type { Delivery, Sink } from './sink.ts'
 
 /** Hears how deliveries go, to count them. Must not throw. */

@@ -12,7 +12,7 @@ import type { CatalogCall, Catalog, CatalogOperations, RequestMembers } from '..
 import { readResponse, toTransportError } from './read-response.ts'
 import { buildRequest, type RemoteTarget, type RemoteRequest } from './build-request.ts'
 import { convertToLanceSchema } from './lance-schema.ts'
-import type { RemoteSettings } from '../../config/remote-catalog-settings.ts'
+import type { RemoteSettings } from '../../config/backend/remote-catalog-settings.ts'
 
 /** How long a probe for readiness may take. */
 const probeTimeoutMs = 2_000

@@ -4,7 +4,7 @@ import type { OpenedStorage } from './open-storage.ts'
 import { describeStorageError } from './s3-errors.ts'
 import { openClientOptions } from './client-storage-options.ts'
 import { createS3Storage } from './s3-storage.ts'
-import type { S3Settings } from '../../config/storage-settings.ts'
+import type { S3Settings } from '../../config/backend/storage-settings.ts'
 import type { Storage } from './storage.ts'
 
 const connectTimeoutMs = 5_000

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { DataSettings } from '../../config/storage-settings.ts'
+import type { DataSettings } from '../../config/backend/storage-settings.ts'
 import { localFileStorage } from './local-storage.ts'
 import type { Storage } from './storage.ts'
 import { makeFolder } from '../../lib/fs/make-folder.ts'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { BackendSettings } from '../../config/backend-settings.ts'
+import type { BackendSettings } from '../../config/backend/backend-settings.ts'
 import type { AdvisoryLocks } from './advisory-locks.ts'
 import { openPostgres } from './postgres.ts'
 import { openSqlite } from './sqlite.ts'

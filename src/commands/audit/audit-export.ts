@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander'
-import { formatRecord, recordFormats, type RecordFormat } from '../../audit/formats/format-record.ts'
+import { formatRecord } from '../../audit/formats/format-record.ts'
+import { recordFormats, type RecordFormat } from '../../config/audit/record-formats.ts'
 import { selectRecords, type RecordFilter } from '../../audit/query/select-records.ts'
 import { folderArgument, addSelectionOptions } from './audit-options.ts'
 import { runStep } from '../common/command-failure.ts'

@@ -6,7 +6,7 @@ import { openSignedBundle, signBundle, policyTextsOfBundle } from '../../policy/
 import { assertAnyPolicy, compilePolicyTexts } from '../../policy/source/policy-source.ts'
 import { withFileErrors } from '../../policy/source/policy-files.ts'
 import { createFolderLocation } from '../../policy/source/policy-location.ts'
-import { readPublicKey } from '../../config/policy-settings.ts'
+import { readPublicKey } from '../../policy/source/open-policy-location.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { policiesOption } from './policy-options.ts'
 import { printLine } from './format-policy.ts'

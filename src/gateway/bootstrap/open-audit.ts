@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { openAuditLog, type AuditLog } from '../../audit/log/audit-log.ts'
 import type { Retention } from '../../audit/log/retention.ts'
-import { createAuditLogOptions } from '../../config/audit-settings.ts'
+import { createAuditLogOptions } from '../../audit/log/audit-log-options.ts'
 import { openSinks, type Sinks } from '../../audit/sinks/open-sinks.ts'
 import { version } from '../../version.ts'
 import {

@@ -1,10 +1,11 @@
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import { describeConditionError } from '../../policy/conditions/condition.ts'
 import { watchPolicies, type PolicySource } from '../../policy/source/policy-source.ts'
-import type { PolicyDocument } from '../../policy/language/policy-document.ts'
+import type { PoliciesFollower } from '../observability/policies-follower.ts'
 import { createFolderLocation } from '../../policy/source/policy-location.ts'
 import type { ReportConditionFailure } from '../../policy/engine/rule-compiler.ts'
-import { openPolicyLocation, type PolicySettings } from '../../config/policy-settings.ts'
+import { type PolicySettings } from '../../config/policy-settings.ts'
+import { openPolicyLocation } from '../../policy/source/open-policy-location.ts'
 import { withShadow, type ShadowDifference } from '../../policy/source/shadow-policies.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
 import { createLogThrottle } from '../../observability/log/log-throttle.ts'
@@ -14,13 +15,6 @@ import type { Bootstrap } from './open-observability.ts'
 interface PolicyObservers extends Pick<Bootstrap, 'metrics' | 'log'> {
   readonly audit: AuditLog
   readonly follower?: PoliciesFollower | undefined
-}
-
-/** Receives the policies in force. */
-export interface PoliciesFollower {
-  loaded(documents: readonly PolicyDocument[]): void
-  /** A change could not be loaded. */
-  failed(): void
 }
 
 /**

@@ -8,7 +8,7 @@ import type { PolicySource } from '../../policy/source/policy-source.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { findProblems, type ReadinessCheck } from '../../observability/health/readiness.ts'
 import { version } from '../../version.ts'
-import type { PoliciesFollower } from '../bootstrap/open-policies.ts'
+import type { PoliciesFollower } from './policies-follower.ts'
 import type { RequestReporter } from './request-reporter.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 

@@ -1,13 +1,7 @@
-import type { AssertionSettings } from '../../config/assertion-settings.ts'
+import type { CallerIdentity } from '../../config/upstream/caller-identity.ts'
 import type { AssertionSigner } from '../../identity/assertion/assertions.ts'
 import { apiKeyHeader } from '../../catalog-api/headers.ts'
 import type { Authenticated } from '../context.ts'
-
-/** What an upstream is told of the caller: nothing, the credential that was sent, or a signed assertion. */
-export const callerIdentities = ['none', 'original', 'assertion'] as const
-
-/** One of them. */
-export type CallerIdentity = (typeof callerIdentities)[number]
 
 /** What is known of a request that goes upstream. */
 export interface ForwardedRequest extends Authenticated {
@@ -39,24 +33,6 @@ export function createCallerHeaders(
     })
     return [assertions.header, assertion]
   }
-}
-
-/** What is wrong with the settings of an upstream that is told of the caller in this way. */
-export function findCallerIdentityProblem(
-  upstream: {
-    readonly identity: CallerIdentity
-    readonly credential?: { readonly header: string } | undefined
-  },
-  assertion: Pick<AssertionSettings, 'header'> | undefined,
-): string | undefined {
-  const { identity, credential } = upstream
-  if (identity === 'original' && credential !== undefined) {
-    return 'expected none or assertion: the credential of the caller cannot be sent together with that of the gateway'
-  }
-  if (identity !== 'assertion') return undefined
-  if (assertion === undefined) return 'expected identity.assertion with the signing key'
-  if (assertion.header !== credential?.header) return undefined
-  return 'the assertion and the credential are sent in the same header; expected another identity.assertion.header'
 }
 
 /** Only what names the principal: another credential that was sent along may not have been verified. */

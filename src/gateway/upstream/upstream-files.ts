@@ -1,22 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { resolveAddressFiles } from '../../config/catalog-address-settings.ts'
-import { absoluteTlsFiles, readTlsFiles } from '../../lib/tls/tls-files.ts'
-import type { UpstreamSettings } from '../../config/upstream-settings.ts'
+import { readTlsFiles } from '../../lib/tls/tls-files.ts'
+import type { UpstreamSettings } from '../../config/upstream/upstream-settings.ts'
 import type { UpstreamOptions } from './upstream.ts'
-
-/** The settings with every path of a file made absolute. */
-export function resolveUpstreamPaths(
-  settings: UpstreamSettings,
-  absolute: (path: string) => string,
-): UpstreamSettings {
-  return { ...resolveAddressFiles(settings, absolute), ...absoluteTlsFiles(settings, absolute) }
-}
-
-/** The files that the settings name. */
-export function listUpstreamFiles({ caFile, clientCertificate, credential }: UpstreamSettings): string[] {
-  const files = [caFile, clientCertificate?.certFile, clientCertificate?.keyFile, credential?.file]
-  return files.filter((file) => file !== undefined)
-}
 
 /**
  * Reads the files that the settings name. Throws what reading throws, and for a certificate, an authority or a key

@@ -1,7 +1,11 @@
 import { defaultDelimiter, type Identifier } from '../../catalog-api/identifiers.ts'
 import { lancedbDatabaseHeader, lancedbPrefixHeader } from '../../catalog-api/headers.ts'
-import { allowedRequestHeaders, allowedResponseHeaders } from '../../config/allowed-headers-settings.ts'
-import type { CallerHeaders, CallerIdentity } from './caller-headers.ts'
+import {
+  allowedRequestHeaders,
+  allowedResponseHeaders,
+} from '../../config/upstream/allowed-headers-settings.ts'
+import type { CallerHeaders } from './caller-headers.ts'
+import type { CallerIdentity } from '../../config/upstream/caller-identity.ts'
 import { CircuitBreaker, type CircuitBreakerSettings } from './circuit-breaker.ts'
 import { createConnectionSlots, type ConnectionSlots } from './connection-slots.ts'
 import { createRetryBudget, type RetryBudget, type RetrySettings } from './retry-budget.ts'

@@ -9,7 +9,7 @@ import {
   type Claims,
 } from '../jwt/claims.ts'
 import { fetchDocument } from '../jwt/fetch-document.ts'
-import type { IntrospectionSettings } from '../../config/introspection-settings.ts'
+import type { IntrospectionSettings } from '../../config/identity/introspection-settings.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 import { estimateBytes, type VerifiedToken } from '../jwt/verified-token.ts'
 

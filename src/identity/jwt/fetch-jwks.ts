@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { fetchDocument } from './fetch-document.ts'
-import { trustworthyUrlSchema } from '../../config/trustworthy-url.ts'
+import { trustworthyUrlSchema } from '../../config/identity/trustworthy-url.ts'
 
 /** Fetches the text of a key set from its issuer; rejects if it cannot be had, also when the signal aborts. */
 export type FetchJwks = (signal: AbortSignal) => Promise<string>

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { ReportEvent } from '../identity-event.ts'
-import type { JwksTiming, TokenIssuer } from '../../config/token-issuer-settings.ts'
+import type { JwksTiming, TokenIssuer } from '../../config/identity/token-issuer-settings.ts'
 import { createJwksFile } from './jwks-file.ts'
 import { parseJwks, type Jwks } from './jwks.ts'
 import { createDiscoveryFetcher, createUrlFetcher, type FetchJwks } from './fetch-jwks.ts'

@@ -1,5 +1,5 @@
 import type { ReportEvent } from '../identity-event.ts'
-import type { JwksTiming } from '../../config/token-issuer-settings.ts'
+import type { JwksTiming } from '../../config/identity/token-issuer-settings.ts'
 import type { JwksFile } from './jwks-file.ts'
 import type { FetchJwks } from './fetch-jwks.ts'
 import { parseJwks, type Jwks, type JwksStatus, type JwksSnapshot } from './jwks.ts'

@@ -4,51 +4,9 @@ import { z } from 'zod'
 import { readPemFile } from '../../lib/tls/pem-file.ts'
 import type { TokenCaller, Claims } from './claims.ts'
 import { fetchDocument } from './fetch-document.ts'
-import {
-  algorithmsSchema,
-  audienceSchema,
-  clockSkewSecondsSchema,
-  jwksTimingFields,
-  sourceNameSchema,
-} from '../../config/token-issuer-settings.ts'
+import type { KubernetesSettings } from '../../config/identity/kubernetes-settings.ts'
 import { assertIssuer, type FetchJwks } from './fetch-jwks.ts'
 import { AuthenticationError } from '../authentication-error.ts'
-import { trustworthyUrlSchema } from '../../config/trustworthy-url.ts'
-
-const path = z.string().min(1)
-/** Where a pod finds its own token and the certificate of the API server. */
-const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
-
-/** The service accounts of the Kubernetes cluster that the gateway runs in. */
-export const kubernetesSchema = z.strictObject({
-  name: sourceNameSchema,
-  audience: audienceSchema,
-  issuer: z
-    .string()
-    .min(1)
-    .default('https://kubernetes.default.svc.cluster.local')
-    .describe('Issuer of the cluster (--service-account-issuer).'),
-  apiServer: trustworthyUrlSchema
-    .default('https://kubernetes.default.svc')
-    .describe('URL of the API server, which serves the JWKS of the cluster.'),
-  caFile: path
-    .default(`${serviceAccountFolder}/ca.crt`)
-    .describe('PEM file: CA certificate of the API server.'),
-  tokenFile: path
-    .default(`${serviceAccountFolder}/token`)
-    .describe('Token with which the gateway fetches the JWKS.'),
-  algorithms: algorithmsSchema.default(['RS256', 'ES256', 'ES384', 'ES512']),
-  clockSkewSeconds: clockSkewSecondsSchema,
-  maxLifetimeSeconds: z
-    .number()
-    .positive()
-    .default(86_400)
-    .describe('Maximum lifetime of tokens: tokens of a deleted account are accepted until they expire.'),
-  ...jwksTimingFields,
-})
-
-/** The service accounts of a cluster, checked and with all defaults. */
-export type KubernetesSettings = z.output<typeof kubernetesSchema>
 
 /**
  * The keys of the cluster, from its API server and from nowhere else: the token of the gateway is for nobody but it.

@@ -1,23 +1,10 @@
 import type { X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { z } from 'zod'
 import { isValidPrincipalName } from '../jwt/claims.ts'
-import { sourceNameSchema } from '../../config/token-issuer-settings.ts'
+import type { ClientCertificateSettings } from '../../config/identity/client-certificate-settings.ts'
 import type { Principal } from '../principal.ts'
 import { AuthenticationError } from '../authentication-error.ts'
-
-/** Callers who are known by the certificate of their connection. */
-export const clientCertificatesSchema = z.strictObject({
-  name: sourceNameSchema,
-  sanType: z
-    .enum(['uri', 'dns', 'email'])
-    .default('uri')
-    .describe('Type of subject alternative name that identifies the caller; a SPIFFE id is a uri.'),
-})
-
-/** Which name of a client certificate names the caller. */
-export type ClientCertificateSettings = z.output<typeof clientCertificatesSchema>
 
 /** A caller who is known by a certificate. */
 export interface VerifiedCertificate {

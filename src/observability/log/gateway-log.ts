@@ -1,31 +1,9 @@
 import cluster from 'node:cluster'
 import { pino, type Logger } from 'pino'
-import { z } from 'zod'
+import type { LogLevel } from '../../config/log-settings.ts'
 import { openLineWriter } from './line-writer.ts'
 
-/** How much is logged: `info` has a line for every request, `warn` only what somebody should look at. */
-const logLevels = ['error', 'warn', 'info', 'debug', 'silent'] as const
-
-export type LogLevel = (typeof logLevels)[number]
 export type { Logger }
-
-/** How the gateway logs, as it stands in the settings. */
-export const logSchema = z.strictObject({
-  level: z.enum(logLevels).default('info').describe('Minimum log level.'),
-  sample: z
-    .strictObject({
-      success: z
-        .number()
-        .min(0)
-        .max(1)
-        .default(1)
-        .describe(
-          'Ratio of successful reads that are logged. Changes, refusals and failures are always logged.',
-        ),
-    })
-    .prefault({})
-    .describe('Random sampling of request lines.'),
-})
 
 /** The log of a gateway. */
 export interface GatewayLog {

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path'
 import { startBackend } from '../../../src/backend/server.ts'
 import { openEngine } from '../../../src/backend/engine/lancedb-engine.ts'
 import { openManifestStore } from '../../../src/backend/engine/manifest/manifest-store.ts'
-import { backendSettingsSchema } from '../../../src/config/backend-settings.ts'
+import { backendSettingsSchema } from '../../../src/config/backend/backend-settings.ts'
 import { orders, streamOf } from './sample-tables.ts'
 
 const [disk = ''] = process.argv.slice(2)

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { backendSettingsSchema } from '../../../src/config/backend-settings.ts'
+import { backendSettingsSchema } from '../../../src/config/backend/backend-settings.ts'
 import { startBackend } from '../../../src/backend/server.ts'
 import { call } from '../support/running-backend.ts'
 

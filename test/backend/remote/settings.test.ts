@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, it } from 'vitest'
-import { backendSettingsSchema } from '../../../src/config/backend-settings.ts'
+import { backendSettingsSchema } from '../../../src/config/backend/backend-settings.ts'
 import { readSettings, SettingsError } from '../../../src/config/loading/read-settings.ts'
 import { startRecordingUpstream, getHeaderValues } from '../../gateway/support/recording-upstream.ts'
 import { temporaryFolder } from '../support/running-backend.ts'

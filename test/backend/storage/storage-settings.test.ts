@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { backendSettingsSchema } from '../../../src/config/backend-settings.ts'
+import { backendSettingsSchema } from '../../../src/config/backend/backend-settings.ts'
 
 const location = 's3://bucket/prefix'
 const store = { folder: 'store' }

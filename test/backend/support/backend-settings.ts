@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { inject } from 'vitest'
-import { backendSettingsSchema, type EmbeddedSettings } from '../../../src/config/backend-settings.ts'
+import { backendSettingsSchema, type EmbeddedSettings } from '../../../src/config/backend/backend-settings.ts'
 
 /** Whether these tests run with the catalog on PostgreSQL. */
 export function usesPostgres(): boolean {

@@ -1,4 +1,4 @@
-import { backendSettingsSchema } from '../../../src/config/backend-settings.ts'
+import { backendSettingsSchema } from '../../../src/config/backend/backend-settings.ts'
 import { startBackend } from '../../../src/backend/server.ts'
 
 // A reference catalog in a process of its own, to be killed: `catalog-process.ts SETTINGS`, in JSON.

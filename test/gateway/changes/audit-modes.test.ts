@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { AuditModes } from '../../../src/audit/records/audit-modes.ts'
-import { defaultModes } from '../../../src/audit/records/audit-modes.ts'
+import type { AuditModes } from '../../../src/config/audit/audit-modes.ts'
+import { defaultModes } from '../../../src/config/audit/audit-modes.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 

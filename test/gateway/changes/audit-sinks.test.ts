@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { redactionSchema } from '../../../src/audit/records/redaction.ts'
-import { sinksSchema } from '../../../src/config/audit-sink-settings.ts'
+import { redactionSchema } from '../../../src/config/audit/redaction-settings.ts'
+import { sinksSchema } from '../../../src/config/audit/audit-sink-settings.ts'
 import { httpSettings, linesInLog } from '../../audit/sinks/log-with-sinks.ts'
 import { distinct, linesOf, stalls, startReceiver, takes } from '../../audit/sinks/http-receiver.ts'
 import { respondWith } from '../support/recording-upstream.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { upstreamSchema } from '../../../src/config/upstream-settings.ts'
+import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 import { expectError } from '../support/expect-error.ts'
 import { serveListings, type ListedCatalog } from '../support/listing-upstream.ts'
 import { allowEverything, openGateway, type TestedGateway } from '../support/open-gateway.ts'

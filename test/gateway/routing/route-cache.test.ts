@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
 import { cacheRoutes, createRouteFinder, type FindRoute } from '../../../src/gateway/stages/match.ts'
-import { upstreamSchema } from '../../../src/config/upstream-settings.ts'
+import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 import { createUpstreams } from '../../../src/gateway/upstream/upstreams.ts'
 import { buildTarget } from '../../../src/catalog-api/request-target.ts'
 import { anyTarget } from '../../catalog-api/arbitrary-targets.ts'

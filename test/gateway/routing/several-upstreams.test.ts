@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, afterAll, expect, it } from 'vitest'
-import { upstreamSchema } from '../../../src/config/upstream-settings.ts'
+import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import { openGateway, type TestedGateway } from '../support/open-gateway.ts'

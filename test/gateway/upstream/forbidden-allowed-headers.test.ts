@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { upstreamSchema } from '../../../src/config/upstream-settings.ts'
+import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 
 const url = 'http://catalog.example'
 

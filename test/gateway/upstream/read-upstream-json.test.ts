@@ -5,7 +5,7 @@ import { limitsSchema, timeoutsSchema } from '../../../src/config/listen-setting
 import { createListener } from '../../../src/gateway/http1-listener.ts'
 import { RequestQueue } from '../../../src/http1/server/request-queue.ts'
 import { readUpstreamJson } from '../../../src/gateway/upstream/read-upstream-json.ts'
-import { upstreamSchema } from '../../../src/config/upstream-settings.ts'
+import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 import { createUpstream, type Upstream } from '../../../src/gateway/upstream/upstream.ts'
 import { parseTarget } from '../../../src/catalog-api/request-target.ts'
 import {

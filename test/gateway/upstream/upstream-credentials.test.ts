@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import type { UpstreamSettings } from '../../../src/config/upstream-settings.ts'
+import type { UpstreamSettings } from '../../../src/config/upstream/upstream-settings.ts'
 import { expectError } from '../support/expect-error.ts'
 import { withUpstream, type GatewaySetup } from '../support/open-gateway.ts'
 import { respondWith, getHeaderValues } from '../support/recording-upstream.ts'

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, it } from 'vitest'
 import {
   introspectionSchema,
   type IntrospectionSettings,
-} from '../../../src/config/introspection-settings.ts'
+} from '../../../src/config/identity/introspection-settings.ts'
 import {
   authenticateBearer,
   makeFolder,

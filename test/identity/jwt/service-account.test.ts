@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, it } from 'vitest'
-import { kubernetesSchema, type KubernetesSettings } from '../../../src/identity/jwt/service-account.ts'
+import {
+  kubernetesSchema,
+  type KubernetesSettings,
+} from '../../../src/config/identity/kubernetes-settings.ts'
 import { authenticateBearer, eventually, openAuthenticator, captureReason } from '../test-authenticator.ts'
 import {
   hasOpenssl,

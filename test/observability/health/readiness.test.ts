@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { GatewaySetup } from '../../gateway/support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { eventually } from '../../gateway/support/waiting.ts'
-import { tokenIssuersSchema } from '../../../src/config/token-issuer-settings.ts'
+import { tokenIssuersSchema } from '../../../src/config/identity/token-issuer-settings.ts'
 import { startIssuer, type TestIssuer } from '../../identity/jwt/token-issuer.ts'
 import { seriesOf } from '../metrics/series.ts'
 

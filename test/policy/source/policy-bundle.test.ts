@@ -10,7 +10,7 @@ import {
 } from '../../../src/policy/source/policy-bundle.ts'
 import { loadPoliciesFrom, watchPolicies } from '../../../src/policy/source/policy-source.ts'
 import { PolicyError } from '../../../src/policy/language/policy-error.ts'
-import { readPublicKey } from '../../../src/config/policy-settings.ts'
+import { readPublicKey } from '../../../src/policy/source/open-policy-location.ts'
 import { readerPolicy, temporaryFolder } from './policy-folder.ts'
 import { createAuthorizationRequest, createCaller } from '../policy-builder.ts'
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { EmbeddedSettings } from '../../../config/backend-settings.ts'
+import type { EmbeddedSettings } from '../../../config/backend/backend-settings.ts'
 import type { Engine, ManifestStore } from '../../engine/engine.ts'
 import type { OpenedStorage } from '../../storage/open-storage.ts'
 import { findTableById } from '../../store/objects.ts'

@@ -1,15 +1,16 @@
 import { z } from 'zod'
-import { catalogAddressSettings } from './catalog-address-settings.ts'
-import { tlsFiles } from '../lib/tls/tls-files.ts'
+import { absoluteTlsFiles } from '../../lib/tls/tls-files.ts'
+import { catalogAddressSettings, resolveAddressFiles } from './catalog-address-settings.ts'
+import { tlsFiles } from '../../lib/tls/tls-files.ts'
 import {
   assertIdentifier,
   assertSeparable,
   defaultDelimiter,
   quoteForMessage,
   type Identifier,
-} from '../catalog-api/identifiers.ts'
+} from '../../catalog-api/identifiers.ts'
 import { allowedHeadersSettings } from './allowed-headers-settings.ts'
-import { callerIdentities } from '../gateway/upstream/caller-headers.ts'
+import { callerIdentities } from './caller-identity.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
 
@@ -187,4 +188,18 @@ function hasHttpsIfTlsFiles(settings: z.output<typeof upstreamFieldsSchema>): bo
   const { url, caFile, clientCertificate, serverName } = settings
   const isReported = [caFile, clientCertificate, serverName].some((value) => value !== undefined)
   return !isReported || url.startsWith('https:')
+}
+
+/** The settings with every path of a file made absolute. */
+export function resolveUpstreamPaths(
+  settings: UpstreamSettings,
+  absolute: (path: string) => string,
+): UpstreamSettings {
+  return { ...resolveAddressFiles(settings, absolute), ...absoluteTlsFiles(settings, absolute) }
+}
+
+/** The files that the settings name. */
+export function listUpstreamFiles({ caFile, clientCertificate, credential }: UpstreamSettings): string[] {
+  const files = [caFile, clientCertificate?.certFile, clientCertificate?.keyFile, credential?.file]
+  return files.filter((file) => file !== undefined)
 }

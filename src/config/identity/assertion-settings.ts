@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { assertionHeader } from '../catalog-api/headers.ts'
+import { assertionHeader } from '../../catalog-api/headers.ts'
 
 const path = z.string().min(1)
 

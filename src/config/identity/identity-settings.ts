@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { assertionSchema } from './assertion-settings.ts'
-import { clientCertificatesSchema } from '../identity/mtls/client-certificate.ts'
+import { clientCertificatesSchema } from './client-certificate-settings.ts'
 import { introspectionSchema } from './introspection-settings.ts'
 import { tokenIssuersSchema } from './token-issuer-settings.ts'
-import { kubernetesSchema } from '../identity/jwt/service-account.ts'
+import { kubernetesSchema } from './kubernetes-settings.ts'
 
 const path = z.string().min(1)
 

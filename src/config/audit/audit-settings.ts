@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import type { AuditLogOptions } from '../audit/log/audit-log-options.ts'
-import { defaultModes, eventModes, operationModes } from '../audit/records/audit-modes.ts'
-import { redactionSchema } from '../audit/records/redaction.ts'
+import { defaultModes, eventModes, operationModes } from './audit-modes.ts'
+import { redactionSchema } from './redaction-settings.ts'
 import { sinksSchema, resolveSinkPaths } from './audit-sink-settings.ts'
 
 const mebibyte = 1024 * 1024
@@ -108,38 +107,6 @@ export const auditSchema = z.strictObject({
 
 /** The settings of an audit log, with every default filled in. */
 export type AuditSettings = z.output<typeof auditSchema>
-
-/** What those settings say to whoever opens the log. */
-export function createAuditLogOptions(
-  settings: AuditSettings,
-): Omit<AuditLogOptions, 'gateway' | 'software'> {
-  const {
-    folder,
-    sealKeyFile,
-    modes,
-    maxSegmentBytes,
-    maxRecordsPerSeal,
-    reserveBytes,
-    retention,
-    redaction,
-  } = settings
-  const { maxAgeDays, maxBytes } = retention
-  return {
-    folder,
-    sealKeyFile,
-    modes,
-    segmentBytes: maxSegmentBytes,
-    segmentMs: settings.maxSegmentAgeMinutes * 60_000,
-    sealRecords: maxRecordsPerSeal,
-    sealMs: settings.sealIntervalSeconds * 1_000,
-    reserveBytes,
-    redaction,
-    retention: {
-      ...(maxAgeDays !== undefined && { maxAgeMs: maxAgeDays * 86_400_000 }),
-      ...(maxBytes !== undefined && { maxBytes: maxBytes }),
-    },
-  }
-}
 
 /** The same with every path absolute. */
 export function resolveAuditPaths(

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { recordFormats } from '../audit/formats/format-record.ts'
+import { recordFormats } from './record-formats.ts'
 import { receiverCredential, receiverUrl } from './receiver-settings.ts'
-import { absoluteTlsFiles, namesTlsFiles, tlsFiles } from '../lib/tls/tls-files.ts'
+import { absoluteTlsFiles, namesTlsFiles, tlsFiles } from '../../lib/tls/tls-files.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
 const path = z.string().min(1)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { lancedbServerHeader } from '../catalog-api/headers.ts'
-import { fieldNameGrammar } from '../lib/http/field-name.ts'
+import { lancedbServerHeader } from '../../catalog-api/headers.ts'
+import { fieldNameGrammar } from '../../lib/http/field-name.ts'
 
 /**
  * The headers of callers that every upstream gets besides those of `dialects`: what clients of the interface send,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { catalogAddressSettings } from './catalog-address-settings.ts'
+import { catalogAddressSettings } from '../upstream/catalog-address-settings.ts'
 
 const milliseconds = z.int().positive()
 

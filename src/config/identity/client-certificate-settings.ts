@@ -1,0 +1,14 @@
+import { z } from 'zod'
+import { sourceNameSchema } from './token-issuer-settings.ts'
+
+/** Callers who are known by the certificate of their connection. */
+export const clientCertificatesSchema = z.strictObject({
+  name: sourceNameSchema,
+  sanType: z
+    .enum(['uri', 'dns', 'email'])
+    .default('uri')
+    .describe('Type of subject alternative name that identifies the caller; a SPIFFE id is a uri.'),
+})
+
+/** Which name of a client certificate names the caller. */
+export type ClientCertificateSettings = z.output<typeof clientCertificatesSchema>

@@ -1,0 +1,24 @@
+import { z } from 'zod'
+
+/** How much is logged: `info` has a line for every request, `warn` only what somebody should look at. */
+const logLevels = ['error', 'warn', 'info', 'debug', 'silent'] as const
+
+export type LogLevel = (typeof logLevels)[number]
+
+/** How the gateway logs, as it stands in the settings. */
+export const logSchema = z.strictObject({
+  level: z.enum(logLevels).default('info').describe('Minimum log level.'),
+  sample: z
+    .strictObject({
+      success: z
+        .number()
+        .min(0)
+        .max(1)
+        .default(1)
+        .describe(
+          'Ratio of successful reads that are logged. Changes, refusals and failures are always logged.',
+        ),
+    })
+    .prefault({})
+    .describe('Random sampling of request lines.'),
+})
