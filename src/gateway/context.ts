@@ -1,4 +1,4 @@
-import type { Credentials } from '../identity/authenticate.ts'
+import type { ReceivedHead } from './received-head.ts'
 import type { Principal } from '../identity/principal.ts'
 import type { RouteMatch } from '../catalog-api/request-target.ts'
 import type { Upstream } from './upstream/upstream.ts'
@@ -7,28 +7,6 @@ import type { Upstream } from './upstream/upstream.ts'
  * The request context: immutable values, one for each stage, each with the members of those before it. The later ones
  * stand beside their stages: `Authorized`, `Admitted`, `Checked` and `Audited`.
  */
-
-/** The head of a request without anything that two readers could understand differently. */
-export interface ReceivedHead {
-  readonly requestId: string
-  /** Address of the peer of the connection. */
-  readonly client: string
-  readonly method: string
-  /** Raw request target (RFC 9112, 3.2). Never forwarded. */
-  readonly target: string
-  readonly credentials: Credentials
-  /** Names in lower case and values, alternately: the headers that the other members do not cover. */
-  readonly headers: readonly string[]
-  /** Database that a remote client of LanceDB names: `sales/eu`. Other clients name none. */
-  readonly database: string | undefined
-  readonly contentType: string | undefined
-  readonly contentEncoding: string | undefined
-  /** In bytes; undefined for a body sent in chunks. */
-  readonly contentLength: number | undefined
-  readonly hasBody: boolean
-  /** The headers that state something about a table. */
-  readonly tableHeaders: readonly ('location' | 'properties')[]
-}
 
 /** A request whose head is well-formed and unambiguous. */
 export interface Received {

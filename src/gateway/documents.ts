@@ -5,8 +5,7 @@ import type { Received } from './context.ts'
 import type { DownstreamResponse } from './downstream.ts'
 import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
 import type { LoadShedder } from '../limits/overload/load-shedder.ts'
-import { gatewayHeaders } from './gateway-headers.ts'
-import type { Trace } from './trace.ts'
+import { gatewayHeaders, type ResponseContext } from './gateway-headers.ts'
 
 /** A JSON document that the gateway itself serves, to everybody. */
 export interface ServedDocument {
@@ -42,15 +41,14 @@ export function createDocumentFinder(jwks: string | undefined): FindDocument {
 
 /** Responds with a document. Throws Overloaded (503) if the gateway sheds load. */
 export function sendDocument(
-  { name, bytes }: ServedDocument,
+  { bytes }: ServedDocument,
   response: DownstreamResponse,
   shedding: LoadShedder,
-  trace: Trace,
+  context: ResponseContext,
 ): void {
-  trace.document = name
   shedding.admitDocument()
   const length = String(bytes.length)
-  const headers = ['content-type', 'application/json', 'content-length', length, ...gatewayHeaders(trace)]
+  const headers = ['content-type', 'application/json', 'content-length', length, ...gatewayHeaders(context)]
   response.writeHead(200, headers)
   scheduleAtTickEnd(() => response.end(bytes))
 }

@@ -35,6 +35,7 @@ export async function handle(
   const received = receive(request, pipeline, trace.requestId)
   const document = pipeline.findDocument(received)
   if (document !== undefined) {
+    trace.document = document.name
     sendDocument(document, response, pipeline.shedding, trace)
     return
   }

@@ -5,7 +5,7 @@ import type {
   RequestOf,
   ResponseOf,
 } from '../../catalog-api/schemas/operation-schemas.ts'
-import type { SchemaDialect } from '../engine/engine.ts'
+import type { SchemaDialect } from '../engine/schema/json-arrow-schema.ts'
 
 /** The members of a request by name, as they were sent. */
 export type RequestMembers = Readonly<Record<string, unknown>>

@@ -9,7 +9,7 @@ import {
 import type { OperationName } from '../../catalog-api/operations.ts'
 import type { ResponseOf } from '../../catalog-api/schemas/operation-schemas.ts'
 import type { RequestMembers } from '../contract/catalog.ts'
-import type { SchemaDialect } from '../engine/engine.ts'
+import type { SchemaDialect } from '../engine/schema/json-arrow-schema.ts'
 
 /**
  * The dialect of the remote client of LanceDB (`connect("db://...")`), on the same routes. Whatever differs from

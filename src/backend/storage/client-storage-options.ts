@@ -4,7 +4,7 @@ import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { assumeRole } from './assume-role.ts'
 import type { S3Settings } from '../../config/backend/storage-settings.ts'
 import { cacheCredentials, type IssueCredentials } from './cached-credentials.ts'
-import type { GetClientOptions } from './open-storage.ts'
+import type { GetClientOptions } from './storage.ts'
 import { describeStorageError, httpStatusOf } from './s3-errors.ts'
 import { buildSessionPolicy } from './session-policy.ts'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { S3Client } from '@aws-sdk/client-s3'
-import type { OpenedStorage } from './open-storage.ts'
+import type { OpenedStorage } from './storage.ts'
 import { describeStorageError } from './s3-errors.ts'
 import { openClientOptions } from './client-storage-options.ts'
 import { createS3Storage } from './s3-storage.ts'

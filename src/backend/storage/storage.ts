@@ -72,3 +72,22 @@ export interface Storage {
 export function isSameTag(one: string, other: string): boolean {
   return one.replaceAll('"', '') === other.replaceAll('"', '')
 }
+
+/** The storage of a catalog, opened. */
+export interface OpenedStorage {
+  readonly storage: Storage
+  /** What all names of the catalog begin with: an absolute path without symbolic links, or `s3://BUCKET/PREFIX`. */
+  readonly root: string
+  readonly getClientOptions: GetClientOptions
+  readonly close: () => void
+}
+
+/**
+ * What a client who opens the table at that location by itself is told, by the names of Lance's storage options; with
+ * credentials only where they are wanted and the settings say so. Undefined where there is nothing to tell. Throws
+ * ServiceUnavailable (503) while there are no credentials to be had.
+ */
+export type GetClientOptions = (
+  location: string,
+  wantsCredentials: boolean,
+) => Promise<Readonly<Record<string, string>> | undefined>

@@ -8,7 +8,7 @@ import {
   type ReadinessCheck,
 } from '../../observability/health/readiness.ts'
 import type { Bootstrap } from './open-observability.ts'
-import type { WorkerPart } from './start-gateway.ts'
+import type { WorkerPart } from './worker-part.ts'
 
 /**
  * Opens the admin port with metrics, health and, given `console`, the console. A worker reports to the process that has

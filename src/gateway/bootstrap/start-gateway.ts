@@ -1,12 +1,10 @@
+import type { WorkerPart } from './worker-part.ts'
 import type { SecureContextOptions } from 'node:tls'
-import type { Registry } from 'prom-client'
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import type { StaticKey } from '../../identity/api-keys/api-keys.ts'
 import { openAssertionSigner } from '../../identity/assertion/assertions.ts'
 import { reloadFiles } from '../../lib/fs/reload.ts'
 import { ClosingStack } from '../../lib/async/closing-stack.ts'
-import type { BucketStore } from '../../limits/shared/bucket-store.ts'
-import type { ReadinessCheck } from '../../observability/health/readiness.ts'
 import type { RunningChangeTracking } from '../changes/start-change-tracking.ts'
 import { createDocumentFinder } from '../documents.ts'
 import { readServerCertificates } from '../../lib/tls/server-certificates.ts'
@@ -36,18 +34,6 @@ export interface GatewayOptions {
   readonly staticKey?: StaticKey
   /** Present in one of several processes that share a port. */
   readonly worker?: WorkerPart
-}
-
-/** How a worker takes part in a gateway of several processes. */
-export interface WorkerPart {
-  /** URL of the admin port, which another process has. */
-  readonly adminUrl: string
-  /** Shared, so that every worker accepts the page tokens of the others. */
-  readonly pageTokenSecret: Uint8Array
-  /** Counts limits for all workers. */
-  readonly charge: BucketStore['charge']
-  /** Receives what the admin port shows. */
-  readonly follow: (registries: () => readonly Registry[], checks: readonly ReadinessCheck[]) => void
 }
 
 /** A gateway that serves. */

@@ -1,6 +1,6 @@
 import { headerDialects } from '../../catalog-api/headers.ts'
 import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
-import type { ReceivedHead } from '../context.ts'
+import type { ReceivedHead } from '../received-head.ts'
 
 /** The facts of a request that do not depend on its operation, each found out only if a condition reads it. */
 export function createRequestFacts(head: ReceivedHead, now: Date): RequestFacts {

@@ -18,7 +18,7 @@ import type { UpstreamCallOptions, UpstreamResponse, UpstreamRequest } from '../
 import { createRequestHeaders } from '../upstream/request-headers.ts'
 import { credentialMembers, createUpstreamError, removeMembers } from '../upstream/upstream-error.ts'
 import { toDownstreamError } from '../upstream/attempt-failure.ts'
-import type { PoolName } from '../upstream/upstream.ts'
+import type { PoolName } from '../upstream/connection-slots.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Audited, WrittenIntent } from './audit.ts'
 import type { Checked } from './check.ts'

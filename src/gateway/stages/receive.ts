@@ -12,7 +12,8 @@ import type { HeaderDialect } from '../../catalog-api/headers.ts'
 import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { contextKeyToHeader } from '../context-keys.ts'
-import type { Received, ReceivedHead } from '../context.ts'
+import type { Received } from '../context.ts'
+import type { ReceivedHead } from '../received-head.ts'
 
 /** Headers that say what a request is or who sends it: never twice, never listed in `Connection`. */
 const guardedHeaders: ReadonlySet<string> = new Set([

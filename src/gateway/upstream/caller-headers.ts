@@ -1,10 +1,15 @@
 import type { CallerIdentity } from '../../config/upstream/caller-identity.ts'
 import type { AssertionSigner } from '../../identity/assertion/assertions.ts'
 import { apiKeyHeader } from '../../catalog-api/headers.ts'
-import type { Authenticated } from '../context.ts'
+import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import type { Principal } from '../../identity/principal.ts'
+import type { ReceivedHead } from '../received-head.ts'
 
 /** What is known of a request that goes upstream. */
-export interface ForwardedRequest extends Authenticated {
+export interface ForwardedRequest {
+  readonly head: ReceivedHead
+  readonly route: RouteMatch
+  readonly principal: Principal
   readonly allowedBy: { readonly revision: string }
 }
 

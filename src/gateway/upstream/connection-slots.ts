@@ -144,3 +144,11 @@ function createClientClosed(): ClientDisconnected {
 function queueFullError(): CatalogError {
   return refusal('upstream_queue_full', 'upstream overloaded: too many pending requests; retry later')
 }
+
+/**
+ * The connection pools of an upstream. `bulk` is for requests whose body streams, up or down: a slow client holds such
+ * a connection for as long as it likes. `small` is for all others, which never wait for a client.
+ */
+export const poolNames = ['small', 'bulk'] as const
+
+export type PoolName = (typeof poolNames)[number]

@@ -8,7 +8,7 @@ import type { ResponseHead } from '../../http1/client/response-head.ts'
 import type { RequestController, ResponseHandler } from '../../http1/client/request-controller.ts'
 import type { OutgoingRequest } from '../../http1/client/outgoing-request.ts'
 import type { Http1Client } from '../../http1/client/http1-client.ts'
-import type { PoolName } from './upstream.ts'
+import type { PoolName } from './connection-slots.ts'
 
 /** What goes to the upstream. */
 export type UpstreamRequest = OutgoingRequest

@@ -1,7 +1,8 @@
 import { Gauge, type Aggregator, type Registry } from 'prom-client'
 import type { CircuitState } from './circuit-breaker.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
-import { poolNames, type Upstream } from './upstream.ts'
+import { type Upstream } from './upstream.ts'
+import { poolNames } from './connection-slots.ts'
 
 const circuitStates: readonly CircuitState[] = ['closed', 'open']
 

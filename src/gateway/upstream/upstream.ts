@@ -4,6 +4,7 @@ import {
   allowedRequestHeaders,
   allowedResponseHeaders,
 } from '../../config/upstream/allowed-headers-settings.ts'
+import type { PoolName } from './connection-slots.ts'
 import type { CallerHeaders } from './caller-headers.ts'
 import type { CallerIdentity } from '../../config/upstream/caller-identity.ts'
 import { CircuitBreaker, type CircuitBreakerSettings } from './circuit-breaker.ts'
@@ -62,13 +63,6 @@ export interface UpstreamOptions {
   readonly circuitBreaker: CircuitBreakerSettings
   readonly retries: RetrySettings
 }
-
-/**
- * The connection pools of an upstream. `bulk` is for requests whose body streams, up or down: a slow client holds such
- * a connection for as long as it likes. `small` is for all others, which never wait for a client.
- */
-export const poolNames = ['small', 'bulk'] as const
-export type PoolName = (typeof poolNames)[number]
 
 /** A catalog behind the gateway, with its connections and what is known of how it is. */
 export interface Upstream {

@@ -17,7 +17,7 @@ import {
   describeTableVersion,
   listTableVersions,
 } from '../../../src/backend/catalog/versions/table-versions.ts'
-import type { ManifestStore } from '../../../src/backend/engine/engine.ts'
+import type { ManifestStore } from '../../../src/backend/engine/manifest/manifest-records.ts'
 import { openEngine } from '../../../src/backend/engine/lancedb-engine.ts'
 import { openManifestStore } from '../../../src/backend/engine/manifest/manifest-store.ts'
 import { openStorage } from '../../../src/backend/storage/open-storage.ts'

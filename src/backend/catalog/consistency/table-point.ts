@@ -1,7 +1,7 @@
 import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
 import { quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
 import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
-import type { TablePoint } from '../../engine/engine.ts'
+import type { TablePoint } from '../../engine/table-point.ts'
 import type { TableTag } from '../../engine/tables/tags-and-branches.ts'
 import type { TableEntry } from '../../store/objects.ts'
 import { branchNotFoundError, normalizeBranch, mainBranch } from '../context/branches.ts'

@@ -1,6 +1,6 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import type { TablePoint } from '../../engine/engine.ts'
+import type { TablePoint } from '../../engine/table-point.ts'
 import { setTableState, type TableEntry } from '../../store/objects.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { requireTable } from '../context/lookup.ts'

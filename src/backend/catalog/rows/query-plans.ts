@@ -1,6 +1,6 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { RequestOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import type { TablePoint } from '../../engine/engine.ts'
+import type { TablePoint } from '../../engine/table-point.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requirePoint } from '../consistency/table-point.ts'
 

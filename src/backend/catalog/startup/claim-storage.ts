@@ -1,4 +1,4 @@
-import type { OpenedStorage } from '../../storage/open-storage.ts'
+import type { OpenedStorage } from '../../storage/storage.ts'
 import { readCatalogIdentity, recordStorageMarked } from '../../store/catalog-identity.ts'
 import type { CatalogDatabase } from '../../store/database-schema.ts'
 import type { Lock } from '../locks/lock.ts'

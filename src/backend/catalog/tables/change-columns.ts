@@ -1,7 +1,7 @@
 import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
 import { quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import type { TablePoint } from '../../engine/engine.ts'
+import type { TablePoint } from '../../engine/table-point.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requirePoint } from '../consistency/table-point.ts'
 

@@ -1,6 +1,7 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import type { SchemaDialect, TablePoint } from '../../engine/engine.ts'
+import type { TablePoint } from '../../engine/table-point.ts'
+import type { SchemaDialect } from '../../engine/schema/json-arrow-schema.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requireTable } from '../context/lookup.ts'
 import { hasData } from '../consistency/table-data.ts'

@@ -3,7 +3,7 @@ import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.t
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
 import type { RequestOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import type { NamingScheme, StagedManifest } from '../../engine/engine.ts'
+import type { NamingScheme, StagedManifest } from '../../engine/manifest/manifest-records.ts'
 import type { TableEntry } from '../../store/objects.ts'
 import type { CatalogDatabase } from '../../store/database-schema.ts'
 import { normalizeBranch } from '../context/branches.ts'

@@ -1,7 +1,7 @@
 import type { Properties } from '../../store/objects.ts'
 import type { CatalogDatabase } from '../../store/database-schema.ts'
 import { deleteVersionRecord, recordVersion } from '../../store/versions.ts'
-import type { StagedManifest } from '../../engine/engine.ts'
+import type { StagedManifest } from '../../engine/manifest/manifest-records.ts'
 import { normalizeBranch } from '../context/branches.ts'
 
 /** What a client says of the version that it commits. */

@@ -2,7 +2,7 @@ import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.t
 import { quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
 import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import type { StoredVersion } from '../../engine/engine.ts'
+import type { StoredVersion } from '../../engine/manifest/manifest-records.ts'
 import type { Properties, TableEntry } from '../../store/objects.ts'
 import { findVersionMetadata } from '../../store/versions.ts'
 import { branchNotFoundError, normalizeBranch, mainBranch } from '../context/branches.ts'

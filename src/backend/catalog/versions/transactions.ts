@@ -2,7 +2,7 @@ import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.t
 import { quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
 import { transactionNotFound } from '../../../catalog-api/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import type { StoredTransaction } from '../../engine/engine.ts'
+import type { StoredTransaction } from '../../engine/manifest/manifest-records.ts'
 import type { Properties, TableEntry } from '../../store/objects.ts'
 import { findAlterations, saveAlterations, type Alterations } from '../../store/transaction-alterations.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { CatalogError } from '../../../catalog-api/catalog-error.ts'
 import type { Storage } from '../../storage/storage.ts'
-import type { TablePoint } from '../engine.ts'
+import type { TablePoint } from '../table-point.ts'
 import { editSchemaMetadata } from './edit-schema-metadata.ts'
 import type { MetadataChanges, NextManifest } from './edit-schema-metadata.ts'
 import { formatManifestName } from './manifest-names.ts'

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import type { Storage } from '../../storage/storage.ts'
-import type { ManifestStore, StoredTransaction, StoredVersion } from '../engine.ts'
+import type { ManifestStore } from './manifest-records.ts'
+import type { StoredTransaction, StoredVersion } from './manifest-records.ts'
 import { parseManifest, parseTransaction, type ManifestTransaction } from './manifest.ts'
 import { formatManifestName } from './manifest-names.ts'
 import { omitMainBranch, versionsFolder } from './versions-folder.ts'

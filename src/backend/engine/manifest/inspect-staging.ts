@@ -1,7 +1,7 @@
 import { invalidInput } from '../../../catalog-api/catalog-error.ts'
 import { isNotFoundError } from '../../storage/local-storage.ts'
 import { isSameTag, type FileContent, type Storage } from '../../storage/storage.ts'
-import type { NamingScheme, StagedManifest, StagingRequest } from '../engine.ts'
+import type { NamingScheme, StagedManifest, StagingRequest } from './manifest-records.ts'
 import { parseStagingName, formatManifestName } from './manifest-names.ts'
 import { parseManifest } from './manifest.ts'
 import { readStoredVersion } from './stored-version.ts'

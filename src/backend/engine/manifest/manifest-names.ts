@@ -1,4 +1,4 @@
-import type { NamingScheme } from '../engine.ts'
+import type { NamingScheme } from './manifest-records.ts'
 
 const largestVersion = 0xffffffffffffffffn
 const manifestName = /^(\d{1,20})\.manifest$/

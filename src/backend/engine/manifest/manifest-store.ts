@@ -1,7 +1,7 @@
 import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
 import { localFileStorage } from '../../storage/local-storage.ts'
 import { isSameTag, type ListedFile, type Storage } from '../../storage/storage.ts'
-import type { ManifestStore, StagedManifest, StoredVersion } from '../engine.ts'
+import type { ManifestStore, StagedManifest, StoredVersion } from './manifest-records.ts'
 import { retainManifest, publishRetainedManifest } from './retained-manifests.ts'
 import { parseManifest } from './manifest.ts'
 import type { TableManifest } from './manifest.ts'

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
 import { isSameTag, type Storage } from '../../storage/storage.ts'
-import type { RetainedManifest, StagedManifest, StoredVersion } from '../engine.ts'
+import type { RetainedManifest, StagedManifest, StoredVersion } from './manifest-records.ts'
 import { formatManifestName } from './manifest-names.ts'
 import { resolveStagingFiles } from './inspect-staging.ts'
 import { readStoredVersion } from './stored-version.ts'

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import type { FileInfo, ListedFile, Storage } from '../../storage/storage.ts'
-import type { StoredVersion } from '../engine.ts'
+import type { StoredVersion } from './manifest-records.ts'
 import { parseManifestName } from './manifest-names.ts'
 
 /** The version that a manifest stands for; undefined when the file is not there or is no manifest. */

@@ -2,7 +2,7 @@ import path from 'node:path'
 import type { Session } from '@lancedb/lancedb'
 import type { LRUCache } from 'lru-cache'
 import type { Storage } from '../../storage/storage.ts'
-import type { TablePoint } from '../engine.ts'
+import type { TablePoint } from '../table-point.ts'
 import type { NativeConnection, NativeModule, NativeTable } from './native-module.ts'
 import { omitMainBranch } from '../manifest/versions-folder.ts'
 

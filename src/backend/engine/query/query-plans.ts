@@ -1,6 +1,6 @@
 import type { TableQuery } from '../../../catalog-api/schemas/query.ts'
 import type { Storage } from '../../storage/storage.ts'
-import type { TablePoint } from '../engine.ts'
+import type { TablePoint } from '../table-point.ts'
 import { withExpressionErrors } from '../native/native-errors.ts'
 import { openTable } from '../native/open-table.ts'
 import type { EngineContext } from '../native/open-table.ts'

@@ -1,6 +1,6 @@
 import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
 import type { DataType } from '../../../catalog-api/schemas/columns.ts'
-import type { JsonArrowDataType } from '../engine.ts'
+import type { JsonArrowDataType } from './json-arrow-schema.ts'
 
 /** Where the interface and the Lance format name a type differently. A unit that is not told is microseconds. */
 const lanceNames = new Map([

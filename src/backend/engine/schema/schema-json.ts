@@ -3,7 +3,12 @@ import { DateUnit } from 'apache-arrow/fb/date-unit'
 import { Type } from 'apache-arrow/fb/type'
 import { CatalogError } from '../../../catalog-api/catalog-error.ts'
 import type { ArrowField, ArrowSchema, ArrowType } from '../../../lib/arrow/schema.ts'
-import type { JsonArrowDataType, JsonArrowField, JsonArrowSchema, SchemaDialect } from '../engine.ts'
+import type {
+  JsonArrowDataType,
+  JsonArrowField,
+  JsonArrowSchema,
+  SchemaDialect,
+} from './json-arrow-schema.ts'
 
 /** Names of types in both vocabularies, which lack the others. */
 const commonNames = new Map<Type, string>([

@@ -1,6 +1,6 @@
 import type { RequestOf } from '../../../catalog-api/schemas/operation-schemas.ts'
 import { readFileSchema } from '../arrow/arrow-frames.ts'
-import type { TablePoint } from '../engine.ts'
+import type { TablePoint } from '../table-point.ts'
 import { withCatalogErrors, withExpressionErrors } from '../native/native-errors.ts'
 import { findField } from '../schema/field-path.ts'
 import { toLanceType } from '../schema/lance-type.ts'

@@ -3,7 +3,7 @@ import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.t
 import type { IndexRequest } from '../../../catalog-api/schemas/indexes.ts'
 import type { ArrowSchema } from '../../../lib/arrow/schema.ts'
 import { readFileSchema } from '../arrow/arrow-frames.ts'
-import type { TablePoint } from '../engine.ts'
+import type { TablePoint } from '../table-point.ts'
 import { withCatalogErrors, translateEngineError } from '../native/native-errors.ts'
 import { indexTypeName, toNativeIndex } from './native-index.ts'
 import type { NativeIndexConfiguration, NativeIndexStatistics } from '../native/native-references.ts'

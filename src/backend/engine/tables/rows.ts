@@ -1,6 +1,6 @@
 import type { MergeInsert } from '../../../catalog-api/schemas/row-changes.ts'
 import { streamToFile } from '../arrow/arrow-file.ts'
-import type { TablePoint } from '../engine.ts'
+import type { TablePoint } from '../table-point.ts'
 import { withCatalogErrors, withExpressionErrors, withUploadErrors } from '../native/native-errors.ts'
 import type { NativeMerge } from '../native/native-changes.ts'
 import type { NativeTable } from '../native/native-module.ts'

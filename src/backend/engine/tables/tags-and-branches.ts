@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { invalidInput } from '../../../catalog-api/catalog-error.ts'
 import { isNotFoundError } from '../../storage/local-storage.ts'
 import type { Storage } from '../../storage/storage.ts'
-import type { TablePoint, VersionPoint } from '../engine.ts'
+import type { TablePoint, VersionPoint } from '../table-point.ts'
 import { withCatalogErrors } from '../native/native-errors.ts'
 import { openTable, type EngineContext } from '../native/open-table.ts'
 

@@ -1,7 +1,7 @@
 import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import type { StoredVersion } from '../../../../src/backend/engine/engine.ts'
+import type { StoredVersion } from '../../../../src/backend/engine/manifest/manifest-records.ts'
 import { formatManifestName } from '../../../../src/backend/engine/manifest/manifest-names.ts'
 import { openManifestStore } from '../../../../src/backend/engine/manifest/manifest-store.ts'
 import { freshEngine, orders, streamOf } from '../sample-tables.ts'

@@ -1,7 +1,7 @@
 import { mkdir, rename, symlink, truncate, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import type { StagingRequest } from '../../../../src/backend/engine/engine.ts'
+import type { StagingRequest } from '../../../../src/backend/engine/manifest/manifest-records.ts'
 import { formatManifestName } from '../../../../src/backend/engine/manifest/manifest-names.ts'
 import { openManifestStore } from '../../../../src/backend/engine/manifest/manifest-store.ts'
 import { tableWithStaging } from './staged-tables.ts'

@@ -1,0 +1,15 @@
+import type { BucketStore } from '../../limits/shared/bucket-store.ts'
+import type { Registry } from 'prom-client'
+import type { ReadinessCheck } from '../../observability/health/readiness.ts'
+
+/** How a worker takes part in a gateway of several processes. */
+export interface WorkerPart {
+  /** URL of the admin port, which another process has. */
+  readonly adminUrl: string
+  /** Shared, so that every worker accepts the page tokens of the others. */
+  readonly pageTokenSecret: Uint8Array
+  /** Counts limits for all workers. */
+  readonly charge: BucketStore['charge']
+  /** Receives what the admin port shows. */
+  readonly follow: (registries: () => readonly Registry[], checks: readonly ReadinessCheck[]) => void
+}
