@@ -6,12 +6,12 @@ import type { QueryPlans } from './query/query-plans.ts'
 import type { TableBranches, TableTags } from './tables/tags-and-branches.ts'
 import type { TableRows } from './tables/rows.ts'
 
-/** A type of the JSON form of an Arrow schema: the name of the type and what it needs besides. */
+/** A type in the JSON form of an Arrow schema: its name and parameters. */
 export interface JsonArrowDataType {
   readonly type: string
   /** The children of a nested type. */
   readonly fields?: readonly JsonArrowField[]
-  /** Bytes of a `fixed_size_binary`, items of a `fixed_size_list`; of a decimal `precision * 1000 + scale`. */
+  /** Bytes of a `fixed_size_binary`, items of a `fixed_size_list`, `precision * 1000 + scale` of a decimal. */
   readonly length?: number
 }
 
@@ -23,53 +23,50 @@ export interface JsonArrowField {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
-/** The JSON form of an Arrow schema, as DescribeTable answers it. */
+/** The JSON form of an Arrow schema in responses to DescribeTable. */
 export interface JsonArrowSchema {
   readonly fields: readonly JsonArrowField[]
   readonly metadata?: Readonly<Record<string, string>>
 }
 
 /**
- * The two vocabularies of type names. `namespace`: the names of the interface (`utf8`, `timestamp`; units and
- * time zones are lost). `lance`: the logical names that the remote client of the engine parses (`string`,
- * `timestamp:us:UTC`).
+ * The two sets of type names. `namespace`: the names of the interface (`utf8`, `timestamp`), without units and time
+ * zones. `lance`: the logical names that the engine's remote client parses (`string`, `timestamp:us:UTC`).
  */
 export type SchemaDialect = 'namespace' | 'lance'
 
-/** What DescribeTable tells about the data of one version of a table. */
+/** The data of one version of a table, for DescribeTable. */
 export interface TableDescription {
   readonly version: number
-  /** The metadata of the schema, which is the metadata of the table. */
+  /** The schema metadata, which is the metadata of the table. */
   readonly metadata: Readonly<Record<string, string>>
-  /** The schema in one of the two vocabularies; `Unsupported` when a type has no name in it. */
+  /** Throws Unsupported if the dialect has no name for a type. */
   schema(dialect: SchemaDialect): JsonArrowSchema
-  /** Only when asked for. */
+  /** Present only if requested. */
   readonly stats?: TableStatistics
 }
 
-/** How large a table is. */
 interface TableSize {
   readonly totalBytes: number
   readonly numRows: number
   readonly numIndices: number
   readonly fragmentStats: {
     readonly numFragments: number
-    /** Of too few rows; rewriting them together would speed up queries. */
+    /** Fragments with so few rows that compaction would speed up queries. */
     readonly numSmallFragments: number
-    /** The rows of the fragments: least, most, mean and percentiles. */
+    /** Rows per fragment. */
     readonly lengths: Readonly<Record<'min' | 'max' | 'mean' | 'p25' | 'p50' | 'p75' | 'p99', number>>
   }
 }
 
-/** The statistics that DescribeTable answers with `load_detailed_metadata`. */
 interface TableStatistics {
   readonly numDeletedRows: number
   readonly numFragments: number
 }
 
 /**
- * A point in the history of a table. Absent, empty and `main` are the main branch; without a version it is the
- * newest one, and the only point that can be written to.
+ * A point in the history of a table. An absent, empty or `main` branch is the main branch. Without a version it is the
+ * newest one, the only point that can be written to.
  */
 export interface TablePoint {
   readonly location: string
@@ -77,19 +74,18 @@ export interface TablePoint {
   readonly version?: number | undefined
 }
 
-/** One version of a branch. */
 export interface VersionPoint extends TablePoint {
   readonly version: number
 }
 
 /**
- * The engine that holds the data of the tables. A `location` is a folder of the storage, named whole, whose name
- * ends in `.lance`. Every method throws an InterfaceError, and no other error.
+ * The engine that stores the data of the tables. A `location` is an absolute folder of the storage whose name ends in
+ * `.lance`. Methods throw only CatalogError.
  */
 export interface Engine {
-  /** Creates a table from a whole Arrow IPC stream; `overwrite` adds a version to a table that is there. */
+  /** Creates a table from a complete Arrow IPC stream; `overwrite` adds a version to an existing table. */
   create(location: string, upload: Uint8Array, mode: 'create' | 'overwrite'): Promise<{ version: number }>
-  /** Adds the rows of a whole Arrow IPC stream, or replaces all rows by them. */
+  /** Appends the rows of a complete Arrow IPC stream, or replaces all rows by them. */
   insert(
     location: string,
     upload: Uint8Array,
@@ -97,20 +93,20 @@ export interface Engine {
     branch?: string,
   ): Promise<{ version: number; rows: number }>
   /**
-   * Runs a query. Resolves when the schema and the first rows are known, so that a query that fails is answered
-   * with an error; then yields the bytes of one Arrow IPC file, batch by batch, no faster than they are taken.
-   * `return()` of the iterator gives up the rest of the query.
+   * Runs a query. Resolves once the schema and the first rows are known, so a failing query still gets an error
+   * response; then yields the bytes of one Arrow IPC file, batch by batch, with backpressure. `return()` of the
+   * iterator cancels the query.
    */
   query(location: string, query: TableQuery): Promise<AsyncIterable<Uint8Array>>
-  /** Counts the rows, all of them or those that the SQL predicate selects. */
+  /** Counts all rows, or those that the SQL predicate selects. */
   count(location: string, options?: CountOptions): Promise<number>
-  /** The version, the schema and, when asked for, the statistics. */
+  /** Returns the version, the schema and, if requested, the statistics. */
   describe(location: string, options?: DescribeOptions): Promise<TableDescription>
-  /** How large the newest version of a branch is. */
+  /** Measures the newest version of a branch. */
   measure(point: TablePoint): Promise<TableSize>
   /**
-   * Sets and removes keys of the metadata of the schema, as a new version of the branch unless nothing changes.
-   * Answers the metadata that there is then.
+   * Sets and removes keys of the schema metadata as a new version of the branch, unless nothing changes. Returns the
+   * resulting metadata.
    */
   changeMetadata(point: TablePoint, changes: MetadataChanges): Promise<Readonly<Record<string, string>>>
   readonly rows: TableRows
@@ -119,48 +115,46 @@ export interface Engine {
   readonly tags: TableTags
   readonly branches: TableBranches
   readonly indexes: TableIndexes
-  /** Makes the version of a point the newest one of its branch, as a new version. */
+  /** Restores the version of a point as a new version of its branch. */
   restore(point: VersionPoint): Promise<void>
-  /** Deletes the data with all versions. A location with nothing in it is no error. */
+  /** Deletes the data with all versions. An empty location is no error. */
   drop(location: string): Promise<void>
-  /** True when the engine has stopped working, and only a new process helps; to be called every few seconds. */
+  /** Whether the engine has stopped working and needs a new process. Call it every few seconds. */
   isStalled(): boolean
-  /** Lets go of caches and handles; the engine is of no use afterwards. */
+  /** Releases caches and handles; the engine cannot be used afterwards. */
   close(): Promise<void>
 }
 
-/** Which rows of which version are counted. */
 export interface CountOptions {
   readonly predicate?: string | undefined
   readonly branch?: string | undefined
   readonly version?: number | undefined
 }
 
-/** Which version is described, and how much of it. */
 export interface DescribeOptions {
   readonly branch?: string | undefined
   readonly version?: number | undefined
   readonly stats?: boolean | undefined
 }
 
-/** How the manifest of a version is named: V1 `{version}.manifest`, V2 `{2^64-1-version, 20 digits}.manifest`. */
+/** The file name of a manifest: V1 `{version}.manifest`, V2 `{2^64-1-version, 20 digits}.manifest`. */
 export type NamingScheme = 'V1' | 'V2'
 
 /** A version of a table: a manifest in storage. */
 export interface StoredVersion {
   readonly version: number
-  /** An object-store key, of a local file the absolute path without the leading slash; ends in `.manifest`. */
+  /** An object-store key that ends in `.manifest`; for a local file, the absolute path without the leading slash. */
   readonly manifestPath: string
   /** Bytes. */
   readonly manifestSize: number
-  /** As the object-store client of the engine spells it. */
+  /** In the format of the engine's object-store client. */
   readonly eTag: string
   /** When the manifest was written, in milliseconds since 1970. */
   readonly timestampMillis: number
   readonly namingScheme: NamingScheme
 }
 
-/** What CreateTableVersion says about the manifest that the client has left in storage. */
+/** A request to commit the manifest that a client has staged (CreateTableVersion). */
 export interface StagingRequest {
   readonly version: number
   /** Absent, empty or `main`: the main branch. */
@@ -172,92 +166,90 @@ export interface StagingRequest {
   readonly namingScheme?: NamingScheme | undefined
 }
 
-/** A staging manifest that was found to be what the request says; only `inspectStaging` makes one. */
+/** A staging manifest verified against its request; only `inspectStaging` creates one. */
 export interface StagedManifest {
   readonly location: string
   readonly version: number
   /** Absent: the main branch. */
   readonly branch: string | undefined
   readonly namingScheme: NamingScheme
-  /** The whole name of the staging file. */
+  /** The absolute name of the staging file. */
   readonly stagingPath: string
-  /** The whole name that publishing gives it. */
+  /** The absolute name after publishing. */
   readonly finalPath: string
   readonly manifestSize: number
   readonly eTag: string
-  /** The version that the committer had read, where the manifest tells. */
+  /** The version that the committer had read, if the manifest contains it. */
   readonly readVersion: number | undefined
-  /** What the commit does: `Append`, `Delete`, `Overwrite`, where the manifest tells. */
+  /** The kind of commit (`Append`, `Delete`, `Overwrite`), if the manifest contains it. */
   readonly transactionKind: string | undefined
   /** The program that wrote the manifest: `lance 8.0.0`. */
   readonly writer: string | undefined
 }
 
-/** A commit that made a version. */
+/** A commit that created a version. */
 export interface StoredTransaction {
   readonly uuid: string
   readonly version: number
   /** Absent: the main branch. */
   readonly branch: string | undefined
   readonly readVersion: number
-  /** What it did: `Append`, `Delete`; undefined when the manifest does not tell. */
+  /** `Append`, `Delete`; undefined if the manifest does not contain it. */
   readonly kind: string | undefined
   readonly tag: string | undefined
 }
 
-/** A manifest that `keep` has put aside. */
+/** A manifest retained by `retain`. */
 export interface RetainedManifest extends StagingRequest {
   readonly namingScheme: NamingScheme
-  /** The whole name. */
+  /** Absolute. */
   readonly retainedPath: string
 }
 
-/** The versions of a table as its manifests in storage: the external manifest store. */
+/** The versions of a table as manifests in storage: the external manifest store. */
 export interface ManifestStore {
-  /** The versions, the newest first, at most `limit`; none when nothing was committed yet. */
+  /** Lists versions, newest first, at most `limit`; none before the first commit. */
   list(location: string, branch: string | undefined, limit?: number): Promise<readonly StoredVersion[]>
-  /** One version, the newest when none is named; undefined when it is not there. */
+  /** Returns one version, by default the newest; undefined if it does not exist. */
   describe(
     location: string,
     version: number | undefined,
     branch: string | undefined,
   ): Promise<StoredVersion | undefined>
   /**
-   * Looks at the staging manifest that a client wants published, and throws InvalidInput unless it lies in the
-   * `_versions` folder of the branch under the final name followed by `-` and a UUID, is a regular file with no
-   * symbolic link on the way, and has the size, the version and the branch of the request. A staging manifest
-   * that is gone because it was published is found by its entity tag, so that a request may be repeated.
+   * Verifies a staging manifest to publish. Throws InvalidInput unless it lies in the `_versions` folder of the branch
+   * under the final name followed by `-` and a UUID, is a regular file without a symbolic link on the path, and has the
+   * size, version and branch of the request. A staging manifest that was already published is found by its entity tag,
+   * so a request may be repeated.
    */
   inspectStaging(location: string, request: StagingRequest): Promise<StagedManifest>
   /**
-   * Gives the staging manifest its final name, never over a file that is there, and removes the staging name.
-   * The same bytes already there: the same success. Other bytes: ConcurrentModification.
+   * Gives the staging manifest its final name, never replacing a file, and removes the staging name. Succeeds if the
+   * same bytes already have that name. Throws ConcurrentModification for other bytes.
    */
   publish(staged: StagedManifest): Promise<StoredVersion>
   /**
-   * Gives the staging manifest a second name at `keptPath`, on disk for good: whatever becomes of the staging name,
-   * `publishKept` has what it needs. Answers the version as it will be published. Throws InvalidInput when the
-   * manifest is no longer what was inspected.
+   * Gives the staging manifest a durable second name, `retainedPath`, so that `publishRetained` does not depend on the
+   * staging name. Returns the version as it will be published. Throws InvalidInput if the manifest has changed since it
+   * was inspected.
    */
   retain(staged: StagedManifest, retainedPath: string): Promise<StoredVersion>
   /**
-   * Gives a kept manifest its final name and removes the staging name; once more is no error. Throws
-   * ConcurrentModification when other bytes have the name, or when the kept manifest is gone.
+   * Gives a retained manifest its final name and removes the staging name; idempotent. Throws ConcurrentModification if
+   * other bytes have the name or the retained manifest is missing.
    */
   publishRetained(location: string, retained: RetainedManifest): Promise<void>
   /**
-   * Throws InvalidInput where a symbolic link, or anything else but folders and files, lies in a dataset or on the
-   * way to it from `root`, and where nothing is there.
+   * Throws InvalidInput if a dataset, or the path to it from `root`, contains a symbolic link or anything but folders
+   * and files, or if nothing exists there.
    */
   assertConfined(root: string, location: string): Promise<void>
-  /**
-   * The commit with that number on main, or with that UUID on any of the branches; undefined when it is not there.
-   */
+  /** Finds the commit with that number on main, or with that UUID on any branch; undefined if there is none. */
   findTransaction(
     location: string,
     branches: readonly string[],
     transaction: string,
   ): Promise<StoredTransaction | undefined>
-  /** Deletes the manifest of a version; one that is gone is no error. */
+  /** Deletes the manifest of a version; a missing one is no error. */
   remove(location: string, version: number, branch: string | undefined): Promise<void>
 }
