@@ -17,7 +17,7 @@ async function valuesIn(table: Table): Promise<number[]> {
   return rows.map(({ value }) => value).toSorted((a, b) => a - b)
 }
 
-/** By whom, with which outcome and as which version the audit log holds the commits of a table. */
+/** Returns the audited commits of a table: principal, outcome and version. */
 async function auditedCommits(table: string): Promise<unknown[]> {
   const commits = await auditedChanges(dev.auditFolder, 'CreateTableVersion', ['lake', table])
   return commits.map(({ intent, outcome }) => [intent.principal.name, outcome?.result, outcome?.version])

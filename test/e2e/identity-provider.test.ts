@@ -13,7 +13,6 @@ import { eventually } from './running-dev.ts'
 
 const audience = 'urn:catalog'
 
-/** What the client of the provider may do. */
 const policy = {
   apiVersion: 'catalog-gateway/v1',
   kind: 'AccessPolicy',
@@ -29,7 +28,7 @@ const policy = {
   ],
 }
 
-/** Starts a program of ours that ends with the test. */
+/** Starts a server program that ends with the test. */
 async function startServer(...parameters: string[]): Promise<string> {
   const program = startProgram(parameters)
   onTestFinished(async () => {
@@ -40,7 +39,7 @@ async function startServer(...parameters: string[]): Promise<string> {
   return program.announced(/^listening on (http:\S+)$/m)
 }
 
-/** A catalog in a process of its own, and a gateway in front of it that trusts the provider. */
+/** Starts a catalog in its own process, and a gateway in front of it that trusts the provider. */
 async function startGateway(provider: IdentityProvider): Promise<string> {
   const folder = await temporaryFolder()
   const accessToken = 'the-token-of-the-gateway'

@@ -4,7 +4,7 @@ import type { Connection, Table } from '@lancedb/lancedb'
 import { afterAll, expect, it } from 'vitest'
 import { startDev } from './running-dev.ts'
 
-// The client library holds the CommonJS build of apache-arrow, and takes schemas of no other instance.
+// The client uses the CommonJS build of apache-arrow, and rejects schemas of another instance.
 const { Field, Int64, Schema, Utf8 } = createRequire(import.meta.url)('apache-arrow') as typeof Arrow
 
 const dev = await startDev()
@@ -13,7 +13,6 @@ const client = await dev.remoteClient()
 
 let namespaces = 0
 
-/** A namespace of its own for a test. */
 async function newNamespace(connection: Connection = client): Promise<string[]> {
   namespaces += 1
   const namespace = [`namespace-${namespaces}`]
@@ -25,7 +24,7 @@ function people(...names: string[]): { id: number; name: string }[] {
   return names.map((name, index) => ({ id: index + 1, name }))
 }
 
-/** A vector that looks random; the same number makes the same. */
+/** A pseudo-random vector, determined by the number. */
 function vectorOf(id: number): number[] {
   return Array.from({ length: 8 }, (_, index) => Math.fround(Math.sin(id * 12.9898 + index * 78.233)))
 }
@@ -204,7 +203,7 @@ it('who may only read is told 403, and nothing is changed', async () => {
   await expect(table.add(people('Grace'))).rejects.toThrow(/403/)
   await expect(analyst.dropTable('people', ['demo'])).rejects.toThrow(/403/)
   await expect(analyst.createTable('more', people('Grace'), ['demo'])).rejects.toThrow(/403/)
-  // What lies elsewhere is as if it were not there.
+  // Objects in other namespaces are concealed.
   await expect(analyst.openTable('people', await newNamespace())).rejects.toThrow(/was not found/)
   expect(await client.tableNames(['demo'])).toEqual(['people'])
   expect(await table.countRows()).toBe(1)

@@ -7,7 +7,7 @@ it('what the remote client uploads, compressed, is stored and read back', async 
   const { engine, location, query } = await freshEngine()
   const table = orders(5000)
   const upload = await remoteUpload(table)
-  // The JavaScript library cannot read it: the bytes must pass without being decoded.
+  // The JavaScript library cannot read it: the bytes must pass undecoded.
   expect(() => tableFromIPC(upload)).toThrow(/compress/i)
   expect(upload.length).toBeLessThan(streamOf(table).length)
   await engine.create(location, upload, 'create')

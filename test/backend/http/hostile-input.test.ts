@@ -60,7 +60,7 @@ describe('SQL that cannot be read', () => {
     ['update to', 'update', (sql) => ({ updates: [['id', sql]] })],
     ['new column', 'add_columns', (expression) => ({ new_columns: [{ name: 'more', expression }] })],
   ]
-  /** An empty condition selects all rows, where there may be none. */
+  /** An empty condition selects all rows if the condition is optional. */
   const mayBeEmpty = ['query', 'count', 'explain', 'update where']
 
   it.for(requests)('is refused in %s, and changes nothing', async ([name, target, body]) => {
@@ -100,7 +100,7 @@ describe('SQL that cannot be read', () => {
 })
 
 describe('versions that no number of JavaScript holds', () => {
-  // As text: in a body they are what clients in other languages write.
+  // As text, because clients in other languages write them so in a body.
   const versions = ['9007199254740992', '9007199254740993', '18446744073709551615', '1e300', '-1', '1.5']
   it.for([
     ['describe', '"version":V'],

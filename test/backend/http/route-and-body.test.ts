@@ -5,7 +5,7 @@ import { buildTarget } from '../../../src/catalog-api/request-target.ts'
 import { sampleRequests } from '../../conformance/sample-requests.ts'
 import { errorOf, runningBackend } from '../support/running-backend.ts'
 
-/** Interface section 3.5, of the server itself: every operation, also without a gateway in front of it. */
+/** Interface section 3.5, checked by the server itself: every operation, also without a gateway in front of it. */
 const operations = operationNames.map(getOperation)
 const withId = operations.filter(({ routeMembers }) => routeMembers.includes('id'))
 const withIndex = operations.filter(({ routeMembers }) => routeMembers.includes('index_name'))
@@ -13,7 +13,7 @@ const withIndex = operations.filter(({ routeMembers }) => routeMembers.includes(
 const id = ['n', 'absent']
 const others = [['n', 'x'], ['n'], ['n', 'absent', ''], ['absent', 'n'], [], 'n$absent', [7], {}, 7]
 
-/** Sends the least request that the operation takes, with these members besides; GET carries a body, too. */
+/** Sends the minimal request of the operation with these members added; GET carries a body, too. */
 async function send(url: string, operation: Operation, members: object) {
   const sample = sampleRequests[operation.name]?.body
   const indexName = operation.routeMembers.includes('index_name') ? 'an_index' : undefined
@@ -41,7 +41,7 @@ it('an id in the body that is that of the route, null or absent is none of those
   for (const operation of withId) {
     for (const same of [{ id }, { id: null }, {}]) {
       const { status, error } = await send(url(), operation, same)
-      // Neither the object nor the dataset to register is there, and three operations are not there at all.
+      // Neither the object nor the dataset to register exists, and three operations are not implemented.
       const statuses = operation.name === 'RegisterTable' ? [400] : [404, 406]
       const expected = [expect.toBeOneOf(statuses), expect.not.stringContaining('"id"')]
       expect([operation.name, same, status, error]).toEqual([operation.name, same, ...expected])

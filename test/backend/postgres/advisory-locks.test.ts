@@ -5,7 +5,7 @@ import { openPostgres } from '../../../src/backend/store/postgres.ts'
 
 let schemas = 0
 
-/** The stores of several replicas, which all use one schema. */
+/** Opens the stores of several replicas on one schema. */
 async function openReplicas(count: number) {
   const schema = `locks_${process.pid}_${schemas++}`
   const url = inject('postgresUrl') ?? ''
@@ -82,7 +82,7 @@ it('who waits to be alone comes before those who want to share later', async () 
   })
   await started.opened
   const alone = second?.locks.run('k', 'alone', async () => events.push('alone'))
-  // The gate is closed as soon as nobody who asks for it gets the lock.
+  // The gate is closed once a request for it does not get the lock.
   let later: Promise<unknown> | undefined
   for (let isClosed = false; !isClosed;) {
     isClosed = true
@@ -111,7 +111,7 @@ it('what another replica has is left alone', async () => {
   }
   await first?.locks.run('k', 'shared', async () => second?.locks.runIfFree('k', count))
   expect(ran).toBe(0)
-  // Nobody waits for the release of a lock; but it comes before whatever the same process asks next.
+  // The release of a lock is not awaited, but precedes the next query of the same process.
   await first?.locks.run('another', 'alone', async () => undefined)
   await second?.locks.runIfFree('k', count)
   expect(ran).toBe(1)
@@ -122,7 +122,7 @@ it('a lock whose connection ended is free, and nothing commits under it any more
   const [first, second] = replicas
   const work = first?.locks.run('k', 'alone', async () => {
     await cutOff()
-    // The other replica gets in.
+    // The other replica gets the lock.
     await second?.locks
       .run('k', 'alone', async () => {})
       .catch(() => second.locks.run('k', 'alone', async () => {}))
@@ -132,7 +132,7 @@ it('a lock whose connection ended is free, and nothing commits under it any more
   })
   await expect(work).rejects.toMatchObject({ status: 503 })
   expect(await second?.database.selectFrom('leftovers').selectAll().execute()).toEqual([])
-  // The next work is under a lock again.
+  // The next work runs under a lock again.
   expect(await first?.locks.run('k', 'alone', async () => 'done')).toBe('done')
 })
 
@@ -147,7 +147,7 @@ it('transactions that look before they write are as if each ran alone', async ()
       }),
     ),
   ).catch((error: unknown) => {
-    // So many at once may be told to try again, but never leave a gap.
+    // Concurrent transactions may fail with a retryable error, but must never leave a gap.
     expect(error).toMatchObject({ code: expect.stringMatching(/^(40001|23505)$/) })
   })
   const rows = await replicas[0]?.database.selectFrom('leftovers').select('location').execute()

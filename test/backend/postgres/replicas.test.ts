@@ -15,7 +15,7 @@ interface Responded {
   readonly json: unknown
 }
 
-/** Two catalogs in processes of their own, on one PostgreSQL and one data folder. */
+/** Starts two catalogs as processes on one PostgreSQL and one data folder. */
 async function twoReplicas() {
   const folder = await temporaryFolder()
   const replicas = await Promise.all([startReplica(folder), startReplica(folder)])
@@ -34,7 +34,7 @@ async function startReplica(folder: string) {
   return { post, tables, kill }
 }
 
-/** The statuses, the best first, and the codes of the errors. */
+/** Returns the sorted statuses and the error codes. */
 function outcomes(responses: readonly Responded[]): string[] {
   return responses
     .map(({ status, json }) =>
@@ -106,7 +106,7 @@ it('of those who commit one version on either replica, exactly one wins', { time
       })
     }
   }
-  // Appends share the lock of the data, overwrites take it alone: none waits for ever, none is lost.
+  // Appends share the data lock, overwrites take it exclusively: none starves, none is lost.
   await one.post('table/a/create', streamOf(orders(0)))
   const appends = Array.from({ length: 20 }, async (_, index) =>
     (index % 2 === 0 ? one : other).post('table/a/insert', streamOf(orders(5))),
@@ -143,7 +143,7 @@ it.runIf(isThorough)(
     await setTimeout(150)
     await one.kill()
     const responded = (await cut).filter(({ status }) => status === 200)
-    // The names that the killed replica had reserved are free, or their tables whole.
+    // The names reserved by the killed replica are free, or their tables are complete.
     for (const { name } of responded) expect((await other.post(`table/${name}/count_rows`)).json).toBe(rows)
     for (const { status } of await create(names, other)) expect([200, 409]).toContain(status)
     for (const name of names) expect((await other.post(`table/${name}/count_rows`)).json).toBe(rows)

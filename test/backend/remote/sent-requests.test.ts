@@ -20,14 +20,14 @@ const samples: typeof sampleRequests = {
   BatchCommitTables: { body: { operations: [{ deregister_table: { id: ['n', 't'] } }] } },
 }
 
-/** What a remote catalog answers to an operation, at the least. */
+/** The minimal response of a remote catalog to an operation. */
 function answeringOf({ name, response }: Operation): RequestHandler {
   if (response === 'arrow') return respondWith(200, 'ARROW1', { 'content-type': arrowFileType })
   if (response === 'empty') return respondWith(200, '', {})
   return respondWith(200, name === 'CountTableRows' ? '7' : name.endsWith('QueryPlan') ? '"plan"' : '{}')
 }
 
-/** A remote catalog, a server in front of it, and what arrives there of a request. */
+/** Starts a remote catalog that records requests, and a server in front of it. */
 async function remoteAndAdapter(remote: object = {}, settings: object = {}) {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
@@ -134,7 +134,7 @@ it('an id is joined by the delimiter there, and refused where it holds it', asyn
   expect((await send('GET', '/v1/namespace/$/list')).arrival?.target).toBe(
     '/base/v1/namespace/./list?delimiter=.',
   )
-  // The answer holds ids, which are to be joined as the client wants.
+  // The response contains ids, which must be joined by the client's delimiter.
   expect((await send('GET', '/v1/table?delimiter=::')).arrival?.target).toBe(
     '/base/v1/table?delimiter=%3A%3A',
   )

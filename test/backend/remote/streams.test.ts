@@ -12,7 +12,7 @@ import { runningBackend } from '../support/running-backend.ts'
 import { runningAdapter } from './running-adapter.ts'
 
 const piece = Buffer.alloc(64 * 1024, 7)
-/** More than all buffers on the way hold together. */
+/** More than all buffers on the path hold together. */
 const muchBytes = 64 * 1024 * 1024
 
 async function remoteAndAdapter() {
@@ -27,7 +27,7 @@ function query(url: string) {
   return sent
 }
 
-/** Answers without an end, no faster than it is read; tells how much was sent and when the reader left. */
+/** Responds endlessly with backpressure; reports the bytes sent and when the reader disconnects. */
 function endlessResponse(upstream: RecordingUpstream) {
   const left = createDeferred()
   const progress = { bytes: 0, left: left.promise }
@@ -89,7 +89,7 @@ it('a client that leaves does not end a change that was sent', async () => {
   const change = await arrived.promise
   sent.destroy()
   upstream.answering = (_arrival, response) => void response.end('{"tables":[]}')
-  // By the time of these answers, the departure before them was noticed.
+  // The earlier disconnect has been noticed by the time of these responses.
   for (let round = 0; round < 3; round += 1) expect(await get('/v1/table')).toMatchObject({ status: 200 })
   expect(change.destroyed).toBe(false)
   change.end('{}')

@@ -19,7 +19,7 @@ async function withTable() {
   return { ...backend, names }
 }
 
-/** Rows of an id and a name. */
+/** Rows with an id and a name. */
 function named(rows: Record<number, string>): Uint8Array {
   return streamOf(
     new Table({

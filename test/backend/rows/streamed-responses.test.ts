@@ -11,7 +11,7 @@ async function withLargeTable() {
   return backend
 }
 
-/** The answer to a query of all rows, not read yet. */
+/** Requests all rows; returns the response unread. */
 async function openQuery(url: string): Promise<IncomingMessage> {
   const query = request(`${url}/v1/table/t/query`, { method: 'POST' })
   query.end('{"k":9223372036854775807,"vector":[]}')

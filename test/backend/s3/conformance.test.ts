@@ -15,7 +15,7 @@ it(
     const authorization = `Bearer ${accessToken}`
     const { url, get } = await runningBackend({ ...settings, accessToken }, folder)
     const errors = errorsOf(await runConformance({ url: url(), credentials: { authorization } }))
-    // Those cases write manifests to the tables by themselves; version-commits.test.ts does so in an object store.
+    // These cases write manifests into tables directly; version-commits.test.ts covers that for an object store.
     expect(errors.filter((error) => !error.endsWith('do not lie on this machine'))).toEqual([])
     expect((await get('/v1/namespace/$/list', { authorization })).json).toEqual({ namespaces: [] })
   },

@@ -10,7 +10,10 @@ import { freshBucket } from './object-store.ts'
 
 const program = fileURLToPath(new URL('vended-client-process.ts', import.meta.url))
 
-/** The gateway before a catalog in a bucket: `dev` may do everything, and `outsider` all but receive credentials. */
+/**
+ * Starts the gateway before a catalog in a bucket: `dev` may do everything, `outsider` everything but receive
+ * credentials.
+ */
 async function gatewayBeforeBucket(vending: object) {
   const bucket = await freshBucket()
   const { data, store } = bucket.settings
@@ -38,7 +41,7 @@ async function gatewayBeforeBucket(vending: object) {
   return { gateway, get, post, bucket }
 }
 
-/** What a client in a process of its own says, which knows nothing of the storage but what it is told. */
+/** Runs a client in its own process, which knows only the storage options that it receives, and returns its output. */
 async function clientSays(url: string, key: string, ...steps: readonly string[]): Promise<string[]> {
   const environment = Object.entries(process.env).filter(([name]) => !name.startsWith('AWS_'))
   const { stdout } = await promisify(execFile)(
@@ -60,7 +63,7 @@ it('a client with vended credentials writes to the store by itself, and commits 
   expect((await get('/v1/table/a$t/count_rows')).json).toBe(3)
   const { versions } = (await post('/v1/table/a$t/version/list')).json as { versions: { version: number }[] }
   expect(versions.map(({ version }) => version)).toEqual([1, 2, 3])
-  // What was written with those credentials is the catalog's to delete.
+  // The catalog can delete what was written with those credentials.
   expect((await post('/v1/table/a$t/drop')).status).toBe(200)
   expect((await bucket.keys()).filter((key) => key.includes('.lance/'))).toEqual([])
 })

@@ -16,7 +16,7 @@ import { carelessService, interruptibleService } from './token-services.ts'
 
 type Options = Readonly<Record<string, string>>
 
-/** A catalog in a bucket of its own that tells its clients what the settings say. */
+/** Starts a catalog in its own bucket with these vending settings. */
 async function vendingBackend(vending: object) {
   const bucket = await freshBucket()
   const { data, store } = bucket.settings
@@ -80,7 +80,7 @@ it('temporary credentials come with the description of a table, unless they are 
   expect(seconds).toBeLessThan(1000)
   expect(JSON.stringify(declared)).not.toContain(credentials.AWS_ACCESS_KEY_ID)
   expect(JSON.stringify(declared)).not.toContain(credentials.AWS_SECRET_ACCESS_KEY)
-  // Those of one table are good for a while, and those of another are others.
+  // Credentials are cached per table and differ between tables.
   const described = await Promise.all(
     [{}, { vend_credentials: true }].map((body) => optionsOf('t/describe', body)),
   )

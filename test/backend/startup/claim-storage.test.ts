@@ -6,7 +6,7 @@ import { backendSettings, usesPostgres } from '../support/backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, runningBackend, temporaryFolder } from '../support/running-backend.ts'
 
-/** Folders for data and stores, and catalogs that use them in any combination. */
+/** Creates folders for data and stores, and a function that runs catalogs on any combination. */
 async function location() {
   const top = await temporaryFolder()
   const run = (data: string, store: string) => {

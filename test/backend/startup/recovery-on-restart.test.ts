@@ -15,7 +15,7 @@ async function withTable() {
   const backend = await runningBackend()
   const { json } = await backend.post('/v1/table/t/create', streamOf(orders(3)))
   const { location } = json as { location: string }
-  /** Leaves the store as a process that ended in the middle of its work would have. */
+  /** Changes the stopped store to the state that a crash would have left. */
   const meddle = async (work: (database: CatalogDatabase) => Promise<unknown>) => {
     await backend.stop()
     const { database, close } = await backend.openStore()

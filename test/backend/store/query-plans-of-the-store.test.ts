@@ -30,7 +30,7 @@ type Query = (database: CatalogDatabase) => Promise<unknown>
 const page = { after: 'm', limit: 10 }
 const first = { after: undefined, limit: 10 }
 
-/** What each query may read: the rows that it wants, from where it wants them, in the order that it wants. */
+/** The allowed query plans: each query reads only the wanted rows, in the wanted order. */
 const plans: readonly (readonly [name: string, query: Query, steps: readonly string[]])[] = [
   [
     'the namespaces of a namespace',
@@ -114,7 +114,7 @@ it.each(plans)('%s: no more is read than is wanted', async (_name, query, steps)
   expect(rows.map(({ detail }) => detail)).toEqual(steps)
 })
 
-/** The last query that is sent to a database without any rows. */
+/** Compiles the last query that is sent to an empty database. */
 async function compiled(query: Query): Promise<CompiledQuery> {
   const sent: CompiledQuery[] = []
   const database = new Kysely<CatalogTables>({

@@ -8,7 +8,7 @@ import { responseOf, errorOf, runningBackend } from '../support/running-backend.
 async function withTable() {
   const backend = await runningBackend()
   await backend.post('/v1/table/t/create', streamOf(orders(3)))
-  /** The columns as `name type`, those that hold no nulls with a `!`. */
+  /** The columns as `name type`, with a `!` if not nullable. */
   const columns = async () => {
     const { json } = await backend.post('/v1/table/t/describe?load_detailed_metadata=true', {})
     const { fields } = (json as { schema: { fields: Field[] } }).schema

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
-/** A table `t` with a number, a text and a vector of two. */
+/** Creates a table `t` with a number, a text and a two-dimensional vector. */
 async function withRows(rows = 300) {
   const backend = await runningBackend()
   await backend.post('/v1/table/t/create', streamOf(orders(rows)))
@@ -53,7 +53,7 @@ it('an index is built, listed, measured and dropped', async () => {
   expect(await post('/v1/table/t/index/id_idx/stats')).toEqual(errorOf('TableIndexNotFound'))
 })
 
-/** Rows with vectors of eight, which one of the types insists on. */
+/** Rows with eight-dimensional vectors, which one index type requires. */
 function withWideVectors(count: number): Table {
   const vectors = Array.from({ length: count }, (_, row) =>
     Array.from({ length: 8 }, (_, at) => Math.sin(row + at)),
@@ -117,7 +117,7 @@ it('requests that the engine must not see are refused', async () => {
     ['name', 'BTREE', { name: 'a/b' }],
     ['id', 'BTREE', { num_partitions: 2 }],
     ['name', 'FTS', { distance_type: 'l2' }],
-    // The engine would take the process down.
+    // The engine would abort the process.
     ['name', 'FTS', { language: 'klingon' }],
     ['name', 'FTS', { base_tokenizer: 'weird' }],
     ['name', 'FTS', { base_tokenizer: 'lindera/ipadic' }],

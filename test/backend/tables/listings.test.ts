@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
-/** In the byte order of UTF-8, which is not that of JavaScript. */
+/** In the byte order of UTF-8, which differs from JavaScript's. */
 const names = ['A', 'Z', 'a', 'b', 'é', '\uFFFD', '😀']
 
 it('namespaces and tables are listed apart, in byte order, page by page', async () => {

@@ -95,7 +95,7 @@ it('only a readable dataset in the folder of the tables can be registered', asyn
   for (const location of locations) {
     const response = await register('r', { location })
     expect(response, location).toEqual(errorOf('InvalidInput'))
-    // What was sent may be shown, and nothing else.
+    // An error may show the sent location and nothing else.
     if (!location.includes(dataFolder)) expect(JSON.stringify(response.json)).not.toContain(dataFolder)
   }
   expect(await register('r', {})).toEqual(errorOf('InvalidInput'))

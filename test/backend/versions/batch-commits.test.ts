@@ -29,7 +29,7 @@ async function withTables() {
   }
 }
 
-/** What is in the catalog's own folder of manifests, and what of clients is left staged. */
+/** Lists the catalog's retained manifests and the remaining staging manifests of clients. */
 async function leftBehind(dataFolder: string, ...locations: string[]): Promise<string[]> {
   const staged = await Promise.all(locations.map((location) => readdir(join(location, '_versions'))))
   return [

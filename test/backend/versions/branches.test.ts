@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { orders, schemaOnly, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
-/** A table with the versions 1 and 2, of 2 and 3 rows. */
+/** Creates a table with versions 1 and 2, of 2 and 3 rows. */
 async function withVersions() {
   const backend = await runningBackend()
   const { json } = await backend.post('/v1/table/t/create', streamOf(orders(2)))

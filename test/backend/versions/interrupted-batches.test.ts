@@ -31,10 +31,10 @@ import { everyInTheLongForm } from '../../support/thorough.ts'
 const engine = openEngine()
 const silent = pino({ level: 'silent' })
 
-/** The work of a batch in storage, in its order. */
+/** The storage calls of a batch, in order. */
 const steps = ['retain', 'publishRetained', 'remove'] as const
 
-/** A manifest store whose work in storage does what `around` makes of it. */
+/** A manifest store whose calls pass through `around`. */
 function meddledManifests(
   around: (step: string, work: () => Promise<unknown>) => Promise<unknown>,
 ): ManifestStore {
@@ -51,7 +51,7 @@ async function openOn(dataFolder: string, manifests: ManifestStore): Promise<Cat
   return await openCatalogContext(settings, await openStorage(settings.data), engine, manifests, silent)
 }
 
-/** Two tables that are there, one to be declared, one to be deregistered, and a batch that changes them all. */
+/** Creates two tables, one to declare, one to deregister, and a batch that changes all of them. */
 async function withBatch() {
   const backend = await runningBackend()
   const { post, get, dataFolder } = backend
@@ -74,7 +74,7 @@ async function withBatch() {
     { delete_table_versions: { id: ['b'], ranges: [{ start_version: 1, end_version: 2 }] } },
     { deregister_table: { id: ['old'] } },
   ]
-  /** What a client can see of it. */
+  /** Reads the state that clients can see. */
   const poll = async () => ({
     tables: ((await get('/v1/table')).json as { tables: string[] }).tables,
     rows: [(await get('/v1/table/a/count_rows')).json, (await get('/v1/table/b/count_rows')).json],
@@ -126,7 +126,7 @@ const moments = [
   ['after', 'remove', 1, after] as const,
 ]
 
-// In PostgreSQL the locks of a process end with it; there real processes are killed in killed-batches.test.ts.
+// PostgreSQL releases the locks of a process when it ends; killed-batches.test.ts kills real processes.
 const withSqlite = it.skipIf(usesPostgres())
 
 withSqlite.each(moments)(
@@ -154,7 +154,7 @@ withSqlite.each(moments)(
     void batchCommitTables(catalog, request)
     await end
     await catalog.database.destroy()
-    // What the client owns may go: the catalog has put aside what it needs.
+    // The client may delete its files: the catalog has retained what it needs.
     if (expected === after)
       await Promise.all(staged.map(({ manifest_path }) => rm(`/${manifest_path}`, { force: true })))
     await restart()
@@ -215,7 +215,7 @@ const uses: readonly [string, Use][] = [
 ]
 
 function read(name: keyof typeof operationSchemas, members: object): never {
-  // The reader of each operation is told apart by the compiler where requests are handled; here it is the name.
+  // The compiler relates operations to their types where requests are handled; here only the name is known.
   return operationSchemas[name].request.parse(members) as never
 }
 
@@ -249,7 +249,7 @@ it.each(everyInTheLongForm(uses, 3))(
   },
 )
 
-/** The folder of the table whose version the last creation of the batch made. */
+/** The folder of the table that the last created version of the batch belongs to. */
 function locationOf(results: Awaited<ReturnType<typeof batchCommitTables>>['results']): string {
   return `/${results[3]?.create_table_version?.version.manifest_path}`.replace(/\/_versions\/.*$/, '')
 }

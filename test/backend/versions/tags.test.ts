@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
-/** A table with the versions 1 to 3, of 2, 3 and 4 rows. */
+/** Creates a table with the versions 1 to 3, of 2, 3 and 4 rows. */
 async function withVersions() {
   const backend = await runningBackend()
   await backend.post('/v1/table/t/create', streamOf(orders(2)))

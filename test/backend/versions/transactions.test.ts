@@ -31,7 +31,7 @@ it('a commit is described by the version that it made, and by its UUID', async (
   expect(await describe('1')).toEqual(
     responseOf({ status: 'Succeeded', properties: expect.objectContaining({ operation: 'Overwrite' }) }),
   )
-  // The files of transactions make it faster to find one, and may be gone.
+  // Transaction files only speed up the search and may be missing.
   await rm(join(location, '_transactions'), { recursive: true })
   expect(await describe(uuid)).toEqual(responseOf(described))
   await post('/v1/table/n$t/rename', { new_table_name: 'u' })

@@ -87,7 +87,7 @@ it('of eight who commit the same version, exactly one wins, every time', async (
       index === winner ? responseOf(expect.anything()) : errorOf('ConcurrentModification'),
     )
     expect(responses).toEqual(expected)
-    // A replay of the winner is the same success; a replay of a loser stays a conflict.
+    // A replay of the winner gets the same success; a replay of a loser stays a conflict.
     const replays = await Promise.all(requests.map(commit))
     expect(replays).toEqual(expected)
     expect(replays[winner]?.json).toEqual(responses[winner]?.json)

@@ -9,7 +9,7 @@ import { operationNames } from '../../../src/catalog-api/operations.ts'
 const program = fileURLToPath(new URL('../main.ts', import.meta.url))
 const patience = 120_000
 
-/** A server that is content with everything, whatever is asked. */
+/** Starts a server that accepts every request. */
 async function contentServer(): Promise<string> {
   const server = createServer((request, response) => {
     request.resume().once('end', () => {

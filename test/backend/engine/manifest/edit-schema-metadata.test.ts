@@ -46,7 +46,7 @@ it('manifests do not grow with every edit', async () => {
     current = editSchemaMetadata(current, { a: String(index % 10) }, writer).next?.file ?? current
     return current.length
   })
-  // The name of the transaction holds the version, which gets a second digit.
+  // The name of the transaction contains the version, which gets a second digit.
   expect(Math.max(...sizes) - Math.min(...sizes)).toBe(1)
 })
 

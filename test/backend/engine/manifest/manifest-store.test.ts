@@ -74,7 +74,7 @@ it('a version that is there with other content is not replaced', async () => {
   expect(await readFile(final)).toEqual(other)
 })
 
-/** The same manifest with room for a section before it, which gives every committer content of its own. */
+/** Adds space for a section before the manifest, so that each committer has different content. */
 function withSection(file: Buffer, length: number): Buffer {
   const position = Number(file.readBigInt64LE(file.length - 16))
   const longer = Buffer.concat([file.subarray(0, position), Buffer.alloc(length), file.subarray(position)])

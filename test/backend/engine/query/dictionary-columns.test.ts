@@ -24,14 +24,14 @@ it('a dictionary column whose parts have dictionaries of their own is answered w
   expect(fields).toEqual([{ name: 'color', type: { type: 'utf8' }, nullable: true }])
 })
 
-/** A stream with one row, the first word of its dictionary. */
+/** A stream with one row: the first word of its dictionary. */
 function streamWith(dictionary: string[]): Uint8Array {
   const words = vectorFromArray(dictionary, new Utf8())
   const data = makeData({ type: colorType, length: 1, data: new Int32Array([0]), dictionary: words })
   return streamOf(new Table({ color: makeVector(data) }))
 }
 
-/** The messages of both streams under the schema of the first. */
+/** Joins the messages of both streams under the schema of the first. */
 function join(first: Uint8Array, second: Uint8Array): Uint8Array {
   const endOfStream = 8
   const schema = Buffer.from(second).readInt32LE(4) + 8

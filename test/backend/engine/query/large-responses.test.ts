@@ -15,7 +15,7 @@ it('100,000 rows with vectors come in many pieces and equal what was stored', as
   expect(chunks.length).toBeGreaterThan(10)
   const response = tableFromIPC(Buffer.concat(chunks))
   expect(response.numRows).toBe(count)
-  // A scan may answer the parts of a table in any order.
+  // A scan may return the parts of a table in any order.
   const ids = idsOf(response)
   expect(ids.toSorted()).toEqual(idsOf(orders(count)))
   const vectors = response.getChild('embedding')?.toArray() as ArrayLike<{ get(index: number): number }>

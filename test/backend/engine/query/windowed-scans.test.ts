@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { queryTableRequestSchema } from '../../../../src/catalog-api/schemas/query.ts'
 import { freshEngine, streamOf } from '../sample-tables.ts'
 
-/** Rows whose text is short for the first ones and long for the last: windows grow and shrink over them. */
+/** Rows with texts that are short at first and long at the end, so that windows grow and shrink. */
 function texts(count: number, first: number): Table {
   const ids = Array.from({ length: count }, (_, index) => first + index)
   return new Table({
@@ -15,7 +15,7 @@ function texts(count: number, first: number): Table {
   })
 }
 
-/** A table of 20,000 rows and 24 MB in parts of different sizes, with rows deleted and rows changed. */
+/** A table of 20,000 rows and 24 MB in fragments of different sizes, with deleted and updated rows. */
 async function scatteredTable() {
   const table = await freshEngine()
   const { engine, location } = table
@@ -40,7 +40,7 @@ it('a scan in windows has every row once, in the order of the engine', async () 
   const { query, engine, location } = await scatteredTable()
   const response = await query({})
   expect(response.numRows).toBe(await engine.count(location))
-  // A filter makes the engine read the table at once.
+  // A filter makes the engine read the table in one scan.
   const atOnce = await query({ filter: 'id >= 0' })
   expect(idsOf(response)).toEqual(idsOf(atOnce))
   expect(response.getChild('text')?.toJSON()).toEqual(atOnce.getChild('text')?.toJSON())
