@@ -31,7 +31,7 @@ export interface Parts {
 }
 
 /** A response whose format was checked against the interface. */
-interface Answer {
+interface CheckedResponse {
   readonly status: number
   readonly headers: Headers
   readonly bytes: Uint8Array
@@ -50,7 +50,7 @@ export class NotThere extends Error {
 /** Sends requests and checks every response against the interface. All functions throw for an invalid response. */
 export interface CatalogClient {
   /** Returns any response; throws NotThere for a 406. */
-  readonly call: (operation: OperationName, id: Identifier, parts?: Parts) => Promise<Answer>
+  readonly call: (operation: OperationName, id: Identifier, parts?: Parts) => Promise<CheckedResponse>
   /** Returns the members of a success. */
   readonly ok: (operation: OperationName, id: Identifier, parts?: Parts) => Promise<Members>
   /** Requires one of these errors. */
@@ -82,10 +82,10 @@ export function connectTo(target: ConformanceTarget): CatalogClient {
       signal: AbortSignal.timeout(responseHeadersTimeoutMs),
       ...(parts.body !== undefined && { body: bodyOf(parts.body) }),
     })
-    const answer = await read(response)
-    if (answer.status >= 400) checkError(operation, answer)
-    else checkSuccess(operation, answer)
-    return answer
+    const checked = await read(response)
+    if (checked.status >= 400) checkError(operation, checked)
+    else checkSuccess(operation, checked)
+    return checked
   }
   return {
     call,
@@ -132,7 +132,7 @@ function bodyOf(body: unknown): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
-async function read(response: Response): Promise<Answer> {
+async function read(response: Response): Promise<CheckedResponse> {
   const bytes = new Uint8Array(await response.arrayBuffer())
   const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
   const json: unknown = isJson ? JSON.parse(Buffer.from(bytes).toString()) : undefined
@@ -140,7 +140,7 @@ async function read(response: Response): Promise<Answer> {
 }
 
 /** Interface section 4: an ErrorResponse with a code that is allowed for the operation. */
-function checkError(operation: Operation, { status, headers, json }: Answer): void {
+function checkError(operation: Operation, { status, headers, json }: CheckedResponse): void {
   const { code, instance } = errorBody.parse(json)
   equal(instance, headers.get('x-request-id'), 'the instance of an error is the id of its request')
   if (status === 406) throw new NotThere(show(json))
@@ -155,7 +155,7 @@ function checkError(operation: Operation, { status, headers, json }: Answer): vo
 }
 
 /** Interface sections 1 and 2: the status, the format and the members of a success. */
-function checkSuccess(operation: Operation, { status, headers, bytes, json }: Answer): void {
+function checkSuccess(operation: Operation, { status, headers, bytes, json }: CheckedResponse): void {
   equal(status, operation.status)
   const type = headers.get('content-type') ?? ''
   if (operation.response === 'empty') {

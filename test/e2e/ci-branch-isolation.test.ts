@@ -242,11 +242,11 @@ function madeBy(branch: string): string {
 
 const changing = operationNames.filter((name) => getOperation(name).effect !== 'read')
 
-it('every operation that changes something has its forms', () => {
+it('has forms for every changing operation', () => {
   expect(Object.keys(forms).toSorted()).toEqual([...changing].toSorted())
 })
 
-it('CI changes only its branches, whatever it sends', async () => {
+it('lets CI change only its branches', async () => {
   const catalog = await runningBackend()
   const gateway = await startGatewayBefore(catalog.url(), { users: ['required', 'allowed'], policies })
   const send = async ({ path, ...parts }: Form, as = 'dev') => {

@@ -78,7 +78,7 @@ async function statusOf(url: string, token: string, route = '/v1/namespace/stagi
   return response.status
 }
 
-it('who has a token of the provider may do what the policies grant, and no more', async () => {
+it("grants a caller with a provider's token exactly what the policies allow", async () => {
   const provider = await startProvider()
   const url = await startGateway(provider)
   const token = await provider.issueToken(audience)
@@ -95,7 +95,7 @@ it('who has a token of the provider may do what the policies grant, and no more'
   expect(await table.countRows()).toBe(1)
 })
 
-it('the provider changes its keys, and the gateway follows without a restart', async () => {
+it('follows key changes of the provider without a restart', async () => {
   const provider = await startProvider()
   const url = await startGateway(provider)
   const before = await provider.issueToken(audience)

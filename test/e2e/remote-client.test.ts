@@ -45,7 +45,7 @@ it('namespaces are created, listed, described and dropped', async () => {
   await expect(client.describeNamespace([...parent, 'a'])).rejects.toThrow(/404/)
 })
 
-it('a namespace that is there is refused, unless the client says that it may be there', async () => {
+it('rejects an existing namespace unless the client allows it', async () => {
   const namespace = await newNamespace()
   await expect(client.createNamespace(namespace)).rejects.toThrow(/already exists/)
   await client.createNamespace(namespace, { mode: 'exist_ok' })
@@ -60,7 +60,7 @@ it('a namespace with tables is dropped with all of them, or not at all', async (
   await expect(client.tableNames(namespace)).rejects.toThrow(/404/)
 })
 
-it('what goes into a table comes out of it', async () => {
+it('returns the rows that were written', async () => {
   const namespace = await newNamespace()
   await client.createTable('people', people('Ada', 'Grace'), namespace)
   const table = await client.openTable('people', namespace)
@@ -68,7 +68,7 @@ it('what goes into a table comes out of it', async () => {
   expect(rows.map(({ id, name }) => ({ id, name }))).toEqual(people('Ada', 'Grace'))
 })
 
-it('an empty table has the schema it was created with, and takes rows', async () => {
+it('keeps the schema of an empty table and accepts rows', async () => {
   const namespace = await newNamespace()
   const schema = new Schema([new Field('id', new Int64(), false), new Field('name', new Utf8(), true)])
   const table = await client.createEmptyTable('people', schema, namespace)
@@ -82,7 +82,7 @@ it('an empty table has the schema it was created with, and takes rows', async ()
   expect(await namesIn(table)).toEqual(['Ada'])
 })
 
-it('rows are appended, or replace those that are there', async () => {
+it('appends or replaces rows', async () => {
   const namespace = await newNamespace()
   const table = await client.createTable('people', people('Ada'), namespace)
   await table.add(people('Grace'))
@@ -113,7 +113,7 @@ it('a query filters, selects, skips and limits', async () => {
   )
 })
 
-it('the nearest vectors are those that a search of all of them finds', async () => {
+it('finds the nearest vectors', async () => {
   const rows = Array.from({ length: 500 }, (_, id) => ({ id, team: id % 3, vector: vectorOf(id) }))
   const table = await client.createTable('vectors', rows, await newNamespace())
   for (const wanted of [vectorOf(7), vectorOf(1000.5), [0, 0, 0, 0, 0, 0, 0, 1]]) {
@@ -132,7 +132,7 @@ it('the nearest vectors are those that a search of all of them finds', async () 
   }
 })
 
-it('the names of tables come in pages that miss none and repeat none', async () => {
+it('lists table names in pages without gaps or repeats', async () => {
   const namespace = await newNamespace()
   const names = ['a', 'b', 'c', 'd', 'e']
   for (const name of names.toReversed()) await client.createTable(name, people('Ada'), namespace)
@@ -155,7 +155,7 @@ it('a table is found in its own namespace only', async () => {
   await expect(client.openTable('people', other)).rejects.toThrow(/^Table 'people' was not found/)
 })
 
-it('a dropped table is gone, and its name is free', async () => {
+it('drops a table and frees its name', async () => {
   const namespace = await newNamespace()
   const table = await client.createTable('people', people('Ada'), namespace)
   await client.dropTable('people', namespace)
@@ -165,7 +165,7 @@ it('a dropped table is gone, and its name is free', async () => {
   expect(await namesIn(await client.createTable('people', people('Grace'), namespace))).toEqual(['Grace'])
 })
 
-it('a table that is there is kept, unless it is to be replaced', async () => {
+it('keeps an existing table unless it is overwritten', async () => {
   const namespace = await newNamespace()
   await client.createTable('people', people('Ada'), namespace)
   await expect(client.createTable('people', people('Grace'), namespace)).rejects.toThrow(
@@ -177,7 +177,7 @@ it('a table that is there is kept, unless it is to be replaced', async () => {
   expect(await namesIn(replaced)).toEqual(['Alan'])
 })
 
-it('a table can be read as it was', async () => {
+it('reads an old version', async () => {
   const table = await client.createTable('people', people('Ada'), await newNamespace())
   await table.add(people('Grace'))
   await table.checkout(1)
@@ -194,7 +194,7 @@ it('a renamed table keeps its rows', async () => {
   expect(await namesIn(await client.openTable('pioneers', namespace))).toEqual(['Ada'])
 })
 
-it('who may only read is told 403, and nothing is changed', async () => {
+it('rejects changes of a read-only caller with 403', async () => {
   await client.createNamespace(['demo'])
   await client.createTable('people', people('Ada'), ['demo'])
   const analyst = await dev.remoteClient(await dev.createKey('somebody', '--group', 'analysts'))
@@ -209,7 +209,7 @@ it('who may only read is told 403, and nothing is changed', async () => {
   expect(await table.countRows()).toBe(1)
 })
 
-it('a wrong key is told 401', async () => {
+it('rejects a wrong key with 401', async () => {
   const stranger = await dev.remoteClient(`${dev.key}!`)
   await expect(stranger.tableNames()).rejects.toThrow(/401/)
 })

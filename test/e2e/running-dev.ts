@@ -34,11 +34,11 @@ export interface RunningDev {
 }
 
 /** Allows for slow processing on a busy machine. */
-const patience = { timeout: 20_000, interval: 50 }
+const waitOptions = { timeout: 20_000, interval: 50 }
 
 /** Retries until the attempt succeeds. */
 export async function eventually<Value>(attempt: () => Value | Promise<Value>): Promise<Value> {
-  return vi.waitFor(attempt, patience)
+  return vi.waitFor(attempt, waitOptions)
 }
 
 /** Starts `dev`, by default in a new data folder, and waits until it is ready. */

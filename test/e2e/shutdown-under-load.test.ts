@@ -11,7 +11,7 @@ interface ClientLog {
   failure: unknown
 }
 
-it('a gateway that is stopped under load answers what it took, and its audit log is whole', async () => {
+it('drains accepted requests under load and keeps the audit log complete', async () => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   const pool = new Pool(dev.url, { connections: 8 })
   const clients = Array.from({ length: 8 }, (_, number) => runClient(pool, dev.key, number))

@@ -9,8 +9,7 @@ import { describeStorageError, httpStatusOf } from './s3-errors.ts'
 import { buildSessionPolicy } from './session-policy.ts'
 
 /**
- * Creates the storage options for clients; they never include the catalog's own credentials. `place` holds the endpoint
- * options. Rejects with a plain error if credentials are to be temporary and the role cannot be assumed, or if the
+ * Creates the storage options for clients; they never include the catalog's own credentials. Rejects with a plain error if credentials are to be temporary and the role cannot be assumed, or if the
  * store does not enforce the session policy.
  */
 export async function openClientOptions(

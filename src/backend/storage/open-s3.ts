@@ -27,7 +27,7 @@ export async function openS3(settings: S3Settings): Promise<OpenedStorage> {
     region,
     ...(endpoint !== undefined && { endpoint }),
     forcePathStyle: !virtualHostedStyle,
-    maxAttempts: maxAttempts,
+    maxAttempts,
     // Not every store supports the newer checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',

@@ -54,7 +54,7 @@ const tables = fc.constantFrom(...columns).chain(([type, values]) =>
     }),
 )
 
-it('a stream and the file made of it hold the same', () => {
+it('converts a stream to a file with the same content', () => {
   fc.assert(
     fc.property(tables, (table) => {
       const { file, rows, batches } = streamToFile(streamOf(table), limit)
@@ -91,12 +91,12 @@ it('a schema alone makes a file without rows', async () => {
   expect(tableFromIPC(await join([file])).numRows).toBe(0)
 })
 
-it('the end-of-stream mark may be missing', () => {
+it('accepts a stream without an end-of-stream marker', () => {
   const stream = streamOf(orders(3))
   expect(streamToFile(stream.subarray(0, stream.length - 8), limit).rows).toBe(3)
 })
 
-it('bytes that are no whole stream are refused', () => {
+it('rejects bytes that are not a complete stream', () => {
   const stream = Buffer.from(streamOf(orders(3)))
   const schemaLength = stream.readInt32LE(4) + 8
   const refused = [

@@ -23,7 +23,7 @@ function canMount(): boolean {
   }
 }
 
-it.skipIf(!mayMount)('a full disk refuses changes, spoils nothing, and heals', async () => {
+it.skipIf(!mayMount)('rejects changes on a full disk without damage, and recovers', async () => {
   const disk = join(await temporaryFolder(), 'disk')
   await mkdir(disk)
   const parameters = ['--map-root-user', '--mount', 'bash', '-c', withSmallDisk, disk]

@@ -26,7 +26,7 @@ async function send(url: string, operation: Operation, members: object) {
   return { status: statusCode, error: text === '' ? '' : (JSON.parse(text) as { error: string }).error }
 }
 
-it('an id in the body that differs from the route is refused by every operation', async () => {
+it('rejects an id in the body that differs from the route, in every operation', async () => {
   const { url } = await runningBackend()
   expect(withId.length).toBeGreaterThan(40)
   for (const operation of withId) {
@@ -36,7 +36,7 @@ it('an id in the body that differs from the route is refused by every operation'
   }
 })
 
-it('an id in the body that is that of the route, null or absent is none of those', async () => {
+it('accepts an id in the body that is equal, null or absent', async () => {
   const { url } = await runningBackend()
   for (const operation of withId) {
     for (const same of [{ id }, { id: null }, {}]) {
@@ -60,7 +60,7 @@ it('an index name in the body that differs from the route is refused', async () 
   }
 })
 
-it('a query may repeat the id, and must not differ', async () => {
+it('accepts a repeated id in a query and rejects a different one', async () => {
   const { post } = await runningBackend()
   for (const path of ['explain_plan', 'analyze_plan']) {
     const explain = (query: object) =>
@@ -72,7 +72,7 @@ it('a query may repeat the id, and must not differ', async () => {
   }
 })
 
-it('what the query of the route says, the body must not contradict', async () => {
+it('rejects a body that contradicts the query parameters', async () => {
   const { post } = await runningBackend()
   const differing: [path: string, body: object][] = [
     ['describe?check_declared=true', { check_declared: false }],
@@ -94,7 +94,7 @@ it('what the query of the route says, the body must not contradict', async () =>
   }
 })
 
-it('the table of a transaction stands in the route, never in the body alone', async () => {
+it('reads the table of a transaction only from the route', async () => {
   const { post } = await runningBackend()
   for (const action of ['describe', 'alter']) {
     const transaction = (body: object) =>
@@ -107,7 +107,7 @@ it('the table of a transaction stands in the route, never in the body alone', as
   }
 })
 
-it('an envelope of another form is refused, whatever the operation', async () => {
+it('rejects a malformed envelope in every operation', async () => {
   const { post } = await runningBackend()
   for (const body of [
     { context: 7 },

@@ -39,7 +39,7 @@ function gate() {
   return { open: () => resolve?.(), opened }
 }
 
-it('replicas that start at the same time bring the store up to date once', async () => {
+it('migrates the store once when replicas start concurrently', async () => {
   const { replicas } = await openReplicas(4)
   for (const { database } of replicas) {
     const rows = await database.selectFrom('objects').select('object_id').execute()
@@ -47,7 +47,7 @@ it('replicas that start at the same time bring the store up to date once', async
   }
 })
 
-it('one replica at a time works alone, and not while others share', async () => {
+it('grants an exclusive lock to one replica, and not while it is shared', async () => {
   const { replicas } = await openReplicas(3)
   const inside = { alone: 0, shared: 0 }
   let mostShared = 0
@@ -69,7 +69,7 @@ it('one replica at a time works alone, and not while others share', async () => 
   expect(inside).toEqual({ alone: 0, shared: 0 })
 })
 
-it('who waits to be alone comes before those who want to share later', async () => {
+it('grants a waiting exclusive lock before later shared ones', async () => {
   const { replicas } = await openReplicas(3)
   const [first, second, third] = replicas
   const { open, opened } = gate()
@@ -102,7 +102,7 @@ it('who waits to be alone comes before those who want to share later', async () 
   expect(events).toEqual(['first shared', 'alone', 'shared'])
 })
 
-it('what another replica has is left alone', async () => {
+it('skips work under a lock that another replica holds', async () => {
   const { replicas } = await openReplicas(2)
   const [first, second] = replicas
   let ran = 0
@@ -117,7 +117,7 @@ it('what another replica has is left alone', async () => {
   expect(ran).toBe(1)
 })
 
-it('a lock whose connection ended is free, and nothing commits under it any more', async () => {
+it('frees a lock when its connection ends, and prevents commits under it', async () => {
   const { replicas, cutOff } = await openReplicas(2)
   const [first, second] = replicas
   const work = first?.locks.run('k', 'alone', async () => {
@@ -136,7 +136,7 @@ it('a lock whose connection ended is free, and nothing commits under it any more
   expect(await first?.locks.run('k', 'alone', async () => 'done')).toBe('done')
 })
 
-it('transactions that look before they write are as if each ran alone', async () => {
+it('serializes transactions that read before they write', async () => {
   const { replicas } = await openReplicas(2)
   await Promise.all(
     Array.from({ length: 20 }, async (_, index) =>

@@ -56,7 +56,7 @@ function temporary(access: 'read' | 'write') {
   return { mode: 'temporary', role: inject('s3Role'), access, seconds: 900 }
 }
 
-it('a client with vended credentials writes to the store by itself, and commits through the gateway', async () => {
+it('lets a client with vended credentials write to the store and commit through the gateway', async () => {
   const { gateway, get, post, bucket } = await gatewayBeforeBucket(temporary('write'))
   const says = await clientSays(gateway.url, gateway.key('dev'), 'create', 'add', 'add', 'open')
   expect(says).toEqual(['create: 1 rows', 'add: 2 rows', 'add: 3 rows', 'open: 3 rows'])
@@ -68,7 +68,7 @@ it('a client with vended credentials writes to the store by itself, and commits 
   expect((await bucket.keys()).filter((key) => key.includes('.lance/'))).toEqual([])
 })
 
-it('with credentials to read a client reads what others write, and writes nothing', async () => {
+it('lets a client with read credentials read but not write', async () => {
   const { gateway, get, post } = await gatewayBeforeBucket(temporary('read'))
   await post('/v1/table/a$t/create', streamOf(orders(2)))
   const says = await clientSays(gateway.url, gateway.key('dev'), 'open', 'add', 'open')
@@ -76,7 +76,7 @@ it('with credentials to read a client reads what others write, and writes nothin
   expect((await get('/v1/table/a$t/count_rows')).json).toBe(2)
 })
 
-it('who may not receive credentials gets none, and nothing else of the storage', async () => {
+it('vends no storage options to a caller without permission', async () => {
   const { gateway, post } = await gatewayBeforeBucket(temporary('write'))
   await post('/v1/table/a$t/create', streamOf(orders(2)))
   const described = await gateway.post('/v1/table/a$t/describe', { as: 'outsider', body: {} })

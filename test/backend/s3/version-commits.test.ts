@@ -15,7 +15,7 @@ async function locationOf(post: Awaited<ReturnType<typeof runningBackend>>['post
   return (json as { location: string }).location
 }
 
-it('of several commits of one version one wins, and is answered with keys of the bucket', async () => {
+it('lets one of several commits win and returns keys of the bucket', async () => {
   const bucket = await freshBucket()
   const { post, get } = await runningBackend(bucket.settings, bucket.folder)
   const location = await locationOf(post, 't')
@@ -41,7 +41,7 @@ it('of several commits of one version one wins, and is answered with keys of the
   expect((await get('/v1/table/t/count_rows')).json).toBe(3)
 })
 
-it('of writers that share no lock one wins, too', async () => {
+it('lets one of several writers win without a shared lock', async () => {
   const bucket = await freshBucket()
   const { post } = await runningBackend(bucket.settings, bucket.folder)
   const location = await locationOf(post, 't')
@@ -64,7 +64,7 @@ it('of writers that share no lock one wins, too', async () => {
   }
 })
 
-it('a batch answers what its manifests are in the store, and not what was staged', async () => {
+it('returns the published manifests of a batch, not the staged ones', async () => {
   const bucket = await freshBucket()
   const { post } = await runningBackend(bucket.settings, bucket.folder)
   const entries: object[] = []
@@ -105,7 +105,7 @@ it('a manifest outside of the table is not published', async () => {
   expect((await post('/v1/table/t/version/create', { ...request, manifest_path: uri })).status).toBe(200)
 })
 
-it('the catalog client writes to the object store by itself, and commits here', async () => {
+it('commits versions that the catalog client wrote to the object store', async () => {
   const bucket = await freshBucket()
   const { url, get, post } = await runningBackend(bucket.settings, bucket.folder)
   // A client learns the endpoint and the credentials from its own environment.
@@ -122,7 +122,7 @@ it('the catalog client writes to the object store by itself, and commits here', 
   expect(versions.map(({ version }) => version)).toEqual([1, 2, 3, 4])
 })
 
-it('killing the process in the middle of batches leaves each of them whole or undone', async () => {
+it('leaves each batch complete or undone if killed', async () => {
   const bucket = await freshBucket()
   const { settings, folder } = bucket
   const ids = ['a', 'b']

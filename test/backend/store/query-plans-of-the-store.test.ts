@@ -73,7 +73,7 @@ const plans: readonly (readonly [name: string, query: Query, steps: readonly str
     ['SEARCH objects USING INDEX objects_by_kind (parent_path=?)'],
   ],
   [
-    'what a namespace is removed with',
+    'remove a namespace',
     (database) => removeNamespace(database, 'n'),
     expect.arrayContaining([expect.stringMatching(/^SEARCH objects .*\(path>\? AND path<\?\)$/)]) as string[],
   ],
@@ -102,7 +102,7 @@ const plans: readonly (readonly [name: string, query: Query, steps: readonly str
   ],
 ]
 
-it.each(plans)('%s: no more is read than is wanted', async (_name, query, steps) => {
+it.each(plans)('%s: reads only the requested rows', async (_name, query, steps) => {
   const file = join(await temporaryFolder(), 'catalog.sqlite')
   await (await openSqlite(file)).destroy()
   const connection = new Libsql(file)

@@ -49,7 +49,7 @@ it('columns are renamed, and get other types', async () => {
   )
   const item = { name: 'item', nullable: true, type: { type: 'float64' } }
   const vector = { type: 'fixed_size_list', length: 2, fields: [item] }
-  const types: readonly [sent: unknown, answered: string][] = [
+  const types: readonly [sent: unknown, returned: string][] = [
     ['large_utf8', 'large_utf8'],
     ['string', 'utf8'],
     [{ type: 'large_string' }, 'large_utf8'],
@@ -155,7 +155,7 @@ const refused: readonly [route: string, body: object, error: ErrorName][] = [
   ['update_field_metadata', { updates: [{ path: 'nothing', metadata: {} }] }, 'TableColumnNotFound'],
 ]
 
-it('changes of columns that cannot be made are refused and change nothing', async () => {
+it('rejects invalid column changes without changing anything', async () => {
   const { post, columns } = await withTable()
   for (const [route, body, error] of refused) {
     expect([body, await post(`/v1/table/t/${route}`, body)]).toEqual([body, errorOf(error)])
@@ -172,7 +172,7 @@ it('a type that is nested too deeply is refused', async () => {
   expect(await post('/v1/table/t/alter_columns', body)).toEqual(errorOf('InvalidInput'))
 })
 
-it('columns added at the same time are all there', async () => {
+it('keeps all concurrently added columns', async () => {
   const { post, columns } = await withTable()
   const names = Array.from({ length: 6 }, (_, index) => `c${index}`)
   const responses = await Promise.all(

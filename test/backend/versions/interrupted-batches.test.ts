@@ -75,7 +75,7 @@ async function withBatch() {
     { deregister_table: { id: ['old'] } },
   ]
   /** Reads the state that clients can see. */
-  const poll = async () => ({
+  const readState = async () => ({
     tables: ((await get('/v1/table')).json as { tables: string[] }).tables,
     rows: [(await get('/v1/table/a/count_rows')).json, (await get('/v1/table/b/count_rows')).json],
     versions: await Promise.all(
@@ -93,7 +93,7 @@ async function withBatch() {
       .flat()
       .filter((name) => name.includes('.manifest-')),
   ]
-  return { ...backend, operations, staged: [a3, a4, b3], look: poll, leftBehind }
+  return { ...backend, operations, staged: [a3, a4, b3], readState, leftBehind }
 }
 
 const before = {
@@ -130,10 +130,10 @@ const moments = [
 const withSqlite = it.skipIf(usesPostgres())
 
 withSqlite.each(moments)(
-  'a batch that ends %s %s %i is there wholly or not at all',
+  'keeps all or nothing of a batch that ends %s %s %i',
   async (when, step, nth, expected) => {
-    const { stop, restart, post, dataFolder, operations, staged, look: poll, leftBehind } = await withBatch()
-    expect(await poll()).toEqual(before)
+    const { stop, restart, post, dataFolder, operations, staged, readState, leftBehind } = await withBatch()
+    expect(await readState()).toEqual(before)
     await stop()
     const calls: string[] = []
     const process = new EventEmitter()
@@ -158,14 +158,14 @@ withSqlite.each(moments)(
     if (expected === after)
       await Promise.all(staged.map(({ manifest_path }) => rm(`/${manifest_path}`, { force: true })))
     await restart()
-    expect(await poll()).toEqual(expected)
+    expect(await readState()).toEqual(expected)
     expect(await readdir(join(dataFolder, 'commits'))).toEqual([])
     if (expected === after) {
       expect(await leftBehind()).toEqual([])
     } else {
       // No manifest is lost: the same batch can be sent again.
       expect((await post('/v1/table/batch-commit', { operations })).status).toBe(200)
-      expect(await poll()).toEqual(after)
+      expect(await readState()).toEqual(after)
     }
   },
 )
@@ -220,9 +220,9 @@ function read(name: keyof typeof operationSchemas, members: object): never {
 }
 
 it.each(everyInTheLongForm(uses, 3))(
-  'who %s finds what a batch committed, though its manifests could not be published',
+  'finds a committed batch with unpublished manifests: %s',
   async (_what, use) => {
-    const { stop, restart, get, dataFolder, operations, look: poll } = await withBatch()
+    const { stop, restart, get, dataFolder, operations, readState } = await withBatch()
     await stop()
     let isBroken = true
     const manifests = meddledManifests((name, work) =>
@@ -244,7 +244,7 @@ it.each(everyInTheLongForm(uses, 3))(
     expect((await openManifestStore().describe(locationOf(results), 4, undefined))?.version).toBe(4)
     await close()
     await restart()
-    expect((await poll()).versions[1]).toEqual([2, 3])
+    expect((await readState()).versions[1]).toEqual([2, 3])
     expect(await get('/v1/table/b/count_rows')).toEqual(responseOf(5))
   },
 )

@@ -9,7 +9,7 @@ function colors(...values: string[]): Table {
   return new Table({ color: vectorFromArray(values, colorType) })
 }
 
-it('a dictionary column whose parts have dictionaries of their own is answered with its values', async () => {
+it('returns the values of a dictionary column with several dictionaries', async () => {
   const { engine, location, query } = await freshEngine()
   await engine.create(location, streamOf(colors('red', 'blue', 'red')), 'create')
   await engine.insert(location, streamOf(colors('green', 'red')), 'append')
@@ -38,7 +38,7 @@ function join(first: Uint8Array, second: Uint8Array): Uint8Array {
   return Buffer.concat([first.subarray(0, first.length - endOfStream), second.subarray(schema)])
 }
 
-it('a stream that replaces a dictionary is refused, one that repeats it is not', () => {
+it('rejects a stream that replaces a dictionary, but not one that repeats it', () => {
   const red = streamWith(['red'])
   expect(streamToFile(join(red, red), 1e9).rows).toBe(2)
   expect(() => streamToFile(join(red, streamWith(['blue'])), 1e9)).toThrow(/dictionary 5 is replaced/)

@@ -6,7 +6,7 @@ import { freshEngine, orders, streamOf } from '../sample-tables.ts'
 
 const count = 100_000
 
-it('100,000 rows with vectors come in many pieces and equal what was stored', async () => {
+it('streams 100,000 rows with vectors unchanged in many chunks', async () => {
   const { engine, location } = await freshEngine()
   await engine.create(location, streamOf(orders(count)), 'create')
   const chunks: Uint8Array[] = []
@@ -26,7 +26,7 @@ it('100,000 rows with vectors come in many pieces and equal what was stored', as
   }
 })
 
-it('a reader that stops early stops the query', async () => {
+it('stops the query when the reader stops', async () => {
   const { engine, location } = await freshEngine()
   await engine.create(location, streamOf(orders(count)), 'create')
   const response = await engine.query(location, queryTableRequestSchema.parse({}))

@@ -36,7 +36,7 @@ function idsOf(response: Table): number[] {
   return Array.from(response.getChild('id')?.toArray() as Int32Array)
 }
 
-it('a scan in windows has every row once, in the order of the engine', async () => {
+it("returns every row once in a windowed scan, in the engine's order", async () => {
   const { query, engine, location } = await scatteredTable()
   const response = await query({})
   expect(response.numRows).toBe(await engine.count(location))
@@ -46,7 +46,7 @@ it('a scan in windows has every row once, in the order of the engine', async () 
   expect(response.getChild('text')?.toJSON()).toEqual(atOnce.getChild('text')?.toJSON())
 })
 
-it('an offset and a limit hold across windows', async () => {
+it('applies offset and limit across windows', async () => {
   const { query } = await scatteredTable()
   const all = idsOf(await query({ columns: ['id'] }))
   for (const [offset, k] of [
@@ -65,7 +65,7 @@ it('an offset and a limit hold across windows', async () => {
   }
 })
 
-it('whoever writes meanwhile changes nothing of what is answered', async () => {
+it('returns a consistent snapshot during concurrent writes', async () => {
   const { engine, location, query } = await scatteredTable()
   const before = idsOf(await query({}))
   const response = await engine.query(location, queryTableRequestSchema.parse({}))
