@@ -57,12 +57,12 @@ import { openManifestStore } from './engine/manifest/manifest-store.ts'
 import { openStorage } from './storage/open-storage.ts'
 import { UploadMemory, receiveUpload } from './http/upload-memory.ts'
 
-/** Has an upload received whole, for an engine that takes no less; its memory is bounded and accounted for. */
+/** Buffers a whole upload for an engine that cannot stream it, within the memory budget for uploads. */
 type ReceiveUpload = <Result>(upload: Upload, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>
 
 /**
- * Opens the catalog whose tables lie in a storage of its own, and repairs what an end without notice left there.
- * Rejects when the storage or the store cannot be used.
+ * Opens the catalog on its own storage and repairs the effects of a crash. Rejects if the storage or the store cannot
+ * be used.
  */
 export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logger): Promise<Catalog> {
   const { maxUploadBytes, maxUploadMemoryBytes } = settings.limits

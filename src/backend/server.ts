@@ -14,27 +14,26 @@ import type { BackendSettings } from '../config/backend/backend-settings.ts'
 import { clientDialectOf } from './dialects/lancedb.ts'
 import { executeOperation, type OperationContext } from './http/execute-operation.ts'
 
-/** A catalog that answers requests. */
 export interface Backend {
   /** `http://HOST:PORT` */
   readonly url: string
-  /** Takes no more connections, lets the requests under way end within bounds, and lets go of the catalog. */
+  /** Stops accepting connections, drains requests within bounds, and closes the catalog. */
   readonly close: () => Promise<void>
 }
 
-/** A route of 4096 bytes of id, percent-encoded, and a token must fit. */
+/** Fits a route with 4096 bytes of id, percent-encoded, and a token. */
 const maxHeaderBytes = 32 * 1024
-/** Longer than clients keep idle connections, so that they close first. */
+/** Longer than clients keep idle connections, so that clients close first. */
 const keepAliveTimeout = 75_000
 const sweepMs = 50
-/** How long a client may go on sending what nobody wants. */
+/** Limit for draining the body of a refused request. */
 const drainTimeoutMs = 10_000
-/** How long requests under way may take to end when the catalog is closed. */
+/** Limit for draining requests during shutdown. */
 const shutdownTimeoutMs = 20_000
 
 /**
- * Starts the server in front of the catalog of the settings, embedded or remote, and listens. Rejects when the
- * catalog cannot be opened or the address is taken; a remote catalog need not be there yet.
+ * Starts the server for the configured catalog, embedded or remote, and listens. Rejects if the catalog cannot be
+ * opened or the address is in use; a remote catalog need not be reachable yet.
  */
 export async function startBackend(settings: BackendSettings): Promise<Backend> {
   const log = pino({ level: settings.log.level, base: null }, destination(2))
@@ -43,7 +42,7 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
   const parts = { catalog, maxJsonBytes: limits.maxJsonBytes, hasAccessToken: accessToken !== undefined }
   const server = createServer(parts, accessToken, log)
   const close = async (): Promise<void> => {
-    // A connection whose answer ends only now would be kept alive, and waited for.
+    // A response that ends during shutdown would leave its connection open, and shutdown would wait for it.
     const sweep = setInterval(() => server.server.closeIdleConnections(), sweepMs)
     const deadline = setTimeout(() => server.server.closeAllConnections(), shutdownTimeoutMs)
     await server.close()
@@ -59,7 +58,7 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
   }
 }
 
-/** Only what is needed is loaded: in front of a remote catalog, no engine takes memory. */
+/** Imports lazily: a remote catalog needs no engine in memory. */
 async function openCatalog(settings: BackendSettings, log: Logger): Promise<Catalog> {
   const { data, catalog } = settings
   if (catalog.remote !== undefined) {
@@ -72,8 +71,8 @@ async function openCatalog(settings: BackendSettings, log: Logger): Promise<Cata
 }
 
 /**
- * The routes are those of the interface, and its own parser reads them from the raw request target. A request is
- * answered before fastify would look at its body, of which only the operation knows the form.
+ * Routes are matched by the interface's own parser on the raw request target. Requests are handled before fastify
+ * parses the body, whose format depends on the operation.
  */
 function createServer(
   parts: OperationContext,
@@ -87,7 +86,7 @@ function createServer(
     http: { maxHeaderSize: maxHeaderBytes },
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // The targets of the interface are no business of fastify's router, which decodes and normalises them.
+    // Bypasses fastify's router, which decodes and normalizes targets.
     rewriteUrl: () => '/',
     clientErrorHandler: (error, socket) => respondToUnparsed(socket, toUnparsedRequestError(error)),
   })
@@ -131,7 +130,7 @@ function createServer(
   return server
 }
 
-/** Aborted when the client leaves before its answer is complete. */
+/** Returns a signal that aborts if the client disconnects before its response is complete. */
 function createAbortSignal(response: ServerResponse): AbortSignal {
   const departure = new AbortController()
   response.once('close', () => {
@@ -140,11 +139,11 @@ function createAbortSignal(response: ServerResponse): AbortSignal {
   return departure.signal
 }
 
-/** What is left of a refused body is taken from the client, or it would never read its answer. */
+/** The rest of a refused body is read, because many clients read the response only after sending. */
 function drain(request: IncomingMessage): void {
   if (request.complete) return
   const timer = setTimeout(() => request.destroy(), drainTimeoutMs).unref()
   request.once('close', () => clearTimeout(timer))
-  // Unlike `resume`, a listener also takes effect once a reader that is still waiting for a piece lets go.
+  // Unlike `resume`, a listener also takes effect after a reader that still awaits a chunk has stopped.
   request.on('data', () => {})
 }

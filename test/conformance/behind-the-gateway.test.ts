@@ -4,9 +4,9 @@ import { startGatewayBefore } from '../gateway/support/running-gateway.ts'
 import { runConformance } from './conformance.ts'
 import { errorsOf } from './faults.ts'
 
-const patience = 180_000
+const timeout = 180_000
 
-it('the bundled catalog behind the gateway does what the interface says', { timeout: patience }, async () => {
+it('the bundled catalog behind the gateway conforms to the interface', { timeout }, async () => {
   const { url } = await runningBackend()
   const gateway = await startGatewayBefore(url())
   const credentials = { 'x-api-key': gateway.key('dev') }

@@ -7,53 +7,53 @@ import { documentedCodes } from './interface-document.ts'
 import { getOperation, type Operation, type OperationName } from '../../src/catalog-api/operations.ts'
 import { operationSchemas } from '../../src/catalog-api/schemas/operation-schemas.ts'
 
-/** A catalog that is already running, whoever started it, and the headers that let the caller in. */
+/** A running catalog, and the headers that authenticate to it. */
 export interface ConformanceTarget {
   readonly url: string
   readonly credentials: Readonly<Record<string, string>>
 }
 
-/** What a request holds besides operation and id. */
+/** The parts of a request besides operation and id. */
 export interface Parts {
-  /** Bytes are sent as an Arrow stream, text as it is, anything else as JSON. */
+  /** Bytes are sent as an Arrow stream, text unchanged, anything else as JSON. */
   readonly body?: unknown
   readonly query?: Readonly<Record<string, string | readonly string[]>>
-  /** A header without a value is left out, also where one would be sent. */
+  /** A header without a value is omitted, also if it has a default. */
   readonly headers?: Readonly<Record<string, string>>
-  /** What joins the id in the route; sent along unless it is the default. */
+  /** Joins the id in the route; sent as a parameter unless it is the default. */
   readonly delimiter?: string
   readonly indexName?: string
   readonly method?: string
   readonly trailingSlash?: boolean
-  /** The id of the route as it stands there, instead of the one that is given. */
+  /** The raw id for the route, in place of the encoded id. */
   readonly rawId?: string
   readonly anonymous?: boolean
 }
 
-/** An answer that has the form that the interface gives it. */
-interface Answer {
+/** A response whose format was checked against the interface. */
+interface CheckedResponse {
   readonly status: number
   readonly headers: Headers
   readonly bytes: Uint8Array
-  /** Undefined where the answer has no JSON. */
+  /** Undefined if the response is not JSON. */
   readonly json: unknown
 }
 
-/** The members of a JSON answer. */
+/** The members of a JSON response. */
 type Members = Readonly<Record<string, unknown>>
 
-/** The catalog has not what a case is about and says so with 406, or the case cannot be tried from here. */
+/** The catalog does not implement the feature (406), or the case cannot be tested from here. */
 export class NotThere extends Error {
   override readonly name = 'NotThere'
 }
 
-/** Sends requests and holds every answer to the interface. All functions throw where an answer is not as it must be. */
+/** Sends requests and checks every response against the interface. All functions throw for an invalid response. */
 export interface CatalogClient {
-  /** Any answer; NotThere for a 406. */
-  readonly call: (operation: OperationName, id: Identifier, parts?: Parts) => Promise<Answer>
-  /** The members of a success. */
+  /** Returns any response; throws NotThere for a 406. */
+  readonly call: (operation: OperationName, id: Identifier, parts?: Parts) => Promise<CheckedResponse>
+  /** Returns the members of a success. */
   readonly ok: (operation: OperationName, id: Identifier, parts?: Parts) => Promise<Members>
-  /** A request that must be answered with one of these errors. */
+  /** Requires one of these errors. */
   readonly refused: (
     operation: OperationName,
     id: Identifier,
@@ -69,10 +69,10 @@ const errorBody = z.looseObject({
   detail: z.string().optional(),
   instance: z.string().min(1),
 })
-// Not every operation has an answer in JSON, which the compiler takes for a difference in type.
+// Not every operation has a JSON response, which the compiler sees as a type difference.
 const schemas = operationSchemas as Partial<Record<string, { readonly response?: z.ZodType }>>
 
-/** A client of that catalog. */
+/** Creates a client of that catalog. */
 export function connectTo(target: ConformanceTarget): CatalogClient {
   const call: CatalogClient['call'] = async (name, id, parts = {}) => {
     const operation = getOperation(name)
@@ -82,10 +82,10 @@ export function connectTo(target: ConformanceTarget): CatalogClient {
       signal: AbortSignal.timeout(responseHeadersTimeoutMs),
       ...(parts.body !== undefined && { body: bodyOf(parts.body) }),
     })
-    const answer = await read(response)
-    if (answer.status >= 400) checkError(operation, answer)
-    else checkSuccess(operation, answer)
-    return answer
+    const checked = await read(response)
+    if (checked.status >= 400) checkError(operation, checked)
+    else checkSuccess(operation, checked)
+    return checked
   }
   return {
     call,
@@ -126,21 +126,21 @@ function headersOf({ body, anonymous, headers }: Parts, target: ConformanceTarge
   return Object.entries(all).filter(([, value]) => value !== '')
 }
 
-/** Text goes as bytes: for a text, a content type of its own would be added where there is none. */
+/** Text is sent as bytes: fetch would add a content type to a string. */
 function bodyOf(body: unknown): Uint8Array<ArrayBuffer> {
   if (body instanceof Uint8Array) return new Uint8Array(body)
   return new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
-async function read(response: Response): Promise<Answer> {
+async function read(response: Response): Promise<CheckedResponse> {
   const bytes = new Uint8Array(await response.arrayBuffer())
   const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
   const json: unknown = isJson ? JSON.parse(Buffer.from(bytes).toString()) : undefined
   return { status: response.status, headers: response.headers, bytes, json }
 }
 
-/** Interface section 4: an ErrorResponse whose code is one that the operation may answer. */
-function checkError(operation: Operation, { status, headers, json }: Answer): void {
+/** Interface section 4: an ErrorResponse with a code that is allowed for the operation. */
+function checkError(operation: Operation, { status, headers, json }: CheckedResponse): void {
   const { code, instance } = errorBody.parse(json)
   equal(instance, headers.get('x-request-id'), 'the instance of an error is the id of its request')
   if (status === 406) throw new NotThere(show(json))
@@ -154,8 +154,8 @@ function checkError(operation: Operation, { status, headers, json }: Answer): vo
   )
 }
 
-/** Interface sections 1 and 2: the status, the form and the members of a success. */
-function checkSuccess(operation: Operation, { status, headers, bytes, json }: Answer): void {
+/** Interface sections 1 and 2: the status, the format and the members of a success. */
+function checkSuccess(operation: Operation, { status, headers, bytes, json }: CheckedResponse): void {
   equal(status, operation.status)
   const type = headers.get('content-type') ?? ''
   if (operation.response === 'empty') {
@@ -169,7 +169,7 @@ function checkSuccess(operation: Operation, { status, headers, bytes, json }: An
   }
 }
 
-/** A value as it is shown in a message. */
+/** Formats a value for a message. */
 function show(json: unknown): string {
   return JSON.stringify(json) ?? 'no JSON'
 }

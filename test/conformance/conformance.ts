@@ -14,7 +14,7 @@ import { versionCases } from './cases/versions.ts'
 import { NotThere, type ConformanceTarget } from './catalog-client.ts'
 import { makeWorld, removeWorld, type Case, type World } from './world.ts'
 
-/** What became of a case; `message` says why it did not pass. */
+/** The result of a case; `message` says why it did not pass. */
 export interface Outcome {
   readonly operation: OperationName
   readonly title: string
@@ -22,7 +22,7 @@ export interface Outcome {
   readonly message: string
 }
 
-/** Cases are independent of each other; a few at a time find what only happens together. */
+/** Cases are independent; a few run at a time to find concurrency errors. */
 const atATime = 4
 
 const all: readonly Case[] = [
@@ -43,8 +43,8 @@ const all: readonly Case[] = [
 const last: Case = { operation: 'DropNamespace', title: 'all that a run made is removed', run: removeWorld }
 
 /**
- * Runs every case against a catalog that is running, in a namespace of its own that is removed afterwards; answers
- * the outcomes in the order of the table of operations. Rejects when that namespace cannot be made.
+ * Runs every case against a running catalog, in a new namespace that is removed afterwards. Returns the outcomes in the
+ * order of the table of operations. Rejects if that namespace cannot be created.
  */
 export async function runConformance(target: ConformanceTarget): Promise<readonly Outcome[]> {
   const world = await makeWorld(target)

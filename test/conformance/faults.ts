@@ -1,9 +1,9 @@
 import type { Outcome } from './conformance.ts'
 
-/** Operations that the bundled catalog has not: it answers them with 406. */
+/** Operations that the bundled catalog does not implement (406). */
 const notThere = ['AlterTableBackfillColumns', 'CreateMaterializedView', 'RefreshMaterializedView']
 
-/** What failed of the bundled catalog, and what was skipped of operations that it has. */
+/** Lists the failures of the bundled catalog, and skipped cases of operations that it implements. */
 export function errorsOf(outcomes: readonly Outcome[]): string[] {
   return outcomes
     .filter(({ result, operation }) =>

@@ -19,7 +19,7 @@ interface Document {
 
 const document = JSON.parse(getOpenApiDocument()) as Document
 
-/** The codes of the errors that the document of the interface gives to an operation. */
+/** The error codes that the interface document lists for an operation. */
 export function documentedCodes({ path, method }: Operation): readonly number[] {
   const responses = document.paths[path]?.[method.toLowerCase()]?.responses ?? {}
   return Object.values(responses).flatMap(({ $ref }) => {
@@ -28,7 +28,7 @@ export function documentedCodes({ path, method }: Operation): readonly number[] 
   })
 }
 
-/** The members that the JSON body of an operation cannot do without. */
+/** The required members of the JSON body of an operation. */
 export function requiredMembers(name: OperationName): readonly string[] {
   return document.components.schemas[`${name}Request`]?.required ?? []
 }

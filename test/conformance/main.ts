@@ -1,4 +1,4 @@
-// Holds a catalog at any URL to the interface: npm run conformance -- --url URL --api-key KEY [--token TOKEN]
+// Tests a catalog at any URL against the interface: npm run conformance -- --url URL --api-key KEY [--token TOKEN]
 import { parseArgs } from 'node:util'
 import { runConformance } from './conformance.ts'
 import { tableOf } from './outcome-table.ts'

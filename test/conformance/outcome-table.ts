@@ -1,7 +1,7 @@
 import { operationNames } from '../../src/catalog-api/operations.ts'
 import type { Outcome } from './conformance.ts'
 
-/** The outcomes as a table by operation, then what failed and why. */
+/** Formats the outcomes as a table by operation, followed by the failures with their reasons. */
 export function tableOf(outcomes: readonly Outcome[]): string {
   const lines = [line('operation', 'cases', 'passed', 'failed', 'skipped')]
   for (const name of operationNames)

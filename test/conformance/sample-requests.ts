@@ -6,8 +6,8 @@ const tagged = { tag: 'a_tag', version: 1 }
 const index = { column: 'id', index_type: 'BTREE' }
 
 /**
- * For each operation the least that a request must hold besides its id. What is not here needs nothing. Sent for an
- * object that is there, these may change it; they are meant for objects that are not.
+ * The minimal parts of a request besides its id, per operation; operations without an entry need none. They are meant
+ * for missing objects: sent for an existing one, they may change it.
  */
 export const sampleRequests: Partial<Record<OperationName, Parts>> = {
   RegisterTable: { body: { location: 'not_there.lance' } },

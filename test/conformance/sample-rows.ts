@@ -10,7 +10,7 @@ import {
   vectorFromArray,
 } from 'apache-arrow'
 
-/** An Arrow stream of rows with the ids from `first` on, each with a name and a vector `[id, 1]`. */
+/** An Arrow stream of rows with ids starting at `first`, each with a name and a vector `[id, 1]`. */
 export function rows(count: number, first = 0): Uint8Array {
   const ids = Array.from({ length: count }, (_, index) => first + index)
   return write(
@@ -28,26 +28,25 @@ export function rows(count: number, first = 0): Uint8Array {
   )
 }
 
-/** The same columns, and no row at all. */
+/** The same columns without rows. */
 export function noRows(): Uint8Array {
   const writer = new RecordBatchStreamWriter()
   writer.reset(undefined, tableFromIPC(rows(1)).schema)
   return writer.finish().toUint8Array(true)
 }
 
-/** Rows that do not fit: of `id` alone, and that is a text. */
+/** Rows of another schema: only `id`, as a text. */
 export function otherRows(): Uint8Array {
   return write(new Table({ id: vectorFromArray(['x'], new Utf8()) }))
 }
 
-/** The ids in an Arrow file, in its order. */
+/** The ids in an Arrow file, in order. */
 export function idsOf(file: Uint8Array): number[] {
   return tableFromIPC(file)
     .toArray()
     .map((row: Record<string, unknown>) => Number(row['id']))
 }
 
-/** The names of the columns of an Arrow file. */
 export function columnsOf(file: Uint8Array): string[] {
   return tableFromIPC(file).schema.fields.map(({ name }) => name)
 }

@@ -8,7 +8,7 @@ import type { Identifier } from '../../src/catalog-api/identifiers.ts'
 import { NotThere } from './catalog-client.ts'
 import type { World } from './world.ts'
 
-/** What a client sends to commit a version. */
+/** A client's request to commit a version. */
 export interface StagedVersion {
   readonly version: number
   readonly manifest_path: string
@@ -16,7 +16,7 @@ export interface StagedVersion {
   readonly naming_scheme: string
 }
 
-/** The versions folder of a table; NotThere where the catalog keeps its tables out of our reach. */
+/** Returns the versions folder of a table; throws NotThere if the catalog stores its tables out of reach. */
 async function locationOf({ ok }: World, id: Identifier): Promise<string> {
   const location = String((await ok('DescribeTable', id))['location'])
   const folder = location.startsWith('file:') ? fileURLToPath(location) : location
@@ -25,8 +25,8 @@ async function locationOf({ ok }: World, id: Identifier): Promise<string> {
 }
 
 /**
- * Does what a client does before it commits: writes the next `count` versions of the table, each of one more row,
- * and leaves their manifests as staging files. No other one is made by a second call.
+ * Does what a client does before a commit: writes the next `count` versions of the table, each with one more row, and
+ * leaves their manifests as staging files. A second call creates different manifests.
  */
 export async function stageVersions(world: World, id: Identifier, count = 1): Promise<StagedVersion[]> {
   const location = await locationOf(world, id)

@@ -4,40 +4,39 @@ import type { OperationName } from '../../src/catalog-api/operations.ts'
 import { connectTo, NotThere, type CatalogClient, type ConformanceTarget } from './catalog-client.ts'
 import { rows } from './sample-rows.ts'
 
-/** What a case works with: a client, and a namespace that no other run has. */
+/** The environment of a case: a client, and a namespace that no other run uses. */
 export interface World extends CatalogClient {
-  /** Whether credentials were given, so that the catalog must let in nobody without them. */
+  /** Whether credentials were configured, so that the catalog must refuse requests without them. */
   readonly guarded: boolean
   /** The namespace of this run. */
   readonly home: Identifier
   /** A table of three rows that no case changes. */
   readonly standing: Identifier
-  /** The id of something in the namespace of this run that is not there yet. */
+  /** Returns an unused id in the namespace of this run. */
   readonly fresh: () => Identifier
-  /** A new table of that many rows, whose ids are 0, 1, 2... */
+  /** Creates a table with that many rows, with ids 0, 1, 2... */
   readonly table: (rowCount?: number) => Promise<Identifier>
-  /** A new namespace. */
+  /** Creates a namespace. */
   readonly namespace: () => Promise<Identifier>
 }
 
-/** One case: what an operation must do. It throws where the catalog does otherwise, NotThere where it cannot. */
+/** One requirement of an operation. It throws if the catalog violates it, NotThere if it cannot be tested. */
 export interface Case {
   readonly operation: OperationName
   readonly title: string
   readonly run: Check
 }
 
-/** What a case does. */
 export type Check = (world: World) => Promise<void>
 
-/** Cases written as a table: by operation, then by title. */
+/** Creates cases from a table: by operation, then by title. */
 export function cases(table: Partial<Record<OperationName, Readonly<Record<string, Check>>>>): Case[] {
   return Object.entries(table).flatMap(([operation, checks]) =>
     Object.entries(checks).map(([title, run]) => ({ operation: operation as OperationName, title, run })),
   )
 }
 
-/** Makes the namespace of a run, and the table that stands in it. */
+/** Creates the namespace of a run and its standing table. */
 export async function makeWorld(target: ConformanceTarget): Promise<World> {
   const client = connectTo(target)
   const home = [`conformance_${randomBytes(5).toString('hex')}`]
@@ -58,7 +57,7 @@ export async function makeWorld(target: ConformanceTarget): Promise<World> {
   return { ...client, guarded, home, standing: await table(), fresh, table, namespace }
 }
 
-/** Removes the namespace of a run and all that is in it. */
+/** Removes the namespace of a run with its content. */
 export async function removeWorld(client: World): Promise<void> {
   const { home } = client
   try {
@@ -69,7 +68,7 @@ export async function removeWorld(client: World): Promise<void> {
   }
 }
 
-/** Of all behaviors, a catalog must have Restrict only. */
+/** Restrict is the only behavior that a catalog must implement. */
 async function removeOneByOne(client: CatalogClient, id: Identifier): Promise<void> {
   const { tables } = await client.ok('ListTables', id)
   for (const name of tables as string[]) await client.ok('DropTable', [...id, name])

@@ -1,4 +1,4 @@
-// Appends rows to a table with a real client: waits for a line on standard input, and prints what it does.
+// Appends rows to a table with a real client: waits for a line on standard input, and prints its progress.
 import { once } from 'node:events'
 import { connect, connectNamespace } from '@lancedb/lancedb'
 

@@ -1,16 +1,15 @@
 import { startScript, type Program } from './built-program.ts'
 import type { RunningDev } from './running-dev.ts'
 
-/** Which client a writer uses. */
 export type WriterClient = 'catalog' | 'remote'
 
-/** What a writer appends: its number, and the number of the row. */
+/** An appended row: the number of its writer, and its own number. */
 export interface AppendedRow {
   readonly writer: number
   readonly number: number
 }
 
-/** Starts a process that appends rows to a table one by one, as soon as it is told to go. */
+/** Starts a process that appends rows to a table one by one once it is triggered. */
 export async function startWriter(
   dev: RunningDev,
   client: WriterClient,
@@ -23,7 +22,7 @@ export async function startWriter(
   return program
 }
 
-/** Starts a process for each client, lets all of them begin at once, and waits until all have appended. */
+/** Starts a process for each client, triggers all of them at once, and waits until all have finished. */
 export async function appendConcurrently(
   dev: RunningDev,
   clients: readonly WriterClient[],
@@ -41,7 +40,7 @@ export async function appendConcurrently(
   return clients.flatMap((_, writer) => Array.from({ length: count }, (_, number) => ({ writer, number })))
 }
 
-/** Rows in an order of their own, so that they can be compared. */
+/** Sorts the rows for comparison. */
 export function inOrder(rows: readonly AppendedRow[]): AppendedRow[] {
   return rows
     .map(({ writer, number }) => ({ writer, number }))

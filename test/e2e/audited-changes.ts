@@ -2,13 +2,13 @@ import { readAuditLog, type StoredRecord } from '../../src/audit/storage/read-au
 
 type RecordOf<Kind> = Extract<StoredRecord, { kind: Kind }>
 
-/** A change as the audit log holds it; without an outcome where it is under way, or was when the gateway died. */
+/** A change in the audit log; without an outcome if it is in progress, or was when the gateway was killed. */
 export interface AuditedChange {
   readonly intent: RecordOf<'intent'>
   readonly outcome: RecordOf<'outcome'> | undefined
 }
 
-/** The changes of that operation, or of all of them, oldest first; with an id, only those of that object. */
+/** Returns the changes of that operation, or of all, oldest first; with an id, only those of that object. */
 export async function auditedChanges(
   folder: string,
   operation?: string,

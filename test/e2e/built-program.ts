@@ -7,45 +7,42 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, onTestFinished } from 'vitest'
 
-/** The folder of the project. */
 export const projectFolder = fileURLToPath(new URL('../../', import.meta.url))
 
 const announcementMs = 60_000
 
-/** How a program is run. */
 interface ProgramOptions {
   readonly folder?: string
   readonly environment?: Readonly<Record<string, string>>
-  /** A signal goes to all processes that it started as well, as Ctrl-C does in a terminal. */
+  /** Sends a signal to all of its child processes as well, as Ctrl-C does in a terminal. */
   readonly ownGroup?: boolean
 }
 
-/** How a program ended. */
 export interface ProgramEnd {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly status: number | null
   readonly output: string
   readonly messages: string
 }
 
-/** A program in a process of its own. It ends with the tests of the file at the latest. */
+/** A program in its own process. It is killed at the latest after the tests of the file. */
 export interface Program {
   readonly pid: number
-  /** Resolves when it has ended, and all that it printed was read. */
+  /** Resolves when it has ended and all its output was read. */
   readonly ended: Promise<ProgramEnd>
-  /** What it has printed on standard output so far. */
+  /** Its standard output so far. */
   output(): string
-  /** What it has printed on standard error so far. */
+  /** Its standard error so far. */
   messages(): string
   /** Closes the reading ends of its standard output and standard error. */
   stopReading(): void
   write(text: string): void
   signal(signal: NodeJS.Signals): void
-  /** What the first group of the pattern matches on standard output. Rejects when it ends without. */
+  /** Waits for the pattern on standard output and returns its first group. Rejects if the program ends before. */
   announced(pattern: RegExp): Promise<string>
 }
 
-/** Starts the program as users have it: what `npm run build` made of the sources. */
+/** Starts the program as users have it: the output of `npm run build`. */
 export function startProgram(parameters: readonly string[], options: ProgramOptions = {}): Program {
   requireFreshBuild()
   return startNode([join(projectFolder, 'dist', 'main.js'), ...parameters], options)
@@ -59,19 +56,19 @@ export async function runProgram(
   return startProgram(parameters, options).ended
 }
 
-/** Starts a script of the tests in a process of its own. */
+/** Starts a script of the tests in its own process. */
 export function startScript(file: URL, parameters: readonly string[]): Program {
   return startNode(['--import', 'tsx', fileURLToPath(file), ...parameters], {})
 }
 
-/** A new folder that is removed when the test ends. Its name holds a space, as folders of users do. */
+/** Creates a folder that is removed when the test ends. Its name contains a space, as users' folders do. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await makeTemporaryFolder()
   onTestFinished(() => removeFolder(folder))
   return folder
 }
 
-/** A new folder, for those who remove it. */
+/** Creates a folder that the caller must remove. */
 export async function makeTemporaryFolder(): Promise<string> {
   return realpath(await mkdtemp(join(tmpdir(), 'catalog gateway ')))
 }
@@ -104,7 +101,7 @@ function startNode(
   let messages = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (messages += text))
-  // A process that has ended reads no more; its end is what tests look at.
+  // A process that has ended reads no more; tests check its end.
   child.stdin.on('error', () => undefined)
   const ended = once(child, 'close').then(([status]) => {
     running.delete(child)
@@ -140,7 +137,7 @@ function startNode(
 
 let isFresh = false
 
-/** Old programs pass new tests, and new programs fail old ones: neither says anything. */
+/** A stale build makes test results meaningless. */
 function requireFreshBuild(): void {
   if (isFresh) return
   const source = join(projectFolder, 'src')

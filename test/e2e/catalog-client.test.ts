@@ -17,13 +17,13 @@ async function valuesIn(table: Table): Promise<number[]> {
   return rows.map(({ value }) => value).toSorted((a, b) => a - b)
 }
 
-/** By whom, with which outcome and as which version the audit log holds the commits of a table. */
+/** Returns the audited commits of a table: principal, outcome and version. */
 async function auditedCommits(table: string): Promise<unknown[]> {
   const commits = await auditedChanges(dev.auditFolder, 'CreateTableVersion', ['lake', table])
   return commits.map(({ intent, outcome }) => [intent.principal.name, outcome?.result, outcome?.version])
 }
 
-it('every commit is a version that the gateway has in its audit log', async () => {
+it('audits every commit with its version', async () => {
   const table = await client.createTable('appended', readings(1), ['lake'])
   await table.add(readings(2))
   await table.add(readings(3, 4))
@@ -35,7 +35,7 @@ it('every commit is a version that the gateway has in its audit log', async () =
   ])
 })
 
-it('updates, deletes and replaced rows are commits too', async () => {
+it('audits updates, deletes and overwrites as commits', async () => {
   const table = await client.createTable('changed', readings(1, 2, 3), ['lake'])
   await table.update({ where: 'value = 1', values: { value: 10 } })
   await table.delete('value = 2')
@@ -46,7 +46,7 @@ it('updates, deletes and replaced rows are commits too', async () => {
   expect(await auditedCommits('changed')).toEqual(versions)
 })
 
-it('a table can be read as it was, and be made that again', async () => {
+it('reads and restores an old version', async () => {
   const table = await client.createTable('travelled', readings(1), ['lake'])
   await table.add(readings(2))
   expect((await table.listVersions()).map(({ version }) => version)).toEqual([1, 2])
@@ -59,7 +59,7 @@ it('a table can be read as it was, and be made that again', async () => {
   expect(await valuesIn(opened)).toEqual([1])
 })
 
-it('a renamed table keeps its rows and its versions, and takes more', async () => {
+it('keeps rows and versions of a renamed table writable', async () => {
   const table = await client.createTable('before', readings(1), ['lake'])
   await table.add(readings(2))
   await client.renameTable('before', 'after', { namespacePath: ['lake'] })
@@ -70,7 +70,7 @@ it('a renamed table keeps its rows and its versions, and takes more', async () =
   expect(await renamed.version()).toBe(3)
 })
 
-it('a dropped table is gone, and its name is free', async () => {
+it('drops a table and frees its name', async () => {
   await client.createTable('dropped', readings(1), ['lake'])
   await client.dropTable('dropped', ['lake'])
   expect(await client.tableNames(['lake'])).not.toContain('dropped')
@@ -78,7 +78,7 @@ it('a dropped table is gone, and its name is free', async () => {
   expect(await valuesIn(await client.createTable('dropped', readings(2), ['lake']))).toEqual([2])
 })
 
-it('a table that is there is refused and kept', async () => {
+it('rejects creating an existing table and keeps it', async () => {
   const table = await client.createTable('kept', readings(1), ['lake'])
   await expect(client.createTable('kept', readings(2), ['lake'])).rejects.toThrow(
     /^Table 'kept' already exists/,
@@ -86,7 +86,7 @@ it('a table that is there is refused and kept', async () => {
   expect(await valuesIn(table)).toEqual([1])
 })
 
-it('who may not know of a table is told that it is not there', async () => {
+it('conceals a table from a caller without permission', async () => {
   await client.createTable('secret', readings(1), ['lake'])
   const stranger = await dev.catalogClient(await dev.createKey('stranger'))
   await expect(stranger.openTable('secret', ['lake'])).rejects.toThrow(/not found|does not exist/i)

@@ -10,8 +10,8 @@ import { startGatewayBefore } from '../gateway/support/running-gateway.ts'
 import { isThorough } from '../support/thorough.ts'
 import { documentedFacts, unknownBranches } from '../catalog-api/documented-facts.ts'
 
-// The bundled catalog behind a gateway by whose policies CI changes only its branches: once as a requirement, once as
-// conditions. Every operation that changes something is sent in every form that could pass for a change of a branch.
+// The bundled catalog behind a gateway with policies under which CI changes only its branches: once as a requirement,
+// once as conditions. Every changing operation is sent in every form that could pass for a change of a branch.
 
 const callers = [
   { as: 'required', branch: 'ci/required' },
@@ -20,7 +20,7 @@ const callers = [
 
 type Caller = (typeof callers)[number]
 
-/** Each works on a table of its own. */
+/** Each works on its own table. */
 const atATime = 8
 
 const policies = [
@@ -45,7 +45,6 @@ const policies = [
   },
 ]
 
-/** A request of an operation on a table. */
 interface Form {
   readonly path: string
   readonly body?: object | Buffer
@@ -54,7 +53,7 @@ interface Form {
 
 type Tags = Readonly<Record<string, { readonly branch?: string }>>
 
-/** What a change needs of a table. */
+/** The table and its parts that a change needs. */
 interface Subject {
   readonly name: string
   readonly staged: object
@@ -77,7 +76,7 @@ const index = { column: 'id', index_type: 'BTREE', name: 'other' }
 const anotherTag = { tag: 'another', version: 1 }
 const ranges = { ranges: [{ start_version: 2, end_version: 3 }] }
 
-/** Forms of every operation that changes something: each changes the table or its main branch if nothing forbids it. */
+/** The forms of every changing operation: each changes the table or its main branch if it is allowed. */
 const forms: { readonly [Name in OperationName]?: readonly ((subject: Subject) => Form)[] } = {
   CreateNamespace: [
     ({ name }) => ({ path: `/v1/namespace/lake$of_${name}/create`, body: { mode: 'Overwrite' } }),
@@ -148,7 +147,7 @@ const forms: { readonly [Name in OperationName]?: readonly ((subject: Subject) =
   ],
 }
 
-/** What the bundled catalog does not do, or does not to what is there or holds something. */
+/** Operations that the bundled catalog does not implement, or that have no effect on existing or non-empty objects. */
 const withoutEffect: ReadonlySet<OperationName> = new Set([
   'AlterTableBackfillColumns',
   'CreateMaterializedView',
@@ -158,10 +157,10 @@ const withoutEffect: ReadonlySet<OperationName> = new Set([
   'CreateNamespace',
 ])
 
-/** What needs more than a branch: a manifest that was staged there, or an operation that the catalog has. */
+/** Operations that need more than a branch: a manifest staged there, or an operation that the catalog lacks. */
 const notOnBranches: ReadonlySet<OperationName> = new Set(['CreateTableVersion', 'AlterTableBackfillColumns'])
 
-/** The form with the branch in every place where somebody could look for it. */
+/** Returns the form with the branch in every position where a server could read it. */
 function placements({ path, body, headers }: Form, branch: string): Form[] {
   const inQuery = `${path}${path.includes('?') ? '&' : '?'}branch=${encodeURIComponent(branch)}`
   const context = { 'x-catalog-ctx-branch': branch }
@@ -194,7 +193,7 @@ interface Batch {
   readonly operations?: readonly Readonly<Record<string, object>>[] | undefined
 }
 
-/** The same members in the entries of a batch. */
+/** Moves the members into the entries of a batch. */
 function entriesOf(path: string, body: Batch, members: readonly object[]): Form[] {
   const { entries, operations } = body
   return members.flatMap((more) => [
@@ -216,12 +215,12 @@ function entriesOf(path: string, body: Batch, members: readonly object[]): Form[
   ])
 }
 
-/** The form as a change of a branch, by the places of the interface document; undefined if it cannot be one. */
+/** Converts the form to a change of a branch as the interface document defines it; undefined if that is impossible. */
 function onBranch(operation: OperationName, { path, body }: Form, branch: string): Form | undefined {
   const [location] = documentedFacts[operation].branch ?? []
   if (location === undefined || unknownBranches[operation] === 'always') return undefined
   if (notOnBranches.has(operation)) return undefined
-  // Tags of all branches share their names.
+  // Tags of all branches share one set of names.
   if (operation === 'CreateTableTag')
     return { path, body: { tag: branch.replace('/', '-'), version: 1, branch } }
   if (operation === 'CreateTableBranch') return { path, body: { name: madeBy(branch), from_branch: branch } }
@@ -243,11 +242,11 @@ function madeBy(branch: string): string {
 
 const changing = operationNames.filter((name) => getOperation(name).effect !== 'read')
 
-it('every operation that changes something has its forms', () => {
+it('has forms for every changing operation', () => {
   expect(Object.keys(forms).toSorted()).toEqual([...changing].toSorted())
 })
 
-it('CI changes only its branches, whatever it sends', async () => {
+it('lets CI change only its branches', async () => {
   const catalog = await runningBackend()
   const gateway = await startGatewayBefore(catalog.url(), { users: ['required', 'allowed'], policies })
   const send = async ({ path, ...parts }: Form, as = 'dev') => {
@@ -261,7 +260,7 @@ it('CI changes only its branches, whatever it sends', async () => {
     return response.json
   }
 
-  /** A table with two versions, an index, a tag and branches, and a namespace with a table. */
+  /** Creates a table with two versions, an index, a tag and branches, and a namespace with a table. */
   async function subject(
     operation: OperationName,
     index: number,
@@ -289,7 +288,7 @@ it('CI changes only its branches, whatever it sends', async () => {
     return { name, staged: commits ? await (await committer(location)).stage() : {} }
   }
 
-  /** All that a caller can find out of a branch; undefined for main. */
+  /** Reads everything that a caller can learn about a branch; undefined for main. */
   async function stateOf({ name }: Subject, branch?: string): Promise<unknown> {
     const of = branch === undefined ? {} : { branch }
     const path = `/v1/table/lake$${name}`
@@ -303,7 +302,7 @@ it('CI changes only its branches, whatever it sends', async () => {
     return [described.json, versions.json, indexes.json, count.json, ofBranch].map(withoutInstance)
   }
 
-  /** The whole of a table besides the branches of CI. */
+  /** Reads the whole table except the branches of CI. */
   async function wholeOf(subject: Subject): Promise<unknown> {
     const branches = ((await send({ path: `/v1/table/lake$${subject.name}/branches/list` })).json ?? {}) as {
       branches?: object
@@ -335,7 +334,7 @@ it('CI changes only its branches, whatever it sends', async () => {
     }
     const after = JSON.stringify(await wholeOf(table))
     if (after !== before) errors.push(`${what} changed more: ${before} ${after}`)
-    // The same request does change the table for a caller whom nothing forbids it.
+    // The same request does change the table for a caller without restrictions.
     const { bytes } = await send(operation === 'CreateTableTag' ? { ...plain, body: anotherTag } : plain)
     const isSame = JSON.stringify(await wholeOf(table)) === before
     if (isSame !== withoutEffect.has(operation)) errors.push(`${what} for anybody: ${String(bytes)}`)
@@ -352,7 +351,7 @@ it('CI changes only its branches, whatever it sends', async () => {
   expect(errors).toEqual([])
 })
 
-/** Errors name the request, which is another each time. */
+/** Errors contain the request id, which differs each time. */
 function withoutInstance(json: unknown): unknown {
   if (typeof json !== 'object' || json === null) return json
   const { instance: _request, ...rest } = json as Record<string, unknown>

@@ -4,7 +4,7 @@ import type * as Arrow from 'apache-arrow'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startDev } from './running-dev.ts'
 
-// The client library holds the CommonJS build of apache-arrow, and takes schemas of no other instance.
+// The client uses the CommonJS build of apache-arrow, and rejects schemas of another instance.
 const { Field, Int32, Schema, Utf8 } = createRequire(import.meta.url)('apache-arrow') as typeof Arrow
 
 const dev = await startDev()
@@ -12,14 +12,14 @@ afterAll(() => dev.remove())
 
 type Client = 'remote' | 'catalog'
 
-/** What a method is tried on. Each is tried in the order of its table, so that one may need another. */
+/** The objects that a method is tried on. Trials run in the order of the table, so one may depend on another. */
 interface Subject {
   readonly connection: Connection
   readonly table: Table
   readonly namespace: string[]
 }
 
-/** Passes when the method did what it says; where a client cannot, the error that it gives instead. */
+/** Passes if the method works; if a client does not support it, checks the error. */
 type Trial = (subject: Subject, client: Client) => unknown
 
 function people(first: number, count: number): { id: number; name: string; vector: number[] }[] {
@@ -29,7 +29,7 @@ function people(first: number, count: number): { id: number; name: string; vecto
   })
 }
 
-/** The compiler sees to it that every method is there: TypeScript knows them all from the package. */
+/** The compiler checks that every method of the package is covered. */
 const ofConnections: Readonly<Record<keyof Connection, Trial>> = {
   isOpen: ({ connection }) => expect(connection.isOpen()).toBe(true),
   display: ({ connection }) => expect(connection.display()).toMatch(/Database/),
@@ -73,7 +73,7 @@ const ofConnections: Readonly<Record<keyof Connection, Trial>> = {
     await connection.dropTable('renamed', namespace)
     expect(await connection.tableNames(namespace)).not.toContain('renamed')
   },
-  // The interface has no operation that clones.
+  // The interface has no clone operation.
   cloneTable: async ({ connection, namespace }, client) => {
     const cloned = connection.cloneTable('clone', '/source.lance', {
       targetNamespacePath: namespace,
@@ -174,7 +174,7 @@ const ofTables: Readonly<Record<keyof Table, Trial>> = {
     expect(await table.indexStats('id_idx')).toMatchObject({ numIndexedRows: 105, indexType: 'BTREE' })
     expect(await table.indexStats('absent')).toBeUndefined()
   },
-  // The interface has no operation that warms caches; of every 404 there, the client says that the index is missing.
+  // The interface has no operation to warm caches; the client reports every 404 there as a missing index.
   prewarmIndex: async ({ table }, client) => {
     const warmed = table.prewarmIndex('id_idx')
     if (client === 'remote') await expect(warmed).rejects.toThrow(/Index 'id_idx' was not found/)
@@ -247,7 +247,7 @@ const ofTables: Readonly<Record<keyof Table, Trial>> = {
       await (await connection.createEmptyTable('keyed', keyed, namespace)).setUnenforcedPrimaryKey('key')
     }
   },
-  // The interface has no such operations; the catalog client makes versions of its own.
+  // The interface has no such operations; the catalog client creates versions directly.
   setLsmWriteSpec: async ({ table, connection, namespace }, client) => {
     const spec = { specType: 'unsharded' } as const
     if (client === 'remote')

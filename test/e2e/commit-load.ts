@@ -1,25 +1,24 @@
 import { tableToIPC, Table, vectorFromArray, Int32 } from 'apache-arrow'
 import type { RunningDev } from './running-dev.ts'
 
-/** What clients have sent, and what they were told. */
+/** The requests that clients have sent, and the responses. */
 export interface CommitLoad {
-  /** What was sent to each object: rows to tables, by number, and namespaces, by name. */
+  /** The items sent per object: rows of tables by number, and namespaces by name. */
   readonly sent: Map<string, Set<string>>
-  /** What was answered with success. */
+  /** The items acknowledged with success. */
   readonly acknowledged: { readonly object: string; readonly item: string; readonly request: string }[]
-  /** Resolves when as many were answered with success as was asked for. */
+  /** Resolves when the milestone is reached. */
   readonly reached: Promise<void>
   /** Resolves when every client has stopped: everything was sent, or a request failed. */
   readonly ended: Promise<PromiseSettledResult<void>[]>
 }
 
-/** The namespace in which the load happens, which must be there. */
+/** The existing namespace that the load uses. */
 export const loadedNamespace = 'load'
 
 /**
- * Sends so many commits in all, as fast as several concurrent clients can: each of the tables, which must be there,
- * gets single rows, and one client for every table creates namespaces. `reached` is for the moment when `milestone` of
- * them were acknowledged.
+ * Sends that many commits in total, as fast as several concurrent clients can: each of the existing tables gets single
+ * rows, and one client per table creates namespaces. `reached` resolves once `milestone` of them are acknowledged.
  */
 export function startCommitLoad(
   dev: RunningDev,
@@ -61,7 +60,6 @@ function insertRow(dev: RunningDev, table: string, number: number): Promise<Resp
   })
 }
 
-/** Creates the tables of the load. */
 export async function createLoadedTables(dev: RunningDev, tables: readonly string[]): Promise<void> {
   const empty = tableToIPC(new Table({ number: vectorFromArray([-1], new Int32()) }), 'stream')
   for (const table of tables) {

@@ -21,7 +21,7 @@ const races: Race[] = [
   ['writers through the gateway and writers that commit', ['catalog', 'remote', 'catalog', 'remote'], 5],
 ]
 
-// Eight writers that conflict with each other take long on a busy machine.
+// Eight conflicting writers take long on a busy machine.
 it.for(races)(
   'no commit of %s is lost or made twice',
   { timeout: 120_000 },
@@ -39,7 +39,7 @@ it.for(races)(
   },
 )
 
-/** The versions that the audit log holds as committed, by either kind of client. */
+/** The versions recorded as committed in the audit log, by either kind of client. */
 async function versionsOfAudit(table: string): Promise<unknown[]> {
   const changes = await auditedChanges(dev.auditFolder, undefined, ['lake', table])
   return changes

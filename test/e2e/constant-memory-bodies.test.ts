@@ -19,11 +19,11 @@ import {
 } from './built-program.ts'
 
 const mebibyte = 1024 * 1024
-/** What grows with the body shows in a smaller one, too. */
+/** Memory that grows with the body shows with a smaller one, too. */
 const size = (isThorough ? 1024 : 160) * mebibyte
 const allowedGrowth = 64 * mebibyte
 
-/** How an exchange ended; a long answer is not kept. */
+/** The end of a request; a long response is not retained. */
 interface Ended {
   readonly statusCode: number
   readonly bytes: number
@@ -99,7 +99,7 @@ async function send(
   return { statusCode, bytes, text }
 }
 
-/** As many bytes, in pieces: first, then the same piece again and again, then last. */
+/** A body of that many bytes: `first`, then `chunk` repeated, then `last`. */
 function upload(bytes: number, first = '', chunk = 'ARROW', last = ''): Readable {
   const filler = Buffer.from(chunk.repeat(Math.ceil(65_536 / chunk.length)))
   function* chunks(): Generator<Buffer> {
@@ -110,13 +110,13 @@ function upload(bytes: number, first = '', chunk = 'ARROW', last = ''): Readable
   return Readable.from(chunks(), { objectMode: false, highWaterMark: 256 * 1024 })
 }
 
-/** Bytes of memory that the gateway has now. */
+/** The current memory of the gateway in bytes. */
 async function residentBytes(): Promise<number> {
   const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
   return Number(/^process_resident_memory_bytes (\d+)/m.exec(metrics)?.[1])
 }
 
-/** The most that it has while something is under way. */
+/** The peak memory of the gateway while `work` runs. */
 async function peakDuring(work: Promise<unknown>): Promise<number> {
   const finished = work.then(() => true)
   for (let peak = 0; ;) {

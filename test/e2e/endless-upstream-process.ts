@@ -1,5 +1,5 @@
-// An upstream that forgets what it is sent and makes up what it answers: as many bytes as the request asks for in a
-// context header. Prints its URL, and closes when its standard input ends.
+// An upstream that discards request bodies and generates response bodies of the size given in a context header. Prints
+// its URL, and closes when its standard input ends.
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'

@@ -11,13 +11,13 @@ import { eventually, startDev, type RunningDev } from './running-dev.ts'
 const commits = 1_000
 const tables = ['first', 'second', 'third']
 
-/** What the writer with the catalog client has sent, and what it was told. */
+/** The commits that the writer with the catalog client has sent, and the responses. */
 interface WriterLines {
   readonly sent: string[]
   readonly acknowledged: { readonly number: string; readonly version: number }[]
 }
 
-// In the short form, outcomes-after-kills.test.ts kills a gateway; here a client of the catalog commits meanwhile.
+// The short run has outcomes-after-kills.test.ts; this test adds a catalog client that commits meanwhile.
 const killed = 'the gateway is killed in the middle of commits, and nothing it acknowledged is lost'
 it.runIf(isThorough)(
   killed,
@@ -48,7 +48,7 @@ it.runIf(isThorough)(
   90_000,
 )
 
-/** Kills the gateway while everybody commits, and everybody who committed; says what they were told until then. */
+/** Kills the gateway, and the writer, during commits; returns the responses until then. */
 async function loadAndKill(dev: RunningDev) {
   const owner = await dev.catalogClient()
   await owner.createTable('managed', [{ writer: -1, number: -1 }], [loadedNamespace])
@@ -65,7 +65,7 @@ async function loadAndKill(dev: RunningDev) {
   const [catalog] = await childrenOf(dev.program.pid)
   dev.program.signal('SIGKILL')
   for (const client of await load.ended) {
-    // What fetch throws when the connection breaks: until then every commit was answered well.
+    // fetch throws it when the connection breaks; every commit before succeeded.
     if (client.status === 'rejected') expect(client.reason).toBeInstanceOf(TypeError)
   }
   appending.signal('SIGKILL')
@@ -80,7 +80,7 @@ async function loadAndKill(dev: RunningDev) {
   return { load, writer, killedAt, catalog: Number(catalog) }
 }
 
-/** What was acknowledged is in the log as committed, and what was under way then as unknown. */
+/** Acknowledged commits are audited as committed, and those in progress as unknown. */
 async function expectAudited(dev: RunningDev, load: CommitLoad, writer: WriterLines): Promise<void> {
   const changes = await auditedChanges(dev.auditFolder)
   const results = new Map(changes.map(({ intent, outcome }) => [intent.request, outcome?.result]))
@@ -96,11 +96,11 @@ async function expectAudited(dev: RunningDev, load: CommitLoad, writer: WriterLi
   const open = changes.filter(({ outcome }) => outcome?.result !== 'committed')
   for (const { outcome } of open)
     expect(outcome).toMatchObject({ result: 'unknown', details: { reason: 'crash' } })
-  // Never more than were under way at once: two clients for every table, and the writer.
+  // At most those in progress at once: two clients per table, and the writer.
   expect(open.length).toBeLessThanOrEqual(2 * tables.length + 1)
 }
 
-/** What was acknowledged is there, once; what is there was sent. */
+/** Acknowledged rows exist exactly once, and every existing row was sent. */
 async function expectData(dev: RunningDev, load: CommitLoad, writer: WriterLines): Promise<void> {
   const client = await dev.remoteClient()
   const numbersIn = async (table: string): Promise<string[]> => {

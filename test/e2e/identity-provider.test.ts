@@ -13,7 +13,6 @@ import { eventually } from './running-dev.ts'
 
 const audience = 'urn:catalog'
 
-/** What the client of the provider may do. */
 const policy = {
   apiVersion: 'catalog-gateway/v1',
   kind: 'AccessPolicy',
@@ -29,7 +28,7 @@ const policy = {
   ],
 }
 
-/** Starts a program of ours that ends with the test. */
+/** Starts a server program that ends with the test. */
 async function startServer(...parameters: string[]): Promise<string> {
   const program = startProgram(parameters)
   onTestFinished(async () => {
@@ -40,7 +39,7 @@ async function startServer(...parameters: string[]): Promise<string> {
   return program.announced(/^listening on (http:\S+)$/m)
 }
 
-/** A catalog in a process of its own, and a gateway in front of it that trusts the provider. */
+/** Starts a catalog in its own process, and a gateway in front of it that trusts the provider. */
 async function startGateway(provider: IdentityProvider): Promise<string> {
   const folder = await temporaryFolder()
   const accessToken = 'the-token-of-the-gateway'
@@ -79,7 +78,7 @@ async function statusOf(url: string, token: string, route = '/v1/namespace/stagi
   return response.status
 }
 
-it('who has a token of the provider may do what the policies grant, and no more', async () => {
+it("grants a caller with a provider's token exactly what the policies allow", async () => {
   const provider = await startProvider()
   const url = await startGateway(provider)
   const token = await provider.issueToken(audience)
@@ -96,7 +95,7 @@ it('who has a token of the provider may do what the policies grant, and no more'
   expect(await table.countRows()).toBe(1)
 })
 
-it('the provider changes its keys, and the gateway follows without a restart', async () => {
+it('follows key changes of the provider without a restart', async () => {
   const provider = await startProvider()
   const url = await startGateway(provider)
   const before = await provider.issueToken(audience)

@@ -5,23 +5,23 @@ import { projectFolder, runProgram, startProgram, temporaryFolder, type Program 
 import { eventually } from './running-dev.ts'
 import { freePort } from '../support/free-port.ts'
 
-/** A gateway and a catalog, each a program of its own, that are killed and started again on the same files. */
+/** A gateway and a catalog, each its own program, that can be killed and restarted on the same files. */
 export interface KillableGateway {
   readonly auditFolder: string
   readonly dataFolder: string
-  /** Starts the gateway, and the catalog where it does not run. */
+  /** Starts the gateway, and the catalog unless it runs. */
   start(): Promise<void>
-  /** Kills the gateway, and the catalog too where that is asked for. */
+  /** Kills the gateway and, if requested, the catalog. */
   kill(withCatalog: boolean): Promise<void>
-  /** A request to the gateway that runs. */
+  /** Sends a request to the running gateway. */
   send(target: string, body: unknown, headers?: Record<string, string>): Promise<Response>
-  /** A metric of the gateway without labels. */
+  /** Reads a metric of the gateway without labels. */
   metric(name: string): Promise<number>
 }
 
 const token = 'token-of-the-catalog'
 
-/** Makes the files of both. A lost answer is settled after so many seconds. */
+/** Creates the files of both. An in-doubt change is resolved after the grace period. */
 export async function killableGateway(gracePeriodSeconds: number): Promise<KillableGateway> {
   const folder = await temporaryFolder()
   const [catalogFile, gatewayFile] = [join(folder, 'catalog.yaml'), join(folder, 'gateway.yaml')]
@@ -55,7 +55,7 @@ export async function killableGateway(gracePeriodSeconds: number): Promise<Killa
   let gateway: Program | undefined
   let [url, adminUrl] = ['', '']
 
-  /** The port may be taken for a moment by the process that was killed. */
+  /** The killed process may hold the port for a moment. */
   async function startCatalog(): Promise<Program> {
     return eventually(async () => {
       const program = startProgram(['backend', '--config', catalogFile])

@@ -17,12 +17,12 @@ const kills = Number(process.env['KILLS'] ?? (isThorough ? 20 : 3))
 const insertedTables = ['first', 'second']
 const arrow = { 'content-type': 'application/vnd.apache.arrow.stream' }
 
-/** What the clients know: the requests that were sent, those that were acknowledged, and what each would leave. */
+/** The clients' knowledge: the requests sent, those acknowledged, and the effect of each. */
 interface Clients {
   readonly acknowledged: Set<string>
-  /** The rows of inserts, by request; each row has a number of its own. */
+  /** The rows of inserts by request; row numbers are unique. */
   readonly rows: Map<string, { table: string; number: number }>
-  /** The staging file of commits, by request: what becomes the manifest of the version is this very file. */
+  /** The inode of the staging file by request: the manifest of the version is the same file. */
   readonly manifests: Map<string, bigint>
 }
 
@@ -68,7 +68,7 @@ async function createTables(gateway: KillableGateway): Promise<string> {
   return ((await created.json()) as { location: string }).location
 }
 
-/** Sends until the gateway is gone. */
+/** Sends until the gateway is killed. */
 async function untilKilled(send: () => Promise<Response>): Promise<void> {
   for (;;) {
     const response = await send().catch(() => undefined)
@@ -91,7 +91,7 @@ function insertRows(gateway: KillableGateway, { rows, acknowledged }: Clients, t
   })
 }
 
-/** A client that commits version after version, in competition with the other. */
+/** A client that commits consecutive versions, in competition with the other. */
 async function versionCommitter(location: string) {
   const client = await committer(location)
   let staged = await client.stage()
@@ -110,7 +110,7 @@ async function versionCommitter(location: string) {
     })
 }
 
-/** The same manifest under a name of its own, with what a real client says of it. */
+/** Stages the same manifest under a new name, with the members that a real client sends. */
 async function restaged(staged: VersionRequest) {
   const source = `/${staged.manifest_path}`
   const copy = source.replace(/-[^-]+-[^-]+-[^-]+-[^-]+-[^-]+$/, `-${randomUUID()}`)
@@ -125,7 +125,7 @@ async function newestVersion(gateway: KillableGateway): Promise<{ version: numbe
   return ((await response.json()) as { version: { version: number } }).version
 }
 
-/** Compares what the log says with what is in storage. */
+/** Compares the log with the storage. */
 async function expectTrue(gateway: KillableGateway, clients: Clients, location: string): Promise<void> {
   const happened = await requestsThatHappened(gateway, clients, location)
   const records = await recordsOf(gateway.auditFolder)
@@ -149,7 +149,7 @@ async function expectTrue(gateway: KillableGateway, clients: Clients, location: 
     if (result !== 'undecided')
       expect([request, result === 'committed']).toEqual([request, happened.has(request)])
   }
-  // Everything went through this gateway.
+  // All requests went through this gateway.
   expect(records.filter((record) => 'outOfBand' in record)).toEqual([])
   if (kills > 10) console.log(tally(resolved), `of ${sent.length} changes`)
 }

@@ -7,7 +7,7 @@ import { startDev } from './running-dev.ts'
 const dev = await startDev()
 afterAll(() => dev.remove())
 
-it('the commands that dev prints work as they are', async () => {
+it('prints working commands in dev', async () => {
   await dev.program.announced(/^(Ctrl-C stops it)/m)
   const pasted = dev.program
     .output()

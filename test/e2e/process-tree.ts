@@ -3,13 +3,13 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** The ids of the processes that the process has started and that still run. */
+/** Returns the ids of the running children of a process. */
 export async function childrenOf(pid: number): Promise<number[]> {
   const processes = await listProcesses()
   return processes.filter(({ parent }) => parent === pid).map(({ pid }) => pid)
 }
 
-/** Whether a process runs; one that has ended and that nobody has asked about yet does not. */
+/** Whether a process runs; a zombie does not. */
 export async function isRunning(pid: number): Promise<boolean> {
   return (await listProcesses()).some((process) => process.pid === pid)
 }

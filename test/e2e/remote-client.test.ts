@@ -4,7 +4,7 @@ import type { Connection, Table } from '@lancedb/lancedb'
 import { afterAll, expect, it } from 'vitest'
 import { startDev } from './running-dev.ts'
 
-// The client library holds the CommonJS build of apache-arrow, and takes schemas of no other instance.
+// The client uses the CommonJS build of apache-arrow, and rejects schemas of another instance.
 const { Field, Int64, Schema, Utf8 } = createRequire(import.meta.url)('apache-arrow') as typeof Arrow
 
 const dev = await startDev()
@@ -13,7 +13,6 @@ const client = await dev.remoteClient()
 
 let namespaces = 0
 
-/** A namespace of its own for a test. */
 async function newNamespace(connection: Connection = client): Promise<string[]> {
   namespaces += 1
   const namespace = [`namespace-${namespaces}`]
@@ -25,7 +24,7 @@ function people(...names: string[]): { id: number; name: string }[] {
   return names.map((name, index) => ({ id: index + 1, name }))
 }
 
-/** A vector that looks random; the same number makes the same. */
+/** A pseudo-random vector, determined by the number. */
 function vectorOf(id: number): number[] {
   return Array.from({ length: 8 }, (_, index) => Math.fround(Math.sin(id * 12.9898 + index * 78.233)))
 }
@@ -46,7 +45,7 @@ it('namespaces are created, listed, described and dropped', async () => {
   await expect(client.describeNamespace([...parent, 'a'])).rejects.toThrow(/404/)
 })
 
-it('a namespace that is there is refused, unless the client says that it may be there', async () => {
+it('rejects an existing namespace unless the client allows it', async () => {
   const namespace = await newNamespace()
   await expect(client.createNamespace(namespace)).rejects.toThrow(/already exists/)
   await client.createNamespace(namespace, { mode: 'exist_ok' })
@@ -61,7 +60,7 @@ it('a namespace with tables is dropped with all of them, or not at all', async (
   await expect(client.tableNames(namespace)).rejects.toThrow(/404/)
 })
 
-it('what goes into a table comes out of it', async () => {
+it('returns the rows that were written', async () => {
   const namespace = await newNamespace()
   await client.createTable('people', people('Ada', 'Grace'), namespace)
   const table = await client.openTable('people', namespace)
@@ -69,7 +68,7 @@ it('what goes into a table comes out of it', async () => {
   expect(rows.map(({ id, name }) => ({ id, name }))).toEqual(people('Ada', 'Grace'))
 })
 
-it('an empty table has the schema it was created with, and takes rows', async () => {
+it('keeps the schema of an empty table and accepts rows', async () => {
   const namespace = await newNamespace()
   const schema = new Schema([new Field('id', new Int64(), false), new Field('name', new Utf8(), true)])
   const table = await client.createEmptyTable('people', schema, namespace)
@@ -83,7 +82,7 @@ it('an empty table has the schema it was created with, and takes rows', async ()
   expect(await namesIn(table)).toEqual(['Ada'])
 })
 
-it('rows are appended, or replace those that are there', async () => {
+it('appends or replaces rows', async () => {
   const namespace = await newNamespace()
   const table = await client.createTable('people', people('Ada'), namespace)
   await table.add(people('Grace'))
@@ -114,7 +113,7 @@ it('a query filters, selects, skips and limits', async () => {
   )
 })
 
-it('the nearest vectors are those that a search of all of them finds', async () => {
+it('finds the nearest vectors', async () => {
   const rows = Array.from({ length: 500 }, (_, id) => ({ id, team: id % 3, vector: vectorOf(id) }))
   const table = await client.createTable('vectors', rows, await newNamespace())
   for (const wanted of [vectorOf(7), vectorOf(1000.5), [0, 0, 0, 0, 0, 0, 0, 1]]) {
@@ -133,7 +132,7 @@ it('the nearest vectors are those that a search of all of them finds', async () 
   }
 })
 
-it('the names of tables come in pages that miss none and repeat none', async () => {
+it('lists table names in pages without gaps or repeats', async () => {
   const namespace = await newNamespace()
   const names = ['a', 'b', 'c', 'd', 'e']
   for (const name of names.toReversed()) await client.createTable(name, people('Ada'), namespace)
@@ -156,7 +155,7 @@ it('a table is found in its own namespace only', async () => {
   await expect(client.openTable('people', other)).rejects.toThrow(/^Table 'people' was not found/)
 })
 
-it('a dropped table is gone, and its name is free', async () => {
+it('drops a table and frees its name', async () => {
   const namespace = await newNamespace()
   const table = await client.createTable('people', people('Ada'), namespace)
   await client.dropTable('people', namespace)
@@ -166,7 +165,7 @@ it('a dropped table is gone, and its name is free', async () => {
   expect(await namesIn(await client.createTable('people', people('Grace'), namespace))).toEqual(['Grace'])
 })
 
-it('a table that is there is kept, unless it is to be replaced', async () => {
+it('keeps an existing table unless it is overwritten', async () => {
   const namespace = await newNamespace()
   await client.createTable('people', people('Ada'), namespace)
   await expect(client.createTable('people', people('Grace'), namespace)).rejects.toThrow(
@@ -178,7 +177,7 @@ it('a table that is there is kept, unless it is to be replaced', async () => {
   expect(await namesIn(replaced)).toEqual(['Alan'])
 })
 
-it('a table can be read as it was', async () => {
+it('reads an old version', async () => {
   const table = await client.createTable('people', people('Ada'), await newNamespace())
   await table.add(people('Grace'))
   await table.checkout(1)
@@ -195,7 +194,7 @@ it('a renamed table keeps its rows', async () => {
   expect(await namesIn(await client.openTable('pioneers', namespace))).toEqual(['Ada'])
 })
 
-it('who may only read is told 403, and nothing is changed', async () => {
+it('rejects changes of a read-only caller with 403', async () => {
   await client.createNamespace(['demo'])
   await client.createTable('people', people('Ada'), ['demo'])
   const analyst = await dev.remoteClient(await dev.createKey('somebody', '--group', 'analysts'))
@@ -204,13 +203,13 @@ it('who may only read is told 403, and nothing is changed', async () => {
   await expect(table.add(people('Grace'))).rejects.toThrow(/403/)
   await expect(analyst.dropTable('people', ['demo'])).rejects.toThrow(/403/)
   await expect(analyst.createTable('more', people('Grace'), ['demo'])).rejects.toThrow(/403/)
-  // What lies elsewhere is as if it were not there.
+  // Objects in other namespaces are concealed.
   await expect(analyst.openTable('people', await newNamespace())).rejects.toThrow(/was not found/)
   expect(await client.tableNames(['demo'])).toEqual(['people'])
   expect(await table.countRows()).toBe(1)
 })
 
-it('a wrong key is told 401', async () => {
+it('rejects a wrong key with 401', async () => {
   const stranger = await dev.remoteClient(`${dev.key}!`)
   await expect(stranger.tableNames()).rejects.toThrow(/401/)
 })

@@ -10,38 +10,38 @@ import {
   type ProgramEnd,
 } from './built-program.ts'
 
-/** `catalog-gateway dev` with a data folder of its own, on free ports. */
+/** `catalog-gateway dev` with its own data folder, on free ports. */
 export interface RunningDev {
   readonly url: string
   readonly adminUrl: string
-  /** The development key, which may do everything. */
+  /** The development key, which allows everything. */
   readonly key: string
   readonly dataFolder: string
   readonly auditFolder: string
   readonly program: Program
-  /** The client `db://...`, whose data goes through the gateway. */
+  /** The client `db://...`, whose data passes through the gateway. */
   remoteClient(key?: string): Promise<Connection>
-  /** The client of catalogs, which writes data itself and commits through the gateway. */
+  /** The catalog client, which writes data itself and commits through the gateway. */
   catalogClient(key?: string): Promise<Connection>
-  /** A request with the development key, unless the headers say otherwise. */
+  /** Sends a request with the development key, unless the headers contain another. */
   send(method: string, target: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
-  /** A new key for that principal, that the running gateway knows already. */
+  /** Creates a key for that principal and waits until the running gateway accepts it. */
   createKey(principal: string, ...options: string[]): Promise<string>
-  /** Ends it as an operator does, and keeps the data folder. */
+  /** Stops it as an operator does; keeps the data folder. */
   stop(): Promise<ProgramEnd>
-  /** Ends it as an operator does, and removes the data folder. Throws if it does not end well. */
+  /** Stops it as an operator does and removes the data folder. Throws if it fails. */
   remove(): Promise<void>
 }
 
-/** How long things that happen "within seconds" may take on a busy machine. */
-const patience = { timeout: 20_000, interval: 50 }
+/** Allows for slow processing on a busy machine. */
+const waitOptions = { timeout: 20_000, interval: 50 }
 
-/** Tries again until it passes. */
+/** Retries until the attempt succeeds. */
 export async function eventually<Value>(attempt: () => Value | Promise<Value>): Promise<Value> {
-  return vi.waitFor(attempt, patience)
+  return vi.waitFor(attempt, waitOptions)
 }
 
-/** Starts `dev`, in a new data folder unless one is given, and waits until it is ready. */
+/** Starts `dev`, by default in a new data folder, and waits until it is ready. */
 export async function startDev(options: { dataFolder?: string } = {}): Promise<RunningDev> {
   const dataFolder = options.dataFolder ?? (await makeTemporaryFolder())
   const key = 'key-of-the-developer'

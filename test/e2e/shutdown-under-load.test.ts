@@ -5,13 +5,13 @@ import { auditedChanges } from './audited-changes.ts'
 import { runProgram, temporaryFolder } from './built-program.ts'
 import { startDev } from './running-dev.ts'
 
-/** What a client was told of the changes that it sent, and how it ended. */
+/** The responses to a client's changes, and how the client ended. */
 interface ClientLog {
   readonly acknowledged: string[]
   failure: unknown
 }
 
-it('a gateway that is stopped under load answers what it took, and its audit log is whole', async () => {
+it('drains accepted requests under load and keeps the audit log complete', async () => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   const pool = new Pool(dev.url, { connections: 8 })
   const clients = Array.from({ length: 8 }, (_, number) => runClient(pool, dev.key, number))
@@ -21,7 +21,7 @@ it('a gateway that is stopped under load answers what it took, and its audit log
   await pool.destroy()
   expect(await dev.program.ended).toMatchObject({ status: 0, messages: '' })
 
-  // Nobody was cut off: everybody was told with an answer that their connection closes.
+  // No connection was cut: every client got a response that closes its connection.
   expect(logs.map(({ failure }) => failure)).toEqual(logs.map(() => undefined))
   const acknowledged = logs.flatMap((log) => log.acknowledged)
   expect(acknowledged.length).toBeGreaterThan(8)
@@ -36,7 +36,10 @@ it('a gateway that is stopped under load answers what it took, and its audit log
   })
 })
 
-/** Creates namespaces one after the other until it is told to leave, as load balancers are, or a request fails. */
+/**
+ * Creates namespaces one after the other until a response closes the connection, as for load balancers, or a request
+ * fails.
+ */
 async function runClient(pool: Pool, key: string, number: number): Promise<ClientLog> {
   const log: ClientLog = { acknowledged: [], failure: undefined }
   try {

@@ -11,7 +11,7 @@ import {
   type WrittenRule,
 } from './policy-builder.ts'
 
-// Few names of each kind, so that policies and questions meet. The last two look the same and are not.
+// Few names of each kind, so that policies and requests overlap. The last two look alike but differ.
 const part = fc.constantFrom('a', 'b', '\u00e9', 'e\u0301')
 const path = fc.array(part, { maxLength: 3 })
 const users = ['alice', 'bob', 'corp:alice', 'anonymous']
@@ -48,7 +48,7 @@ const subjects = fc.oneof(
 )
 const when = fc.constantFrom(...conditionSamples.keys())
 
-/** A rule with an effect; `tables` only beside operations that tables have. */
+/** `tables` is set only for operations on tables. */
 export function arbitraryRule(effect: fc.Arbitrary<'allow' | 'deny'>): fc.Arbitrary<Omit<WrittenRule, 'id'>> {
   const common = { effect, subjects, operations: fc.uniqueArray(operation, { minLength: 1, maxLength: 3 }) }
   const plain = fc.oneof(
@@ -84,7 +84,7 @@ const requirement: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
   fc.tuple(demand, named).map(([requirement, except]) => ({ ...requirement, except })),
 )
 
-/** Any policies of one folder. */
+/** Policies of one folder. */
 export const arbitraryPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
   .array(
     fc.record({
@@ -132,7 +132,7 @@ const principal = fc.oneof(
   { weight: 1, arbitrary: fc.constant(anonymousPrincipal) },
 )
 
-/** What requests and operations say that generated conditions ask for. */
+/** Facts of requests and operations that the generated conditions read. */
 const reported = fc.record({
   request: fc.record({
     context: fc.constantFrom(
@@ -147,7 +147,7 @@ const reported = fc.record({
   }),
 })
 
-/** A question about a namespace or something in one. */
+/** A request for a namespace or an object in one. */
 export const arbitraryRequest: fc.Arbitrary<AuthorizationRequest> = fc
   .oneof(
     fc.record({ principal, permission, told: reported, kind: fc.constant('namespace' as const), id: path }),
@@ -170,7 +170,7 @@ export const arbitraryRequest: fc.Arbitrary<AuthorizationRequest> = fc
     createAuthorizationRequest(principal, permission, kind, id, reported),
   )
 
-/** A question about a namespace and all beneath. */
+/** A request for a namespace and everything beneath. */
 export const arbitraryRequestBeneath: fc.Arbitrary<AuthorizationRequest> = fc
   .record({ principal, permission, told: reported, id: fc.array(part, { maxLength: 2 }) })
   .map(({ principal, permission, id, told: reported }) =>

@@ -12,17 +12,17 @@ import type { RequestMembers } from '../contract/catalog.ts'
 import type { SchemaDialect } from '../engine/schema/json-arrow-schema.ts'
 
 /**
- * The dialect of the remote client of LanceDB (`connect("db://...")`), on the same routes. Whatever differs from
- * the interface for its sake differs here, besides spellings that every client may use (quoted modes, nulls,
- * bare vectors), which the schemas read.
+ * The dialect of LanceDB's remote client (`connect("db://...")`) on the same routes. All of its deviations from the
+ * interface are here, except spellings that every client may use (quoted modes, nulls, bare vectors), which the schemas
+ * accept.
  */
 export interface ClientDialect {
-  /** The vocabulary of the type names that DescribeTable answers. */
+  /** The type names used in responses to DescribeTable. */
   readonly schemaDialect: SchemaDialect
-  /** What every answer carries besides. */
+  /** Added to every response. */
   readonly responseHeaders: Readonly<Record<string, string>>
   readMembers(operation: OperationName, members: RequestMembers, headers: IncomingHttpHeaders): RequestMembers
-  /** The answer of an operation as the client reads it. */
+  /** Converts the response of an operation to the form that the client reads. */
   writeResponse(operation: OperationName, result: unknown): unknown
   writeError(operation: OperationName | undefined, error: CatalogError): CatalogError
 }
@@ -39,7 +39,7 @@ const lancedbDialect: ClientDialect = {
   schemaDialect: 'lance',
   responseHeaders: { [lancedbServerHeader]: lancedbServerVersion },
   readMembers(operation, members, headers) {
-    // It needs version and schema of a table that it opens, and does not ask for them.
+    // The client needs version and schema of a table that it opens, but does not request them.
     if (operation === 'DescribeTable') return { ...members, load_detailed_metadata: true }
     if (operation === 'RenameTable') {
       return { ...members, new_namespace_id: members['new_namespace_id'] ?? members['new_namespace'] }
@@ -54,10 +54,10 @@ const lancedbDialect: ClientDialect = {
     return members
   },
   writeResponse(operation, result) {
-    // It reads the tags without a wrapping, and never asks for less than all.
+    // The client expects the tags without an envelope, and never requests a page.
     if (operation === 'ListTableTags') return (result as ResponseOf<'ListTableTags'>).tags
     if (operation === 'ListTableVersions') {
-      // It cannot read a version without metadata.
+      // The client cannot parse a version without metadata.
       const { versions, ...rest } = result as ResponseOf<'ListTableVersions'>
       return { ...rest, versions: versions.map((version) => ({ metadata: {}, ...version })) }
     }
@@ -66,13 +66,13 @@ const lancedbDialect: ClientDialect = {
     return { ...response, rows_updated: response.updated_rows }
   },
   writeError(operation, error) {
-    // It knows that a table is there by the status 400 and the words "already exists".
+    // The client detects an existing table by status 400 and the words "already exists".
     if (operation !== 'CreateTable' || error.kind !== 'TableAlreadyExists') return error
     return new CatalogError('TableAlreadyExists', error.message, { status: 400, cause: error })
   },
 }
 
-/** The dialect in which a request is made: as a gateway in front says, or as the client shows by naming a database. */
+/** Selects the dialect of a request: as declared by a gateway in front, or LanceDB's if the client names a database. */
 export function clientDialectOf(headers: IncomingHttpHeaders): ClientDialect {
   const reported = headers[clientDialectHeader]
   const isLancedb = reported === undefined ? lancedbDatabaseHeader in headers : reported === 'lancedb'

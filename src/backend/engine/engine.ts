@@ -8,45 +8,43 @@ import type { QueryPlans } from './query/query-plans.ts'
 import type { TableBranches, TableTags } from './tables/tags-and-branches.ts'
 import type { TableRows } from './tables/rows.ts'
 
-/** What DescribeTable tells about the data of one version of a table. */
+/** The data of one version of a table, for DescribeTable. */
 export interface TableDescription {
   readonly version: number
-  /** The metadata of the schema, which is the metadata of the table. */
+  /** The schema metadata, which is the metadata of the table. */
   readonly metadata: Readonly<Record<string, string>>
-  /** The schema in one of the two vocabularies; `Unsupported` when a type has no name in it. */
+  /** Throws Unsupported if the dialect has no name for a type. */
   schema(dialect: SchemaDialect): JsonArrowSchema
-  /** Only when asked for. */
+  /** Present only if requested. */
   readonly stats?: TableStatistics
 }
 
-/** How large a table is. */
 interface TableSize {
   readonly totalBytes: number
   readonly numRows: number
   readonly numIndices: number
   readonly fragmentStats: {
     readonly numFragments: number
-    /** Of too few rows; rewriting them together would speed up queries. */
+    /** Fragments with so few rows that compaction would speed up queries. */
     readonly numSmallFragments: number
-    /** The rows of the fragments: least, most, mean and percentiles. */
+    /** Rows per fragment. */
     readonly lengths: Readonly<Record<'min' | 'max' | 'mean' | 'p25' | 'p50' | 'p75' | 'p99', number>>
   }
 }
 
-/** The statistics that DescribeTable answers with `load_detailed_metadata`. */
 interface TableStatistics {
   readonly numDeletedRows: number
   readonly numFragments: number
 }
 
 /**
- * The engine that holds the data of the tables. A `location` is a folder of the storage, named whole, whose name
- * ends in `.lance`. Every method throws an InterfaceError, and no other error.
+ * The engine that stores the data of the tables. A `location` is an absolute folder of the storage whose name ends in
+ * `.lance`. Methods throw only CatalogError.
  */
 export interface Engine {
-  /** Creates a table from a whole Arrow IPC stream; `overwrite` adds a version to a table that is there. */
+  /** Creates a table from a complete Arrow IPC stream; `overwrite` adds a version to an existing table. */
   create(location: string, upload: Uint8Array, mode: 'create' | 'overwrite'): Promise<{ version: number }>
-  /** Adds the rows of a whole Arrow IPC stream, or replaces all rows by them. */
+  /** Appends the rows of a complete Arrow IPC stream, or replaces all rows by them. */
   insert(
     location: string,
     upload: Uint8Array,
@@ -54,20 +52,20 @@ export interface Engine {
     branch?: string,
   ): Promise<{ version: number; rows: number }>
   /**
-   * Runs a query. Resolves when the schema and the first rows are known, so that a query that fails is answered
-   * with an error; then yields the bytes of one Arrow IPC file, batch by batch, no faster than they are taken.
-   * `return()` of the iterator gives up the rest of the query.
+   * Runs a query. Resolves once the schema and the first rows are known, so a failing query still gets an error
+   * response; then yields the bytes of one Arrow IPC file, batch by batch, with backpressure. `return()` of the
+   * iterator cancels the query.
    */
   query(location: string, query: TableQuery): Promise<AsyncIterable<Uint8Array>>
-  /** Counts the rows, all of them or those that the SQL predicate selects. */
+  /** Counts all rows, or those that the SQL predicate selects. */
   count(location: string, options?: CountOptions): Promise<number>
-  /** The version, the schema and, when asked for, the statistics. */
+  /** Returns the version, the schema and, if requested, the statistics. */
   describe(location: string, options?: DescribeOptions): Promise<TableDescription>
-  /** How large the newest version of a branch is. */
+  /** Measures the newest version of a branch. */
   measure(point: TablePoint): Promise<TableSize>
   /**
-   * Sets and removes keys of the metadata of the schema, as a new version of the branch unless nothing changes.
-   * Answers the metadata that there is then.
+   * Sets and removes keys of the schema metadata as a new version of the branch, unless nothing changes. Returns the
+   * resulting metadata.
    */
   changeMetadata(point: TablePoint, changes: MetadataChanges): Promise<Readonly<Record<string, string>>>
   readonly rows: TableRows
@@ -76,24 +74,22 @@ export interface Engine {
   readonly tags: TableTags
   readonly branches: TableBranches
   readonly indexes: TableIndexes
-  /** Makes the version of a point the newest one of its branch, as a new version. */
+  /** Restores the version of a point as a new version of its branch. */
   restore(point: VersionPoint): Promise<void>
-  /** Deletes the data with all versions. A location with nothing in it is no error. */
+  /** Deletes the data with all versions. An empty location is no error. */
   drop(location: string): Promise<void>
-  /** True when the engine has stopped working, and only a new process helps; to be called every few seconds. */
+  /** Whether the engine has stopped working and needs a new process. Call it every few seconds. */
   isStalled(): boolean
-  /** Lets go of caches and handles; the engine is of no use afterwards. */
+  /** Releases caches and handles; the engine cannot be used afterwards. */
   close(): Promise<void>
 }
 
-/** Which rows of which version are counted. */
 export interface CountOptions {
   readonly predicate?: string | undefined
   readonly branch?: string | undefined
   readonly version?: number | undefined
 }
 
-/** Which version is described, and how much of it. */
 export interface DescribeOptions {
   readonly branch?: string | undefined
   readonly version?: number | undefined

@@ -28,19 +28,21 @@ import { createStallDetector } from './native/stall-detector.ts'
 import { omitMainBranch } from './manifest/versions-folder.ts'
 import { parenthesizeCondition } from './sql/validate-expression.ts'
 
-/** Where the tables lie, this machine unless told, and how much memory the engine may use for itself, in bytes. */
+/** The storage of the tables (default: local files) and the engine's own memory limits in bytes. */
 export interface EngineOptions {
   readonly storage?: Storage | undefined
   readonly indexCacheBytes?: number | undefined
   readonly metadataCacheBytes?: number | undefined
-  /** The most that the rows of one upload may take when they are decoded. */
+  /** Limit for the decoded rows of one upload. */
   readonly decodedUploadBytes?: number | undefined
 }
 
 const mebibyte = 1024 * 1024
 const openFolders = 64
 
-/** The engine of the tables in a storage. Throws a plain error when its package is not the pinned one. */
+/**
+ * Opens the engine for the tables of a storage. Throws a plain error if the installed package is not the pinned one.
+ */
 export function openEngine(options: EngineOptions = {}): Engine {
   const {
     storage = localFileStorage,
@@ -106,7 +108,7 @@ async function insertRows(
   return { version: await version, rows: uploaded.rows }
 }
 
-/** The engine cannot append nothing; the table stays at its version. */
+/** The engine cannot append zero rows; the table keeps its version. */
 async function appendRows(
   parts: EngineContext,
   point: TablePoint,
@@ -117,7 +119,7 @@ async function appendRows(
   return (await table.add(file, 'append')).version
 }
 
-/** Two overwrites at once conflict, although either order of them is right. */
+/** Concurrent overwrites conflict in the engine, although either order is correct. */
 async function replaceRows(
   parts: EngineContext,
   point: TablePoint,

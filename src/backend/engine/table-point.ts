@@ -1,6 +1,6 @@
 /**
- * A point in the history of a table. Absent, empty and `main` are the main branch; without a version it is the
- * newest one, and the only point that can be written to.
+ * A point in the history of a table. An absent, empty or `main` branch is the main branch. Without a version it is the
+ * newest one, the only point that can be written to.
  */
 export interface TablePoint {
   readonly location: string
@@ -8,7 +8,6 @@ export interface TablePoint {
   readonly version?: number | undefined
 }
 
-/** One version of a branch. */
 export interface VersionPoint extends TablePoint {
   readonly version: number
 }

@@ -7,25 +7,23 @@ import { openUpload, readBody } from './request-body.ts'
 import { readCaller } from './request-caller.ts'
 import { mergeMembers, parseMembers, parseRequest } from './request-members.ts'
 
-/** What operations need besides the request. */
 export interface OperationContext {
   readonly catalog: Catalog
-  /** The largest JSON body. */
   readonly maxJsonBytes: number
-  /** Whether the authorization header is for this server itself. */
+  /** Whether the authorization header authenticates to this server itself. */
   readonly hasAccessToken: boolean
 }
 
-/** What is known of the caller before the body is read. */
+/** The parts of the caller known before the body is read. */
 type RequestConnection = Pick<CatalogCaller, 'requestId' | 'signal'>
 
-/** A method whose operation turns up only with the request. */
+/** A method whose operation is known only at run time. */
 type CatalogMethod = (call: CatalogCall<OperationName>) => Promise<unknown>
 
 /**
- * Receives the body of a request, merges what route, headers and body say, and has the catalog answer. An Arrow body
- * is handed on as it comes. Throws InterfaceError: InvalidInput (400) for a body that contradicts the route, or that
- * is not what the operation takes, and what the operation throws.
+ * Reads the body of a request, merges route, headers and body, and calls the catalog. An Arrow body is streamed. Throws
+ * CatalogError: InvalidInput (400) for a body that contradicts the route or that the operation does not accept, and the
+ * errors of the operation.
  */
 export async function executeOperation(
   { catalog, maxJsonBytes, hasAccessToken }: OperationContext,
@@ -52,12 +50,12 @@ export async function executeOperation(
     schemaDialect: dialect.schemaDialect,
     caller,
   }
-  // The compiler does not follow the name from the operation to the types of its method.
+  // The compiler cannot relate the name of the operation to the types of its method.
   const method = catalog[operation.name] as CatalogMethod
   return dialect.writeResponse(operation.name, await method(call))
 }
 
-/** What has gone into the call itself. */
+/** The envelope is already part of the call. */
 function omitEnvelope(members: RequestMembers): RequestMembers {
   const { id: _id, index_name: _indexName, identity: _identity, context: _context, ...own } = members
   return own

@@ -3,8 +3,8 @@ import { invalidInput, type CatalogError } from '../../catalog-api/catalog-error
 import type { Upload } from '../contract/catalog.ts'
 
 /**
- * The body of a request, to be read once; the connection to the client outlives a reader that stops early.
- * Throws InvalidInput with status 415 for a compressed one.
+ * Opens the body of a request for one reader. The connection to the client survives a reader that stops early. Throws
+ * InvalidInput with status 415 for a compressed body.
  */
 export function openUpload(request: IncomingMessage): Upload {
   const {
@@ -20,8 +20,8 @@ export function openUpload(request: IncomingMessage): Upload {
 }
 
 /**
- * Reads a whole body, no more than `limit` bytes of it; `take` is told of the memory it needs before it is used.
- * Throws InvalidInput with status 413 for a larger body, before any byte is read when the length is announced.
+ * Reads a whole body of at most `limit` bytes. Calls `take` with the number of bytes before allocating them. Throws
+ * InvalidInput with status 413 for a larger body, without reading it if its length is announced.
  */
 export async function readBody(
   { chunks, length: announced }: Upload,
@@ -31,19 +31,19 @@ export async function readBody(
   if (announced === 0) return Buffer.alloc(0)
   if (announced !== undefined && announced > limit) throw bodyTooLargeError(limit)
   const buffer = announced === undefined ? undefined : allocate(announced, take)
-  const pieces: Uint8Array[] = []
+  const received: Uint8Array[] = []
   let length = 0
   for await (const chunk of chunks) {
     if (length + chunk.length > limit) throw bodyTooLargeError(limit)
     if (buffer === undefined) {
       take(chunk.length)
-      pieces.push(chunk)
+      received.push(chunk)
     } else {
       buffer.set(chunk, length)
     }
     length += chunk.length
   }
-  return buffer ?? Buffer.concat(pieces, length)
+  return buffer ?? Buffer.concat(received, length)
 }
 
 async function* readChunks(request: IncomingMessage): AsyncGenerator<Uint8Array, void> {
@@ -58,7 +58,7 @@ function parseLength(announced: string | undefined): number | undefined {
   return announced === undefined ? undefined : Number(announced)
 }
 
-/** The length of a body is known, so that it is copied into its place only once. */
+/** With a known length, each chunk is copied only once. */
 function allocate(length: number, take: (bytes: number) => void): Buffer {
   take(length)
   return Buffer.allocUnsafe(length)

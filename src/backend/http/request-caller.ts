@@ -8,14 +8,12 @@ import type { CatalogCaller, RequestMembers } from '../contract/catalog.ts'
 const envelopeSchema = requestSchema({})
 const contextPrefix = headerDialects.catalog.context
 
-/** Who asks, without what only the connection knows. */
 type CallerIdentity = Pick<CatalogCaller, 'identity' | 'context'>
 
 /**
- * Reads who asks from the headers and from `identity` and `context` of the body, where the headers win. An entry of
- * the context is the same in upper and lower case, for the names of headers are. `isGuarded`: the authorization
- * header lets the caller in here, so that it is no identity for anybody else, and neither is a token in the body.
- * Throws InvalidInput (400).
+ * Reads the caller from the headers and from `identity` and `context` of the body; headers take precedence. Context
+ * keys are case-insensitive, as header names are. `isGuarded`: the authorization header authenticates to this server,
+ * so neither it nor a token in the body is an identity for others. Throws InvalidInput (400).
  */
 export function readCaller(
   headers: IncomingHttpHeaders,
@@ -37,7 +35,7 @@ export function readCaller(
   }
 }
 
-/** The token of an authorization header with the scheme Bearer, in any case. */
+/** Returns the token of an authorization header with the Bearer scheme (case-insensitive). */
 export function parseBearerToken(authorization: string | undefined): string | undefined {
   return /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }

@@ -10,9 +10,9 @@ import type { RequestMembers, OperationRequest } from '../contract/catalog.ts'
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Reads the JSON body of a request and holds it against the route. Empty and `null` are no members, but not of
- * UpdateTableSchemaMetadata: its body is the data itself, and none is a request that was cut short. Throws
- * InvalidInput (400) for what is no JSON object, and for one that names another object than the route.
+ * Parses the JSON body of a request and checks it against the route. An empty body and `null` have no members, except
+ * for UpdateTableSchemaMetadata: its body is the data itself, and an empty one was truncated. Throws InvalidInput (400)
+ * for anything but a JSON object, and for a body that names another object than the route.
  */
 export function parseMembers(target: RouteMatch, bytes: Uint8Array): RequestMembers {
   const value = parse(bytes)
@@ -40,14 +40,14 @@ function assertObject(value: unknown): RequestMembers {
   return value
 }
 
-/** An object of JSON: no list, and not null. */
+/** Whether the value is a JSON object, not an array or null. */
 export function isObject(value: unknown): value is RequestMembers {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**
- * The members for a body that is a map of the caller's own: the map is the member `metadata`. Some send the map
- * wrapped as the other requests are, which a member `metadata` that is an object tells, for the values of a map are
+ * Returns the members for a body that is a map of the caller: the map becomes the member `metadata`. Some clients wrap
+ * the map as in other requests; a member `metadata` that is an object reveals that, because the values of a map are
  * strings.
  */
 function parseMapBody(target: RouteMatch, value: unknown): RequestMembers {
@@ -58,7 +58,7 @@ function parseMapBody(target: RouteMatch, value: unknown): RequestMembers {
   return body
 }
 
-/** A member that is absent or null says nothing; `[]` is the root. */
+/** An absent or null member matches any route; `[]` is the root. */
 function assertMatchesRoute(
   { id, indexName }: RouteMatch,
   members: RequestMembers,
@@ -83,8 +83,8 @@ function assertIdentifierMatches(value: unknown, id: Identifier, name: string): 
 }
 
 /**
- * Puts the parameters of the query, and what CreateTable sends in headers, among the members. Throws InvalidInput
- * (400) where a fact is sent twice and differs.
+ * Adds the query parameters, and the headers of CreateTable, to the members. Throws InvalidInput (400) for
+ * contradicting values.
  */
 export function mergeMembers(
   { operation, parameters }: RouteMatch,
@@ -109,14 +109,14 @@ export function mergeMembers(
 }
 
 /**
- * Holds members to the schema of an operation; without a schema, they stay what they are. Throws InvalidInput (400)
- * that names the first wrong member.
+ * Parses members by the schema of an operation; without a schema, returns them unchanged. Throws InvalidInput (400)
+ * that names the first invalid member.
  */
 export function parseRequest<Name extends OperationName>(
   name: Name,
   members: RequestMembers,
 ): OperationRequest<Name> {
-  // The compiler does not follow the name from the table of schemas to the type of its output.
+  // The compiler cannot relate the name in the table of schemas to the type of its output.
   if (!hasSchema(name)) return members as OperationRequest<Name>
   const read = validateMembers(name, members)
   if (read.success) return read.data as OperationRequest<Name>
@@ -135,7 +135,7 @@ function validateMembers(name: DescribedOperation, members: RequestMembers) {
   try {
     return operationSchemas[name].request.safeParse(members)
   } catch (error) {
-    // The stack overflows where a recursive member is nested thousands of levels deep.
+    // A recursive member nested thousands of levels deep overflows the stack.
     if (error instanceof RangeError) throw invalidInput('the body is nested too deeply', { cause: error })
     throw error
   }

@@ -7,9 +7,9 @@ import { toStorageFullError } from '../storage/full-storage.ts'
 import { toPostgresCatalogError } from '../store/postgres-errors.ts'
 
 /**
- * Answers a success in the form of the operation: JSON (of CountTableRows the integer alone), an empty body, or
- * an Arrow file in pieces, no faster than the client takes them; when the client leaves, the query ends. A query
- * that fails in the middle cuts the connection, so that half an answer never looks whole, and is told to `onFailure`.
+ * Sends a success in the form of the operation: JSON (for CountTableRows only the integer), an empty body, or a
+ * streamed Arrow file with backpressure; the query ends if the client disconnects. If a query fails midway, the
+ * connection is reset, so a partial response never looks complete, and `onFailure` is called.
  */
 export function sendResponse(
   reply: FastifyReply,
@@ -22,14 +22,14 @@ export function sendResponse(
   if (operation.response === 'json') {
     return reply.header('content-type', 'application/json').send(JSON.stringify(result))
   }
-  // The handlers of operations that answer an Arrow file answer its chunks.
+  // Operations that respond with an Arrow file return its chunks.
   const file = Readable.from(result as AsyncIterable<Uint8Array>, { objectMode: false })
   file.once('error', onFailure)
   if (reply.raw.destroyed) file.destroy()
   return reply.header('content-type', arrowFileType).send(file)
 }
 
-/** Answers an error in the shape of the interface. */
+/** Sends an error in the format of the interface. */
 export function sendError(reply: FastifyReply, error: CatalogError, requestId: string): FastifyReply {
   return reply
     .code(error.status)
@@ -38,7 +38,7 @@ export function sendError(reply: FastifyReply, error: CatalogError, requestId: s
     .send(JSON.stringify(error.toResponse(requestId)))
 }
 
-/** Any error as one that can be answered: what is not an InterfaceError is our fault, and says nothing else. */
+/** Converts any error: what is not a CatalogError becomes Internal without details. */
 export function toCatalogError(error: unknown): CatalogError {
   if (error instanceof CatalogError && error.kind !== 'Internal') return error
   const refusal = toPostgresCatalogError(error) ?? toStorageFullError(error)

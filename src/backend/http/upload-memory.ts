@@ -2,7 +2,7 @@ import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import type { Upload } from '../contract/catalog.ts'
 import { readBody } from './request-body.ts'
 
-/** The memory that the uploads of all requests share. */
+/** The memory budget shared by the uploads of all requests. */
 export class UploadMemory {
   #free: number
 
@@ -10,7 +10,7 @@ export class UploadMemory {
     this.#free = bytes
   }
 
-  /** Throws ServiceUnavailable (503) when other uploads hold what is needed. */
+  /** Throws ServiceUnavailable (503) if other uploads use too much of the budget. */
   reserve(bytes: number): void {
     if (bytes > this.#free) {
       throw new CatalogError('ServiceUnavailable', 'upload memory exhausted; retry later', {
@@ -26,8 +26,8 @@ export class UploadMemory {
 }
 
 /**
- * Reads an upload into one buffer and hands it to `use`; its memory is accounted for until `use` has ended.
- * Throws InvalidInput with status 413 above `limit` bytes, before any byte is read when the length is announced.
+ * Reads an upload into one buffer and passes it to `use`; its memory is reserved until `use` has ended. Throws
+ * InvalidInput with status 413 above `limit` bytes, without reading it if its length is announced.
  */
 export async function receiveUpload<Result>(
   upload: Upload,

@@ -3,8 +3,8 @@ import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { parseBearerToken } from './request-caller.ts'
 
 /**
- * Makes the check of the `authorization` header against the one access token, in a time that tells nothing of the
- * token. The check throws Unauthenticated (401). Without a token everybody passes.
+ * Creates a check of the `authorization` header against the access token, in constant time. The check throws
+ * Unauthenticated (401). Without an access token, every request passes.
  */
 export function createAccessTokenCheck(
   token: string | undefined,

@@ -7,17 +7,16 @@ import type { Operation, OperationName } from '../../catalog-api/operations.ts'
 import { buildTarget } from '../../catalog-api/request-target.ts'
 import type { CatalogCall, CatalogCaller, RequestMembers, Upload } from '../contract/catalog.ts'
 
-/** How a remote catalog is spoken to. */
+/** How to address a remote catalog. */
 export interface RemoteTarget {
-  /** What goes in front of every route. */
+  /** The prefix of every route. */
   readonly basePath: string
-  /** What joins the parts of an id there. */
+  /** Joins the parts of an id. */
   readonly delimiter: string
-  /** The header that every request is made with, instead of the identity of its caller. */
+  /** The header added to every request, in place of the caller's identity. */
   readonly credential: readonly [name: string, value: string] | undefined
 }
 
-/** A request to a remote catalog. */
 export interface RemoteRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
@@ -25,13 +24,13 @@ export interface RemoteRequest {
   readonly body: string | Readable | null
 }
 
-/** RFC 9110 section 5.5; bytes above ASCII stay what they were in the header that they came in. */
+/** RFC 9110, section 5.5; bytes above ASCII stay as they were in the incoming header. */
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
- * Writes a call as the interface has it: what the operation takes in the query there, everything else in the body;
- * identity, context and request id as headers. The id is joined by the delimiter of the remote catalog. Throws
- * InvalidInput (400) for an id or a context entry that cannot be written so.
+ * Encodes a call as the interface defines it: query parameters for members that the operation takes there, the body for
+ * all others; identity, context and request id as headers. The id is joined by the delimiter of the remote catalog.
+ * Throws InvalidInput (400) for an id or a context entry that cannot be encoded.
  */
 export function buildRequest(
   operation: Operation,
@@ -58,7 +57,7 @@ export function buildRequest(
   return { ...request, body: openUpload(upload, caller.signal) }
 }
 
-/** While the remote catalog takes nothing, nobody reads: only the signal tells that the rest will never come. */
+/** While the remote catalog applies backpressure nothing is read, so only the signal shows a disconnected client. */
 function openUpload({ chunks }: Upload, signal: AbortSignal): Readable {
   const stream = Readable.from(chunks, { objectMode: false })
   const cut = (): void => {
@@ -69,7 +68,7 @@ function openUpload({ chunks }: Upload, signal: AbortSignal): Readable {
   return stream
 }
 
-/** The delimiter is never one of them: a member of that name, in a body, must not change what the id means. */
+/** The delimiter is excluded: a body member of that name must not change how the id is parsed. */
 function buildParameters(
   operation: Operation,
   sent: RequestMembers,
@@ -83,12 +82,12 @@ function buildParameters(
   return parameters
 }
 
-/** Text as it is, and `7` and `true`. */
+/** Keeps text; converts numbers and booleans (`7`, `true`). */
 function parameterText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Null is the same as absent; not every server knows that. */
+/** Null is the same as absent, but not every server knows that. */
 function buildBody({ body, query }: Operation, sent: RequestMembers): unknown {
   if (body === 'map') return sent['metadata']
   return Object.fromEntries(
@@ -97,8 +96,8 @@ function buildBody({ body, query }: Operation, sent: RequestMembers): unknown {
 }
 
 /**
- * Clients that want every row ask for 2^63 - 1, which JavaScript reads, and would write, as a larger number. An
- * identity within a query or a batch is for nobody.
+ * Clients that want every row send 2^63 - 1, which JavaScript would round to a larger number. An identity within a
+ * query or a batch is not forwarded.
  */
 function toWireValue(name: string, value: unknown): unknown {
   if (name === 'k' && typeof value === 'number') return Math.min(value, Number.MAX_SAFE_INTEGER)
@@ -135,7 +134,7 @@ function assertHeaderValue(value: string, what: string): string {
   throw invalidInput(`${what} contains a character that is not allowed in a header`)
 }
 
-/** The interface takes the properties in a header, later catalogs take them in the query: both get the same text. */
+/** The interface has the properties in a header, later catalogs in the query: both get the same text. */
 function addCreateTableHeaders(headers: Record<string, string>, sent: RequestMembers): void {
   for (const name of ['location', 'properties'] as const) {
     const text = sent[name]
@@ -149,7 +148,7 @@ function parseProperties(sent: RequestMembers): RequestMembers {
   return typeof properties === 'string' ? { ...sent, properties: escapeNonAscii(properties) } : sent
 }
 
-/** JSON text in characters that a header can hold; control characters stand only between its members. */
+/** Escapes JSON for a header; control characters occur only between members. */
 function escapeNonAscii(json: string): string {
   return json.replaceAll(/[^\x20-\x7e]/g, (character) => {
     const code = character.charCodeAt(0)

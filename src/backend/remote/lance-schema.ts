@@ -7,8 +7,8 @@ import { toLanceType } from '../engine/schema/lance-type.ts'
 const schemaOfTable = operationSchemas.DescribeTable.response.shape.schema
 
 /**
- * The answer of DescribeTable with the types of its schema in the vocabulary of the Lance format. A unit that the
- * interface does not tell is microseconds. Throws Unsupported (406) for a schema that cannot be told so.
+ * Converts a DescribeTable response to the type names of the Lance format. Missing units default to microseconds.
+ * Throws Unsupported (406) for a schema that cannot be converted.
  */
 export function convertToLanceSchema(response: RequestMembers): RequestMembers {
   const read = schemaOfTable.safeParse(response['schema'] ?? undefined)

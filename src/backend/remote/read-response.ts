@@ -5,12 +5,12 @@ import { arrowFileType } from '../../catalog-api/headers.ts'
 import type { Operation, OperationName } from '../../catalog-api/operations.ts'
 import { isObject } from '../http/request-members.ts'
 
-/** The largest JSON answer that is read into memory. */
+/** The largest JSON response read into memory. */
 const maxJsonBytes = 64 * 1024 * 1024
-/** Longer errors are no message for anybody. */
+/** Longer error bodies are not shown. */
 const maxErrorBytes = 64 * 1024
 
-/** Operations whose JSON is a number or a string, not an object. */
+/** Operations whose JSON response is a number or a string, not an object. */
 const bareResponses: Readonly<Partial<Record<OperationName, 'number' | 'string'>>> = {
   CountTableRows: 'number',
   ExplainTableQueryPlan: 'string',
@@ -18,10 +18,10 @@ const bareResponses: Readonly<Partial<Record<OperationName, 'number' | 'string'>
 }
 
 /**
- * Reads the answer of a remote catalog: JSON whole, an Arrow file piece by piece. Any 2xx is a success. Throws the
- * error that the catalog answered, with its code and message, and ServiceUnavailable (502) for what the interface
- * does not know. `speaksForItself`: requests are made with a credential of our own, so that it is no fault of
- * the caller when that is refused. `sent`: the headers of the request, names and values in turn.
+ * Reads the response of a remote catalog: buffers JSON, streams an Arrow file. Any 2xx is a success. Throws the
+ * catalog's error with its code and message, and ServiceUnavailable (502) for responses that the interface does not
+ * define. `speaksForItself`: requests carry our own credential, so its rejection is not an error of the caller. `sent`:
+ * the request headers, alternating names and values.
  */
 export async function readResponse(
   operation: Operation,
@@ -48,7 +48,7 @@ export async function readResponse(
   return readJson(operation.name, bytes.toString('utf8'), type)
 }
 
-/** A failure of the transport to the remote catalog as an error of the interface: 502, 503 or 504. */
+/** Converts a transport failure to an error of the interface: 502, 503 or 504. */
 export function toTransportError(error: unknown): CatalogError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const name = error instanceof Error ? error.name : ''
@@ -71,7 +71,7 @@ async function readErrorResponse(
   if (statusCode === 407 || (statusCode === 401 && speaksForItself)) {
     return unavailableError(502, 'the remote catalog rejected the credential of this server', cause)
   }
-  // What the interface does not name is the page of a proxy; of an internal failure it may be a stack trace.
+  // Without a catalog code the body is a proxy's page; an internal failure may contain a stack trace.
   const shown = hasCatalogCode && kind !== 'Internal' ? message : undefined
   const retained = ['retry-after', 'www-authenticate'].flatMap((name) => {
     const value = firstHeaderValue(headers[name])
@@ -85,8 +85,8 @@ async function readErrorResponse(
 }
 
 /**
- * Some servers wrap the number of rows in an object, send a plan as plain text, or answer nothing where the
- * interface has an object (interface section 8.1).
+ * Some servers wrap the row count in an object, send a plan as plain text, or send an empty body for an object
+ * (interface section 8.1).
  */
 function readJson(name: OperationName, text: string, type: string): unknown {
   const expected = bareResponses[name] ?? 'object'
@@ -107,7 +107,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Undefined above `limit` bytes; the rest is not read. */
+/** Returns undefined above `limit` bytes; the rest is not read. */
 async function readBounded(body: AsyncIterable<Uint8Array>, limit: number): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = []
   let length = 0

@@ -14,16 +14,15 @@ import { buildRequest, type RemoteTarget, type RemoteRequest } from './build-req
 import { convertToLanceSchema } from './lance-schema.ts'
 import type { RemoteSettings } from '../../config/backend/remote-catalog-settings.ts'
 
-/** How long a probe for readiness may take. */
 const probeTimeoutMs = 2_000
-/** How many requests may wait for a connection; each one before them ends within the timeouts. */
+/** Bounds the wait for a connection: each earlier request ends within the timeouts. */
 const maxPendingRequests = 1024
-/** How long changes whose clients have left may go on when the catalog is closed. */
+/** Limit for changes of disconnected clients during shutdown. */
 const shutdownTimeoutMs = 10_000
 
 /**
- * Opens a client of a server of the interface. Nothing is sent before the first request. Rejects when a file of the
- * settings cannot be read.
+ * Opens a client of a remote catalog. Sends nothing before the first request. Rejects if a file of the settings cannot
+ * be read.
  */
 export async function openRemoteCatalog(settings: RemoteSettings): Promise<Catalog> {
   const { origin, pathname } = new URL(settings.url)
@@ -38,13 +37,13 @@ export async function openRemoteCatalog(settings: RemoteSettings): Promise<Catal
     return [name, (call: CatalogCall<OperationName>) => executeRemotely(pool, operation, call, dialect)]
   })
   return {
-    // Every method takes and answers what the table of operations says, which the compiler cannot follow.
+    // The compiler cannot relate the methods to the table of operations.
     ...(Object.fromEntries(methods) as CatalogOperations),
     checkReady: () => probe(pool, dialect.basePath),
     isAlive: () => true,
     close: async () => {
       const timer = setTimeout(() => void pool.destroy(), shutdownTimeoutMs)
-      // Being destroyed is one way of being closed.
+      // A destroyed pool counts as closed.
       await pool.close().catch(() => undefined)
       clearTimeout(timer)
     },
@@ -77,8 +76,8 @@ async function readCredential({
 }
 
 /**
- * Sends a request and reads its answer. A read ends when the client leaves; a change goes on, for nobody could say
- * what became of it. Throws ServiceUnavailable (503) where too many requests wait already.
+ * Sends a request and reads its response. A read is cancelled if the client disconnects; a change continues, because
+ * its outcome would be unknown. Throws ServiceUnavailable (503) if too many requests are pending.
  */
 async function executeRemotely(
   pool: Pool,
@@ -99,14 +98,14 @@ async function executeRemotely(
   const signal = operation.effect === 'read' ? call.caller.signal : undefined
   try {
     const response = await sendRequest(pool, operation, { ...request, ...(signal && { signal }) })
-    const answer = await readResponse(
+    const result = await readResponse(
       operation,
       response,
       dialect.credential !== undefined,
       Object.entries(request.headers).flat(),
     )
     const isReported = operation.name === 'DescribeTable' && call.schemaDialect === 'lance'
-    return isReported ? convertToLanceSchema(answer as RequestMembers) : answer
+    return isReported ? convertToLanceSchema(result as RequestMembers) : result
   } catch (error) {
     if (error instanceof CatalogError) throw error
     if (call.caller.signal.aborted) throw invalidInput('the client closed the connection', { cause: error })
@@ -114,7 +113,7 @@ async function executeRemotely(
   }
 }
 
-/** A read is sent again, once, where an idle connection turned out to be closed; no read has an upload. */
+/** Retries a read once if an idle connection was closed; reads have no upload. */
 async function sendRequest(
   pool: Pool,
   operation: Operation,
@@ -129,7 +128,7 @@ async function sendRequest(
   }
 }
 
-/** Any answer but one of a failed proxy shows that somebody is there. */
+/** Any response that is not a proxy failure shows that the catalog is reachable. */
 async function probe(pool: Pool, basePath: string): Promise<void> {
   const { method, path } = getOperation('ListAllTables')
   const target = `${basePath}${path}?limit=1`

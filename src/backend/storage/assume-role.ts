@@ -1,22 +1,21 @@
 import type { S3Client } from '@aws-sdk/client-s3'
-// That of Node 20 itself never settles where the server closes the connection at once.
+// The fetch of Node 20 never settles if the server closes the connection at once.
 import { fetch, type Response } from 'undici'
 
-/** What is asked of the Security Token Service of AWS, or of a store that has one of its own. */
+/** A request to the Security Token Service of AWS or of a compatible store. */
 export interface RoleRequest {
   /** Scheme, host and port. */
   readonly endpoint: string
   readonly region: string
   /** The ARN of the role. */
   readonly role: string
-  /** What the log of the store calls the session; 2 to 64 letters, digits and `+=,.@-_`. */
+  /** The session name in the store's log: 2 to 64 letters, digits and `+=,.@-_`. */
   readonly sessionName: string
-  /** JSON text: what the credentials can do is what both this and the role allow. */
+  /** JSON text; the credentials allow what both this policy and the role allow. */
   readonly policy: string
   readonly seconds: number
 }
 
-/** Credentials that end by themselves. */
 export interface TemporaryCredentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
@@ -29,8 +28,8 @@ const timeoutMs = 10_000
 const maxResponseBytes = 64 * 1024
 
 /**
- * Assumes a role (AssumeRole, AWS STS 2011-06-15), signed by the S3 client with its own credentials. Rejects with a
- * plain error that names the code of the service, and holds no secret.
+ * Assumes a role (AssumeRole, AWS STS 2011-06-15); the S3 client signs with its own credentials. Rejects with a plain
+ * error that contains the code of the service and no secret.
  */
 export async function assumeRole(client: S3Client, request: RoleRequest): Promise<TemporaryCredentials> {
   const { protocol, host, hostname, port, href } = new URL(request.endpoint)
@@ -58,7 +57,7 @@ export async function assumeRole(client: S3Client, request: RoleRequest): Promis
     headers: { host, 'content-type': 'application/x-www-form-urlencoded' },
     body,
   })
-  // It is sent by itself.
+  // fetch sets it itself.
   const { host: _host, ...headers } = signed.headers
   const response = await fetch(href, {
     method: 'POST',
@@ -86,7 +85,7 @@ async function readText(response: Response): Promise<string> {
   return Buffer.concat(parts).toString()
 }
 
-/** The members are texts without markup or white space; none of them needs an XML parser. */
+/** The elements are plain text without markup or white space, so no XML parser is needed. */
 function parseCredentials(text: string): TemporaryCredentials {
   const credentials = {
     accessKeyId: readElement(text, 'AccessKeyId'),

@@ -1,29 +1,29 @@
 import { LRUCache } from 'lru-cache'
 import type { TemporaryCredentials } from './assume-role.ts'
 
-/** Answers temporary credentials for the table at a location. */
+/** Issues temporary credentials for the table at a location. */
 export type IssueCredentials = (location: string) => Promise<TemporaryCredentials>
 
 /** Each takes a few kilobytes. */
 const maxCachedCredentials = 4096
 
 /**
- * Issues credentials of that many seconds once for all who ask for the same location at the same time and after, and
- * again when two thirds of their time are over: clients ask again a minute before the end, and those who ask late have
- * time left. What cannot be issued is not kept.
+ * Caches credentials of a lifetime of `seconds` per location, and shares concurrent requests. Renews them after two
+ * thirds of their lifetime: clients renew a minute before expiry, and late requests get time left. Failures are not
+ * cached.
  */
 export function cacheCredentials(issue: IssueCredentials, seconds: number): IssueCredentials {
-  const retained = new LRUCache<string, Promise<TemporaryCredentials>>({
+  const cache = new LRUCache<string, Promise<TemporaryCredentials>>({
     max: maxCachedCredentials,
     ttl: (seconds * 1000 * 2) / 3,
   })
   return (location) => {
-    const known = retained.get(location)
+    const known = cache.get(location)
     if (known !== undefined) return known
     const issued = issue(location)
-    retained.set(location, issued)
+    cache.set(location, issued)
     issued.catch(() => {
-      if (retained.peek(location) === issued) retained.delete(location)
+      if (cache.peek(location) === issued) cache.delete(location)
     })
     return issued
   }

@@ -9,9 +9,8 @@ import { describeStorageError, httpStatusOf } from './s3-errors.ts'
 import { buildSessionPolicy } from './session-policy.ts'
 
 /**
- * What clients are told as the settings have it; the credentials of the catalog itself never are. `place` says where
- * the store is. Rejects with a plain error where credentials are to be temporary and the role cannot be assumed, or the
- * store does not confine them.
+ * Creates the storage options for clients; they never include the catalog's own credentials. Rejects with a plain error if credentials are to be temporary and the role cannot be assumed, or if the
+ * store does not enforce the session policy.
  */
 export async function openClientOptions(
   client: S3Client,
@@ -40,7 +39,7 @@ export async function openClientOptions(
   }
 }
 
-/** Answers what issues credentials for one location. */
+/** Returns a function that issues credentials for one location. */
 function createCredentialIssuer(
   client: S3Client,
   { endpoint: dataEndpoint, vending }: S3Settings,
@@ -69,13 +68,13 @@ function createCredentialIssuer(
   }
 }
 
-/** By it the log of the store tells which table the credentials were for. */
+/** Shows in the store's log which table the credentials are for. */
 function sessionName(location: string): string {
   const name = location.split('/').at(-1) ?? ''
   return `catalog-${name.replace(/\.lance$/, '')}`.slice(0, 64)
 }
 
-/** A store that did not take the policy into account would give everybody the rights of the role. */
+/** A store that ignores the policy would give every client the rights of the role. */
 async function verifyConfinement(
   client: S3Client,
   root: string,

@@ -1,13 +1,13 @@
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 
-/** The disk, a quota, a limit of the process, or the store in a SQLite file. */
+/** A full disk, a quota, a process limit, or a full SQLite database. */
 const fullStorageCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'SQLITE_FULL'])
-/** The engine tells them by their text alone. */
+/** The engine's errors differ only in their text. */
 const fullStorageMessages = /No space left on device|Disk quota exceeded|File too large/
 
 /**
- * The 503 of a change for which the storage has no room; undefined for other errors. What was written of the change
- * is not visible, and the change can be sent again when there is room.
+ * Returns the 503 for a change that ran out of storage space; undefined for other errors. A partial write is not
+ * visible, and the change can be repeated once space is available.
  */
 export function toStorageFullError(error: unknown): CatalogError | undefined {
   const reason = error instanceof CatalogError ? error.cause : error

@@ -7,7 +7,7 @@ import { CatalogError, invalidInput } from '../../catalog-api/catalog-error.ts'
 import type { FileInfo, LinkOutcome, ListedFile, FileContent, Storage } from './storage.ts'
 import { makeFolder } from '../../lib/fs/make-folder.ts'
 
-/** Storage in folders of this machine. What the catalog does there follows no symbolic link at the end of a name. */
+/** Storage in local folders. Does not follow a symbolic link at the end of a name. */
 export const localFileStorage: Storage = {
   engineOptions: {},
   isAsciiOnly: false,
@@ -50,12 +50,12 @@ async function facts(file: string): Promise<FileInfo | undefined> {
   return { size: Number(found.size), eTag: eTagOf(found), modifiedMillis: Number(found.mtimeMs) }
 }
 
-/** As the object-store client of the engine makes it: `inode-mtime-size` in hexadecimal digits. */
+/** In the format of the engine's object-store client: `inode-mtime-size` in hexadecimal digits. */
 function eTagOf(found: BigIntStats): string {
   return [found.ino, found.mtimeNs / 1000n, found.size].map((number) => number.toString(16)).join('-')
 }
 
-/** Opens without following a link, and looks at what was opened. */
+/** Opens without following links, then checks the opened file. */
 async function read(file: string, limit = Number.POSITIVE_INFINITY): Promise<FileContent | undefined> {
   let handle: FileHandle
   try {
@@ -75,7 +75,7 @@ async function read(file: string, limit = Number.POSITIVE_INFINITY): Promise<Fil
   }
 }
 
-/** The name appears with the whole file behind it: it is a second one of a file that was written under another. */
+/** The name appears only with the complete file: a hard link to a file written under another name. */
 async function create(file: string, bytes: Uint8Array): Promise<boolean> {
   const written = `${file}-${randomUUID()}`
   await makeFolder(path.dirname(file))
@@ -95,7 +95,7 @@ async function create(file: string, bytes: Uint8Array): Promise<boolean> {
   }
 }
 
-/** `link` is atomic, shows only whole files and never replaces one. */
+/** `link` is atomic, exposes only complete files and never replaces one. */
 async function linkFile(from: string, to: string, eTag?: string): Promise<LinkOutcome> {
   try {
     await link(from, to)
@@ -122,14 +122,14 @@ async function flush(file: string): Promise<void> {
   }
 }
 
-async function removeAll(folder: string, keep: ReadonlySet<string> = new Set()): Promise<void> {
-  if (keep.size === 0) return await rm(folder, { recursive: true, force: true })
+async function removeAll(folder: string, except: ReadonlySet<string> = new Set()): Promise<void> {
+  if (except.size === 0) return await rm(folder, { recursive: true, force: true })
   for (const { name } of await entriesOf(folder)) {
-    if (!keep.has(name)) await rm(`${folder}/${name}`, { recursive: true, force: true })
+    if (!except.has(name)) await rm(`${folder}/${name}`, { recursive: true, force: true })
   }
 }
 
-/** The location itself may be a link: it is the operator's choice. */
+/** The location itself may be a link, which is the operator's choice. */
 async function assertNoLinks(location: string, folder: string): Promise<void> {
   const expected = path.join(await realpath(location), path.relative(location, folder))
   if ((await realpath(folder)) !== expected) {
@@ -151,7 +151,7 @@ async function assertConfined(root: string, location: string): Promise<void> {
   }
 }
 
-/** True where a name leads to nothing. */
+/** Whether a path does not exist. */
 export function isNotFoundError(error: unknown): boolean {
   return hasErrorCode(error, 'ENOENT') || hasErrorCode(error, 'ENOTDIR')
 }

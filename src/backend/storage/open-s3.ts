@@ -13,11 +13,12 @@ const maxAttempts = 3
 const maxConnections = 64
 
 /**
- * Opens an object store, with the credentials of the environment as AWS's own programs find them. Rejects with a
- * plain error where it cannot be used, or ignores conditional writes, by which writers do not replace each other's.
+ * Opens an object store with the credentials of the environment, in the same order as AWS's own tools. Rejects with a
+ * plain error if it cannot be used, or if it ignores conditional writes, which prevent writers from overwriting each
+ * other.
  */
 export async function openS3(settings: S3Settings): Promise<OpenedStorage> {
-  // Its notice that a coming version needs a newer Node is for those who pin the version, not for operators.
+  // Its notice about newer Node versions is for developers, not for operators.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true'
   const { location: root, endpoint, virtualHostedStyle } = settings
   const { AWS_REGION, AWS_DEFAULT_REGION } = process.env
@@ -26,8 +27,8 @@ export async function openS3(settings: S3Settings): Promise<OpenedStorage> {
     region,
     ...(endpoint !== undefined && { endpoint }),
     forcePathStyle: !virtualHostedStyle,
-    maxAttempts: maxAttempts,
-    // Not every store knows the newer checksums.
+    maxAttempts,
+    // Not every store supports the newer checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
@@ -39,11 +40,11 @@ export async function openS3(settings: S3Settings): Promise<OpenedStorage> {
       httpsAgent: { maxSockets: maxConnections },
     },
   })
-  const place = endpointOptions(settings, region)
-  const storage = createS3Storage(client, root, { ...place, ...timeoutOptions })
+  const storageOptions = endpointOptions(settings, region)
+  const storage = createS3Storage(client, root, { ...storageOptions, ...timeoutOptions })
   try {
     await requireConditionalWrites(storage, root)
-    const getClientOptions = await openClientOptions(client, settings, region, place)
+    const getClientOptions = await openClientOptions(client, settings, region, storageOptions)
     return { storage, root, getClientOptions, close: () => client.destroy() }
   } catch (error) {
     client.destroy()
@@ -51,7 +52,7 @@ export async function openS3(settings: S3Settings): Promise<OpenedStorage> {
   }
 }
 
-/** How long the engine waits for the store. */
+/** The engine's timeouts for the store. */
 const timeoutOptions = {
   connect_timeout: `${connectTimeoutMs} ms`,
   timeout: `${requestTimeoutMs} ms`,
@@ -60,8 +61,8 @@ const timeoutOptions = {
 }
 
 /**
- * Where the store is, by the names of Lance's storage options. The credentials are not among them: the engine finds
- * those in the environment itself, and new ones in time.
+ * The endpoint as Lance storage options. Credentials are excluded: the engine finds and renews those of the environment
+ * itself.
  */
 function endpointOptions(
   { endpoint, virtualHostedStyle }: S3Settings,
@@ -87,7 +88,7 @@ async function requireConditionalWrites(storage: Storage, root: string): Promise
     throw new Error('it ignores If-None-Match, so concurrent writers would overwrite each other')
 }
 
-/** The reason is the cause, as those who start programs show it. */
+/** The reason is the cause, because the program prints causes at startup. */
 function unusableStorageError(root: string, error: unknown): Error {
   const cause = new Error(describeStorageError(error), { cause: error })
   return new Error(`the object store at ${root} cannot be used`, { cause })

@@ -5,10 +5,10 @@ import { localFileStorage } from './local-storage.ts'
 import type { OpenedStorage } from './storage.ts'
 import { makeFolder } from '../../lib/fs/make-folder.ts'
 
-/** Opens the storage that the settings choose. Rejects with a plain error when it cannot be used. */
+/** Opens the configured storage. Rejects with a plain error if it cannot be used. */
 export async function openStorage({ folder, s3 }: DataSettings): Promise<OpenedStorage> {
   if (s3 !== undefined) {
-    // Loaded where it is used alone: the client is large.
+    // Loaded only if used: the client is large.
     const { openS3 } = await import('./open-s3.ts')
     return await openS3(s3)
   }

@@ -1,6 +1,6 @@
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 
-/** The HTTP status that the store answered; undefined where none came. */
+/** Returns the HTTP status of the store's response; undefined without a response. */
 export function httpStatusOf(error: unknown): number | undefined {
   return metadataOf(error)?.httpStatusCode
 }
@@ -10,7 +10,7 @@ export function wasRetried(error: unknown): boolean {
   return (metadataOf(error)?.attempts ?? 1) > 1
 }
 
-/** What became of a request that the store did not carry out: ServiceUnavailable (503), which says no more. */
+/** The error for a request that the store did not carry out: ServiceUnavailable (503), without details. */
 export function toUnavailableError(error: unknown): CatalogError {
   if (error instanceof CatalogError) return error
   return new CatalogError('ServiceUnavailable', 'the object store is unavailable; retry later', {
@@ -18,7 +18,7 @@ export function toUnavailableError(error: unknown): CatalogError {
   })
 }
 
-/** The trouble in the words of the operator: the code of the store, or that of the network. */
+/** Describes the failure for operators: the store's error code or the network's. */
 export function describeStorageError(error: unknown): string {
   const cause = error instanceof CatalogError ? error.cause : error
   if (!(cause instanceof Error)) return String(cause)

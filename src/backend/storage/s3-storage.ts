@@ -20,23 +20,23 @@ import {
   type Storage,
 } from './storage.ts'
 
-/** A bucket, or a part of one, that holds the tables. */
+/** A bucket, or a prefix of one, that holds the tables. */
 interface S3Objects {
   readonly client: S3Client
   readonly bucket: string
   readonly keyOf: (file: string) => string
 }
 
-/** A name of the interface to the store; longer ones stand for nothing. */
+/** The store's limit; longer names cannot exist. */
 const maxKeyBytes = 1024
 const deleteBatchSize = 1000
 const conflictAttempts = 5
 const conflictDelayMs = 50
 
 /**
- * Storage beneath `root` in an object store, `s3://BUCKET/PREFIX`; a name outside of it is a plain error, before
- * anything is sent. The store must honour `If-None-Match: *` on PUT. There are no folders and no links: what a name
- * stands for is one object, which appears whole and for good.
+ * Creates storage beneath `root` in an object store, `s3://BUCKET/PREFIX`. A name outside it is a plain error, before
+ * any request. The store must honour `If-None-Match: *` on PUT. Folders and links do not exist: a name is one object,
+ * which appears complete and durable.
  */
 export function createS3Storage(
   client: S3Client,
@@ -65,13 +65,13 @@ export function createS3Storage(
     makeFolder: async () => {},
     flush: async () => {},
     remove: (file) => remove(objects, file),
-    removeAll: (folder, keep) => removeAll(objects, folder, keep),
+    removeAll: (folder, except) => removeAll(objects, folder, except),
     assertNoLinks: async () => {},
     assertConfined: (within, location) => confine(objects, within, location),
   }
 }
 
-/** As the engine spells names: what is not ASCII is percent-encoded, and a percent sign stays. */
+/** Matches the engine's encoding: non-ASCII is percent-encoded, a percent sign stays. */
 function encodeKey(name: string): string {
   return name.replaceAll(/[^ -~]+/gu, encodeURIComponent)
 }
@@ -139,7 +139,7 @@ async function find<Found>(
   }
 }
 
-/** A listing knows fractions of the second that a single object does not tell. */
+/** A listing has fractions of a second that a request for a single object lacks. */
 function toFileInfo({
   Size = 0,
   ETag = '',
@@ -157,19 +157,19 @@ async function create(objects: S3Objects, file: string, bytes: Uint8Array): Prom
       return true
     } catch (error) {
       if (httpStatusOf(error) === 412) return wasRetried(error) && (await hasContent(objects, file, bytes))
-      // Others are at work on the same name; the store wants it to be tried again.
+      // A conflict with a concurrent request for the same name: the store expects a retry.
       if (httpStatusOf(error) !== 409 || attempt === conflictAttempts) throw toUnavailableError(error)
       await setTimeout(conflictDelayMs * attempt)
     }
   }
 }
 
-/** An earlier attempt, whose answer was lost, may be what has taken the name. */
+/** An earlier attempt whose response was lost may have taken the name. */
 async function hasContent(objects: S3Objects, file: string, bytes: Uint8Array): Promise<boolean> {
   return (await read(objects, file))?.bytes.equals(bytes) ?? false
 }
 
-/** The store's own copying knows no condition, so the bytes go through here. */
+/** The store cannot copy conditionally, so the bytes pass through this process. */
 async function copy(objects: S3Objects, from: string, to: string, eTag?: string): Promise<LinkOutcome> {
   const found = await read(objects, from)
   if (found === undefined) return 'missing'
@@ -188,14 +188,14 @@ async function remove({ client, bucket, keyOf }: S3Objects, file: string): Promi
 async function removeAll(
   objects: S3Objects,
   folder: string,
-  keep: ReadonlySet<string> = new Set(),
+  except: ReadonlySet<string> = new Set(),
 ): Promise<void> {
   const prefix = `${objects.keyOf(folder)}/`
-  const retained = new Set([...keep].map(encodeKey))
+  const exceptKeys = new Set([...except].map(encodeKey))
   let found: string[] = []
   for await (const { Contents = [] } of listPages(objects, prefix)) {
     for (const { Key = '' } of Contents) {
-      if (Key.startsWith(prefix) && !retained.has(Key.slice(prefix.length).split('/')[0] ?? ''))
+      if (Key.startsWith(prefix) && !exceptKeys.has(Key.slice(prefix.length).split('/')[0] ?? ''))
         found.push(Key)
     }
     while (found.length >= deleteBatchSize) {
@@ -219,7 +219,7 @@ async function removeObjects({ client, bucket }: S3Objects, keys: readonly strin
   }
 }
 
-/** Only names that the engine cannot read differently, for it parses a location as a URI. */
+/** Accepts only names that the engine cannot read differently, because it parses a location as a URI. */
 async function confine(objects: S3Objects, root: string, location: string): Promise<void> {
   const names = location.slice(root.length + 1).split('/')
   if (!location.startsWith(`${root}/`) || !names.every((name) => /^[\w-][\w.-]*$/.test(name))) {

@@ -1,15 +1,15 @@
-/** What the holder of temporary credentials may do with the objects of the table. */
+/** The access of temporary credentials to the objects of a table. */
 export type TableAccess = 'read' | 'write'
 
-/** No longer policies are taken by AssumeRole. */
+/** The limit of AssumeRole. */
 const maxPolicyLength = 2048
 
 /**
- * The policy that confines temporary credentials to the objects of one table, `s3://BUCKET/KEY`, as JSON text. With
- * `write`, all objects can be written and deleted but the manifests of versions, which only the catalog makes; what a
- * client stages for a commit has a longer name. Stores differ in how well they carry that out: Ceph 16 lets a copy within
- * the table past it. Undefined for a table with a name that is too long for a policy, or
- * with characters that stand for others in one.
+ * Builds the policy that confines temporary credentials to the objects of one table, `s3://BUCKET/KEY`, as JSON text.
+ * `write` allows writing and deleting all objects except the manifests of versions, which only the catalog creates;
+ * manifests staged by clients have longer names. Stores differ in how well they enforce this: Ceph 16 allows bypassing
+ * it by a copy within the table. Returns undefined if the name of the table is too long for a policy or contains
+ * wildcard characters.
  */
 export function buildSessionPolicy(
   location: string,

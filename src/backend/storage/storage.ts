@@ -1,91 +1,89 @@
-/** What storage tells of a file without reading it. */
 export interface FileInfo {
   /** Bytes. */
   readonly size: number
-  /** As the object-store client of the engine spells it. */
+  /** In the format of the engine's object-store client. */
   readonly eTag: string
   /** When it was written, in milliseconds since 1970. */
   readonly modifiedMillis: number
 }
 
-/** A file of a folder. */
 export interface ListedFile {
-  /** The last part of its name. */
+  /** The last segment of its path. */
   readonly name: string
-  /** Undefined where it was deleted in between. */
+  /** Resolves to undefined if the file was deleted meanwhile. */
   readonly stat: () => Promise<FileInfo | undefined>
 }
 
-/** A file that was read whole. */
 export interface FileContent {
   readonly bytes: Buffer
   readonly eTag: string
 }
 
-/** Whether a file has got another name, and if not, why. */
+/** Whether a file got another name, and if not, why. */
 export type LinkOutcome = 'linked' | 'taken' | 'missing' | 'changed'
 
 /**
- * Where the data of the tables lies, with the few acts that the catalog does there by itself; all others are the
- * engine's. Files and folders are named whole, with "/" between the parts: an absolute path of this machine, or
- * `s3://BUCKET/...`. Every method throws InterfaceErrors and, where the files of this machine fail, their errors.
+ * The storage of the tables, with the few operations that the catalog performs itself; the engine performs all others.
+ * Files and folders have absolute names with "/" between the parts: an absolute local path, or `s3://BUCKET/...`.
+ * Methods throw CatalogError and, for local files, the errors of Node.
  */
 export interface Storage {
-  /** What the engine is told to find it, by the names of its storage options. */
+  /** The storage options for the engine. */
   readonly engineOptions: Readonly<Record<string, string>>
-  /** Whether the engine finds only names of ASCII characters again. */
+  /** Whether the engine can read back only ASCII names. */
   readonly isAsciiOnly: boolean
   /** The object-store key of a file: without the bucket, or without the leading slash. */
   toKey(file: string): string
-  /** The key that a client means, who may have sent a URI of the same storage instead. */
+  /** The key that a client sent; also accepts a URI of the same storage. */
   parseKey(spelled: string): string
   toUri(file: string): string
-  /** The files directly in a folder, in the order of their names; none where nothing is there. */
+  /** Yields the files directly in a folder, ordered by name; none if the folder does not exist. */
   list(folder: string): AsyncIterable<ListedFile>
-  /** The names of the folders directly in a folder. */
+  /** Returns the names of the folders directly in a folder. */
   listFolders(folder: string): Promise<readonly string[]>
-  /** Undefined where there is no file. */
+  /** Returns undefined if there is no file. */
   stat(file: string): Promise<FileInfo | undefined>
-  /** Undefined where there is nothing. Throws InvalidInput for what is no regular file, or larger than `limit` bytes. */
+  /**
+   * Returns undefined if there is no file. Throws InvalidInput for anything but a regular file, or above `limit` bytes.
+   */
   read(file: string, limit?: number): Promise<FileContent | undefined>
-  /** Makes a file for good, whole or not at all; false where the name is taken, which is never overwritten. */
+  /** Creates a file durably and atomically; returns false if the name is taken. Never overwrites. */
   create(file: string, bytes: Uint8Array): Promise<boolean>
   /**
-   * Gives what `from` holds the name `to` too, in a folder that is there, whole or not at all and over nothing;
-   * with a tag, only while `from` has that one.
+   * Gives the content of `from` the second name `to` in an existing folder, atomically and without replacing a file.
+   * With a tag, only while `from` has that tag.
    */
   link(from: string, to: string, eTag?: string): Promise<LinkOutcome>
   makeFolder(folder: string): Promise<void>
-  /** Makes a file, or the names in a folder, last through a loss of power. */
+  /** Makes a file, or the names in a folder, survive a power failure. */
   flush(fileOrFolder: string): Promise<void>
-  /** Removes a file; one that is gone is no error. */
+  /** Removes a file; a missing one is no error. */
   remove(file: string): Promise<void>
-  /** Removes a folder with all that is in it, but for what lies under the names to `keep`. */
-  removeAll(folder: string, keep?: ReadonlySet<string>): Promise<void>
-  /** Refuses a folder of a table that something leads out of the table: InvalidInput, or ENOENT where it is not there. */
+  /** Removes a folder with its content, except the names in `except` and what is below them. */
+  removeAll(folder: string, except?: ReadonlySet<string>): Promise<void>
+  /** Rejects a folder of a table with a link out of the table: InvalidInput, or ENOENT if it does not exist. */
   assertNoLinks(location: string, folder: string): Promise<void>
-  /** See ManifestStore.confine. */
+  /** See `ManifestStore.assertConfined`. */
   assertConfined(root: string, location: string): Promise<void>
 }
 
-/** Whether two entity tags are the same; some quote them, and some do not. */
+/** Whether two entity tags are equal, quoted or not. */
 export function isSameTag(one: string, other: string): boolean {
   return one.replaceAll('"', '') === other.replaceAll('"', '')
 }
 
-/** The storage of a catalog, opened. */
 export interface OpenedStorage {
   readonly storage: Storage
-  /** What all names of the catalog begin with: an absolute path without symbolic links, or `s3://BUCKET/PREFIX`. */
+  /** The prefix of all names of the catalog: an absolute path without symbolic links, or `s3://BUCKET/PREFIX`. */
   readonly root: string
   readonly getClientOptions: GetClientOptions
   readonly close: () => void
 }
 
 /**
- * What a client who opens the table at that location by itself is told, by the names of Lance's storage options; with
- * credentials only where they are wanted and the settings say so. Undefined where there is nothing to tell. Throws
- * ServiceUnavailable (503) while there are no credentials to be had.
+ * Returns the Lance storage options for a client that opens the table at that location; with credentials only if
+ * requested and configured. Undefined if there are none. Throws ServiceUnavailable (503) while no credentials can be
+ * issued.
  */
 export type GetClientOptions = (
   location: string,

@@ -5,20 +5,20 @@ import type { Client } from 'pg'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { storeUnavailableError } from './postgres-errors.ts'
 
-/** `alone` excludes all others, `shared` those who want to be alone. */
+/** `alone` is exclusive. */
 export type LockMode = 'alone' | 'shared'
 
 interface LockSession {
   readonly client: Client
   isLost: boolean
-  /** The end of the last query: a connection runs one at a time. */
+  /** The last query; a connection runs one at a time. */
   last: Promise<unknown>
 }
 
-/** Opens a connection; `lost` is called when it breaks or ends, also while it is being opened. */
+/** Opens a connection; calls `lost` when it breaks or ends, also while it is being opened. */
 type Connect = (lost: () => void) => Promise<Client>
 
-/** How long a lock of another replica is waited for. */
+/** The timeout for a lock that another replica holds. */
 const lockTimeoutMs = 60_000
 const maxPauseMs = 20
 
@@ -29,7 +29,7 @@ interface Statement {
 }
 
 const acquireExclusive = { name: 'take alone', text: 'select pg_try_advisory_lock($1) as done' }
-/** Who waits to be alone holds the gate, or a stream of those who share would never let it in. */
+/** Exclusive waiters hold the gate; otherwise a stream of shared holders would starve them. */
 const acquireShared = {
   name: 'take shared',
   text: 'select case when pg_try_advisory_xact_lock_shared($2) then pg_try_advisory_lock_shared($1) else false end as done',
@@ -38,17 +38,16 @@ const releaseExclusive = { name: 'release alone', text: 'select pg_advisory_unlo
 const releaseShared = { name: 'release shared', text: 'select pg_advisory_unlock_shared($1) as done' }
 
 /**
- * Locks that all replicas on one PostgreSQL database share. All locks of this process live on one connection of its
- * own: when the process or the connection ends, however it ends, PostgreSQL releases them. Within one process they
- * exclude nobody, so they are taken under a lock of the process.
+ * Locks shared by all replicas on one PostgreSQL database. All locks of this process live on one dedicated connection:
+ * when the process or the connection ends, PostgreSQL releases them. They do not exclude work of the same process, so
+ * they are taken under a process-local lock.
  *
- * A process that loses the connection cannot stop what it does under the locks, so that every step is safe by
- * itself (files get their names by `link`, locations are never used twice), and `assertHeld` keeps the steps that
- * belong together from being completed: no transaction commits under a lost lock.
+ * A process that loses the connection cannot stop work that runs under the locks. So every single step is safe (files
+ * get their names by `link`, locations are never reused), and `assertHeld` prevents commits under a lost lock.
  */
 export class AdvisoryLocks {
   readonly #connect: Connect
-  /** Keeps apart what does not belong to one catalog. */
+  /** Separates the locks of different catalogs. */
   readonly #scope: string
   readonly #held = new AsyncLocalStorage<LockSession>()
   #session: Promise<LockSession> | undefined
@@ -58,7 +57,7 @@ export class AdvisoryLocks {
     this.#scope = scope
   }
 
-  /** Runs `work` under a lock. Throws ServiceUnavailable (503) when another replica does not give it up for long. */
+  /** Runs `work` under a lock. Throws ServiceUnavailable (503) if another replica holds it past the timeout. */
   async run<Result>(name: string, mode: LockMode, work: () => Promise<Result>): Promise<Result> {
     this.assertHeld()
     const session = await this.#open()
@@ -66,19 +65,18 @@ export class AdvisoryLocks {
     return await this.#runHolding(session, name, mode, work)
   }
 
-  /** Runs `work` alone under a lock unless another replica has it. */
+  /** Runs `work` under an exclusive lock unless another replica holds it. */
   async runIfFree(name: string, work: () => Promise<void>): Promise<void> {
     const session = await this.#open()
     if (await execute(session, acquireExclusive, [this.#key(name)]))
       await this.#runHolding(session, name, 'alone', work)
   }
 
-  /** Throws ServiceUnavailable (503) when this runs under a lock that was lost. */
+  /** Throws ServiceUnavailable (503) if the current work runs under a lost lock. */
   assertHeld(): void {
     if (this.#held.getStore()?.isLost) throw storeUnavailableError()
   }
 
-  /** Releases all locks. */
   async close(): Promise<void> {
     const session = await this.#session?.catch(() => undefined)
     await session?.client.end().catch(() => undefined)
@@ -93,7 +91,7 @@ export class AdvisoryLocks {
     try {
       return await this.#held.run(session, work)
     } finally {
-      // Nobody waits for it: it comes before whatever this process asks next. A lost session holds nothing.
+      // Not awaited: it precedes the next query of this process. A lost session holds no locks.
       const release = mode === 'alone' ? releaseExclusive : releaseShared
       execute(session, release, [this.#key(name)]).catch(() => undefined)
     }

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { CatalogDatabase } from './database-schema.ts'
 
-/** Which catalog a store is that of. */
+/** The identity of the catalog that a store belongs to. */
 export interface CatalogIdentity {
   readonly catalogId: string
-  /** Whether the storage of its tables bears the id. */
+  /** Whether the storage of its tables carries the id. */
   readonly isMarked: boolean
 }
 
-/** Which catalog this is; a store that does not know yet gets an id. */
+/** Reads the identity; a new store gets an id. */
 export async function readCatalogIdentity(database: CatalogDatabase): Promise<CatalogIdentity> {
   await database
     .insertInto('catalog_identity')
@@ -22,7 +22,7 @@ export async function readCatalogIdentity(database: CatalogDatabase): Promise<Ca
   return { catalogId, isMarked: state === 'marked' }
 }
 
-/** Records that the storage of the tables bears the id. */
+/** Records that the storage of the tables carries the id. */
 export async function recordStorageMarked(database: CatalogDatabase): Promise<void> {
   await database.updateTable('catalog_identity').set({ state: 'marked' }).execute()
 }

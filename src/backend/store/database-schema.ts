@@ -1,28 +1,28 @@
 import type { ColumnType, Kysely } from 'kysely'
 
-/** Every namespace and every table is one row; so their names share one name space under a parent. */
+/** Every namespace and every table is one row, so they share one set of names per parent. */
 interface ObjectTable {
-  /** Random, for good: the id of an object survives a rename. */
+  /** Random and permanent: it survives a rename. */
   object_id: string
-  /** The names from the root down, joined by `/`, which no name holds; the root is the empty text. */
+  /** The names from the root down, joined by `/`, which names cannot contain; the root is the empty text. */
   path: string
-  /** The path of the namespace above; null for the root alone. */
+  /** The path of the parent namespace; null only for the root. */
   parent_path: string | null
   name: string
   kind: 'namespace' | 'table'
-  /** JSON text of a map of strings. */
+  /** A JSON map of strings. */
   properties: string
-  /** Only of a table: the folder of its data, relative to the data folder. */
+  /** Only for tables: the data folder of the table, relative to that of the catalog. */
   location: string | null
-  /** Only of a table. */
+  /** Only for tables. */
   state: TableState | null
   /** Milliseconds since 1970. */
   created_at: number
 }
 
 /**
- * `creating`: the name is reserved while the engine writes the first version; nobody sees the table yet.
- * `declared`: the name is there, data is not. `ready`: the table has data.
+ * `creating`: the name is reserved while the engine writes the first version; the table is invisible. `declared`: the
+ * name exists without data. `ready`: the table has data.
  */
 export type TableState = 'creating' | 'declared' | 'ready'
 
@@ -31,55 +31,54 @@ interface VersionTable {
   object_id: string
   branch: string
   version: number
-  /** The staging manifest, as the client spelled it: a replay is known by it. */
+  /** The staging manifest as the client spelled it; identifies a replay. */
   staging_path: string
   manifest_size: number
   /** As the client sent it. */
   e_tag: string | null
   naming_scheme: 'V1' | 'V2'
-  /** JSON text of a map of strings. */
+  /** A JSON map of strings. */
   metadata: string | null
-  /** `recorded`: its manifest may still lie at the staging path. `final`: it has its final name. */
+  /** `recorded`: its manifest may still be at the staging path. `final`: it has its final name. */
   state: ColumnType<'recorded' | 'final', 'recorded', 'final'>
-  /** Only of a version that was committed by a batch: the name under which its manifest was put aside. */
+  /** Only for versions committed by a batch: the name of the retained manifest. */
   kept_name: string | null
   created_at: number
 }
 
-/** A version that a batch deleted, and whose manifest is still to be removed. */
+/** A version deleted by a batch whose manifest is still to be removed. */
 interface DoomedVersionTable {
   object_id: string
   branch: string
   version: number
 }
 
-/** What AlterTransaction has changed of a transaction. */
+/** The changes that AlterTransaction made to a transaction. */
 interface TransactionTable {
   object_id: string
-  /** The UUID that the committer gave it. */
+  /** The UUID chosen by the committer. */
   transaction_id: string
   status: string | null
-  /** JSON text of a map of strings. */
+  /** A JSON map of strings. */
   properties: string
 }
 
-/** Folders of data that no object owns any more, and that are still to be deleted. */
+/** Data folders without an owner that are still to be deleted. */
 interface LeftoverTable {
   location: string
-  /** What the object was that owned it. */
+  /** The former owner. */
   object_id: string
 }
 
-/** One row: which catalog this is. */
+/** One row: the identity of this catalog. */
 interface CatalogIdentityTable {
   name: 'catalog'
-  /** Random, for good. */
+  /** Random and permanent. */
   catalog_id: string
-  /** `marked`: the storage of the tables bears the id. */
+  /** `marked`: the storage of the tables carries the id. */
   state: 'new' | 'marked'
 }
 
-/** The tables of the catalog store. */
 export interface CatalogTables {
   objects: ObjectTable
   table_versions: VersionTable

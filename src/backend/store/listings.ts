@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import type { CatalogDatabase } from './database-schema.ts'
 
-/** Which part of a listing is wanted: what comes after a name, and no more than `limit` entries. */
+/** A part of a listing: the entries after a name, at most `limit`. */
 export interface Slice {
   readonly after: string | undefined
   readonly limit: number | undefined
 }
 
-/** The names of the namespaces directly under a path, in the byte order of UTF-8. */
+/** Lists the namespaces directly under a path in the byte order of UTF-8. */
 export async function listNamespaceNames(
   database: CatalogDatabase,
   parentPath: string,
@@ -24,7 +24,7 @@ export async function listNamespaceNames(
   return (await query.execute()).map((row) => row.name)
 }
 
-/** The names of the tables directly under a path, in the byte order of UTF-8. */
+/** Lists the tables directly under a path in the byte order of UTF-8. */
 export async function listTableNames(
   database: CatalogDatabase,
   parentPath: string,
@@ -40,7 +40,7 @@ export async function listTableNames(
   return (await query.execute()).map((row) => row.name)
 }
 
-/** The paths of all tables of the catalog, in the byte order of UTF-8. */
+/** Lists the paths of all tables of the catalog in the byte order of UTF-8. */
 export async function listTablePaths(
   database: CatalogDatabase,
   includeDeclared: boolean,
@@ -52,7 +52,7 @@ export async function listTablePaths(
   return (await query.execute()).map((row) => row.path)
 }
 
-/** The indexes that hold these tables alone are only used for the literals. */
+/** The partial indexes are only used for literals. */
 function selectTables(database: CatalogDatabase, includeDeclared: boolean) {
   const objects = database.selectFrom('objects')
   if (!includeDeclared) return objects.where('state', '=', sql.lit('ready'))

@@ -3,8 +3,8 @@ import { createMigrations, type NameType } from './migrations.ts'
 import type { CatalogDatabase } from './database-schema.ts'
 
 /**
- * Brings the schema of a store up to date and makes sure that its root is there; several processes may do so at
- * once. `schema` is the PostgreSQL schema, which is created where it is not there. Rejects with a plain error.
+ * Migrates the schema of a store and creates its root if missing; safe for concurrent processes. `schema` is the
+ * PostgreSQL schema, created if missing. Rejects with a plain error.
  */
 export async function migrateStore(
   database: CatalogDatabase,

@@ -1,8 +1,7 @@
 import { sql, type Kysely, type Migration, type MigrationProvider, type RawBuilder } from 'kysely'
 
 /**
- * The type of columns whose text is compared by exact code points and listed in the byte order of UTF-8: what `text`
- * is in SQLite by itself.
+ * The type of columns that are compared by code points and sorted in the byte order of UTF-8, as `text` is in SQLite.
  */
 export type NameType = 'text' | RawBuilder<unknown>
 
@@ -48,7 +47,6 @@ const objectsAndVersions = (nameType: NameType): Migration => ({
   },
 })
 
-/** What a batch leaves to be finished, and what was altered of transactions. */
 const batchesAndTransactions: Migration = {
   async up(database: Kysely<unknown>): Promise<void> {
     await database.schema.alterTable('table_versions').addColumn('kept_name', 'text').execute()
@@ -80,7 +78,6 @@ const batchesAndTransactions: Migration = {
   },
 }
 
-/** Which catalog this is. */
 const catalogIdentity: Migration = {
   async up(database: Kysely<unknown>): Promise<void> {
     await database.schema
@@ -92,7 +89,7 @@ const catalogIdentity: Migration = {
   },
 }
 
-/** For listings, commits and repairs: none of them reads past what it does not want. */
+/** Partial indexes for listings, commits and repairs: none of them scans unrelated rows. */
 const indexesForListings: Migration = {
   async up(database: Kysely<unknown>): Promise<void> {
     const onObjects = (name: string) => database.schema.createIndex(name).on('objects')
@@ -113,7 +110,7 @@ const indexesForListings: Migration = {
   },
 }
 
-/** The changes of the store's schema, in order. A migration that was released is never edited. */
+/** The migrations of the store's schema, in order. A released migration is never edited. */
 export const createMigrations = (nameType: NameType): MigrationProvider => ({
   getMigrations: () =>
     Promise.resolve({

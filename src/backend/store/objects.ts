@@ -3,7 +3,6 @@ import type { Selectable } from 'kysely'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { CatalogDatabase, CatalogTables, TableState } from './database-schema.ts'
 
-/** Free-form pairs of a namespace or a table. */
 export type Properties = Readonly<Record<string, string>>
 
 interface ObjectEntry {
@@ -12,29 +11,26 @@ interface ObjectEntry {
   readonly properties: Properties
 }
 
-/** A namespace of the catalog. */
 export interface NamespaceEntry extends ObjectEntry {
   readonly kind: 'namespace'
 }
 
-/** A table of the catalog; `location` is relative to the data folder. */
+/** `location` is relative to the data folder. */
 export interface TableEntry extends ObjectEntry {
   readonly kind: 'table'
   readonly location: string
   readonly state: TableState
 }
 
-/** The path of an id in the store: no name holds a slash. */
+/** The path of an id in the store, joined by slashes, which names cannot contain. */
 export function toPath(id: Identifier): string {
   return id.join('/')
 }
 
-/** The id of a path in the store. */
 export function fromPath(path: string): Identifier {
   return path === '' ? [] : path.split('/')
 }
 
-/** The namespace or table of that id, or undefined. */
 export async function findObject(
   database: CatalogDatabase,
   id: Identifier,
@@ -43,7 +39,6 @@ export async function findObject(
   return row && toEntry(row)
 }
 
-/** The table of that object id, or undefined. */
 export async function findTableById(
   database: CatalogDatabase,
   objectId: string,
@@ -68,7 +63,7 @@ function toEntry(
   return { ...entry, kind: 'table', location: row.location, state: row.state }
 }
 
-/** Adds a namespace under a parent that is there; false when the name is taken. */
+/** Adds a namespace under an existing parent; returns false if the name is taken. */
 export async function insertNamespace(
   database: CatalogDatabase,
   id: Identifier,
@@ -78,8 +73,8 @@ export async function insertNamespace(
 }
 
 /**
- * Adds a table under a parent that is there, at a random location that says nothing of its name; undefined when
- * the name is taken.
+ * Adds a table under an existing parent, at a random location that does not reveal its name; returns undefined if the
+ * name is taken.
  */
 export async function insertTable(
   database: CatalogDatabase,
@@ -94,7 +89,7 @@ export async function insertTable(
   return { kind: 'table', objectId, path: toPath(id), properties, location, state }
 }
 
-/** Adds a table whose data is there already, under a parent that is there; false when its name or data is taken. */
+/** Adds a table with existing data under an existing parent; returns false if the name or the data is taken. */
 export async function insertRegisteredTable(
   database: CatalogDatabase,
   id: Identifier,
@@ -120,12 +115,12 @@ async function insert(
   return inserted.numInsertedOrUpdatedRows === 1n
 }
 
-/** Gives a table another id under a parent that is there. The caller has made sure that the id is free. */
+/** Moves a table to another id under an existing parent. The caller has checked that the id is free. */
 export async function moveTable(database: CatalogDatabase, objectId: string, id: Identifier): Promise<void> {
   await database.updateTable('objects').set(pathColumns(id)).where('object_id', '=', objectId).execute()
 }
 
-/** The state that a table is in now; undefined when it is gone. */
+/** Returns the current state of a table; undefined if it does not exist. */
 export async function findTableState(
   database: CatalogDatabase,
   objectId: string,
@@ -138,7 +133,7 @@ export async function findTableState(
   return row?.state ?? undefined
 }
 
-/** Moves a table on to `state`; false when it is gone. */
+/** Returns false if the table does not exist. */
 export async function setTableState(
   database: CatalogDatabase,
   objectId: string,
@@ -152,7 +147,6 @@ export async function setTableState(
   return updated.numUpdatedRows === 1n
 }
 
-/** Replaces the properties of an object. */
 export async function setProperties(
   database: CatalogDatabase,
   objectId: string,

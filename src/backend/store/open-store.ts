@@ -8,18 +8,16 @@ import { openSqlite } from './sqlite.ts'
 import type { CatalogDatabase } from './database-schema.ts'
 import { makeFolder } from '../../lib/fs/make-folder.ts'
 
-/** The catalog store, opened. */
 export interface Store {
   readonly database: CatalogDatabase
-  /** What keeps the replicas apart; undefined where this process has the store for itself. */
+  /** Locks shared between replicas; undefined if this process uses the store alone. */
   readonly locks: AdvisoryLocks | undefined
   readonly close: () => Promise<void>
 }
 
 /**
- * Opens the store that the settings choose: PostgreSQL, or a SQLite file in a folder of its
- * own or else in that of the data. Rejects with a plain
- * error when it cannot be used.
+ * Opens the configured store: PostgreSQL, or a SQLite file in its own folder or the data folder. Rejects with a plain
+ * error if it cannot be used.
  */
 export async function openStore(
   { folder, postgres }: BackendSettings['store'],

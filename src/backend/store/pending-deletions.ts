@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import type { CatalogDatabase } from './database-schema.ts'
 
-/** A version that is deleted, though its manifest may still be there. */
+/** A deleted version whose manifest may still exist. */
 export interface DeletedVersion {
   readonly branch: string
   readonly version: number
 }
 
-/** Records that versions are deleted; their manifests are removed afterwards. */
+/** Records deleted versions; their manifests are removed afterwards. */
 export async function recordDeletedVersions(
   database: CatalogDatabase,
   objectId: string,
@@ -23,7 +23,7 @@ export async function recordDeletedVersions(
   }
 }
 
-/** The deleted versions of a table whose manifests are still to be removed. */
+/** Lists the deleted versions of a table whose manifests are still to be removed. */
 export async function listDeletedVersions(
   database: CatalogDatabase,
   objectId: string,
@@ -35,7 +35,7 @@ export async function listDeletedVersions(
     .execute()
 }
 
-/** Forgets a deleted version after its manifest was removed. */
+/** Deletes the record of a deleted version after its manifest was removed. */
 export async function removeDeletedVersionRecord(
   database: CatalogDatabase,
   objectId: string,
@@ -49,7 +49,7 @@ export async function removeDeletedVersionRecord(
     .execute()
 }
 
-/** Whether storage still lags behind what is on record of a table. Asked before every use of its data. */
+/** Whether storage still lags behind the records of a table. Queried before every use of its data. */
 export async function hasPendingChanges(database: CatalogDatabase, objectId: string): Promise<boolean> {
   const found = await selectPending(database)
     .select('object_id')
@@ -59,7 +59,7 @@ export async function hasPendingChanges(database: CatalogDatabase, objectId: str
   return found !== undefined
 }
 
-/** The paths of the tables whose storage lags behind. */
+/** Lists the paths of the tables whose storage lags behind their records. */
 export async function listTablesWithPendingChanges(database: CatalogDatabase): Promise<readonly string[]> {
   const rows = await selectPending(database)
     .innerJoin('objects', 'objects.object_id', 'unfinished.object_id')
@@ -74,7 +74,7 @@ function selectPending(database: CatalogDatabase) {
     database
       .selectFrom('table_versions')
       .select('object_id')
-      // The index holds these alone, and is only used for the literal.
+      // The partial index is only used for the literal.
       .where('state', '=', sql.lit('recorded' as const))
       .unionAll(database.selectFrom('doomed_versions').select('object_id'))
       .as('unfinished'),

@@ -1,8 +1,8 @@
 import { CatalogError, invalidInput } from '../../catalog-api/catalog-error.ts'
 
 /**
- * What a transaction may meet because of another one at the same time: run again, it sees what the other one did.
- * A unique or a foreign key tells of such a race too: each transaction looks before it writes.
+ * Errors caused by concurrent transactions; a retry sees the other's changes. Unique and foreign keys are included,
+ * because each transaction checks before it writes.
  */
 const conflicts: ReadonlySet<string> = new Set([
   '40001', // serialization_failure
@@ -11,24 +11,24 @@ const conflicts: ReadonlySet<string> = new Set([
   '23503', // foreign_key_violation
 ])
 
-/** Text that PostgreSQL cannot hold: the character 0. No name has it, so only a token or a reference can. */
+/** Text that PostgreSQL cannot store: the character 0. Names cannot contain it, only tokens and references. */
 const unstorable: ReadonlySet<string> = new Set(['22021', '22P05'])
 
-/** Connections (08), resources (53), an operator who ends them (57), a server that is read-only for now (25006). */
+/** Connections (08), resources (53), operator intervention (57), a temporarily read-only server (25006). */
 const unreachable =
   /^(08...|53...|57P..|25006|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENOENT)$/
-/** The client library tells these by their text alone. */
+/** The client library's errors differ only in their text. */
 const lostConnection =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered)/
 
-/** Whether a transaction failed because of another one, and may be run again. */
+/** Whether a transaction failed because of a concurrent one and can be retried. */
 export function isConflict(error: unknown): boolean {
   return conflicts.has(errorCodeOf(error))
 }
 
 /**
- * An error of PostgreSQL as it is answered: ConcurrentModification (409), ServiceUnavailable (503) or InvalidInput
- * (400); undefined for what is none of these, and for errors that are not of PostgreSQL.
+ * Converts a PostgreSQL error to ConcurrentModification (409), ServiceUnavailable (503) or InvalidInput (400);
+ * undefined for other errors.
  */
 export function toPostgresCatalogError(error: unknown): CatalogError | undefined {
   if (!(error instanceof Error)) return undefined
@@ -46,7 +46,7 @@ export function toPostgresCatalogError(error: unknown): CatalogError | undefined
   return undefined
 }
 
-/** The 503 of a store that does not answer now. */
+/** The error (503) for a store that does not respond. */
 export function storeUnavailableError(cause?: unknown): CatalogError {
   return new CatalogError('ServiceUnavailable', 'the catalog database is unavailable; retry', {
     headers: { 'retry-after': '1' },

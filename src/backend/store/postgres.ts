@@ -7,17 +7,16 @@ import { postgresNameType } from './migrations.ts'
 import { withSerializableTransactions } from './serializable-transactions.ts'
 import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
 
-/** Where a PostgreSQL store is. */
 export interface PostgresOptions {
   /** `postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full` */
   readonly url: string
-  /** A lower-case name; it is created where it is not there. */
+  /** A lower-case name; created if missing. */
   readonly schema: string
-  /** At least 2: one is kept for locks. */
+  /** At least 2: one is reserved for locks. */
   readonly maxConnections: number
 }
 
-/** A store that several replicas share. */
+/** A store that replicas share. */
 export interface PostgresStore {
   readonly database: CatalogDatabase
   readonly locks: AdvisoryLocks
@@ -26,13 +25,13 @@ export interface PostgresStore {
 const connectTimeoutMs = 10_000
 const int8 = 20
 
-/** A peer that is gone without a word is found out within seconds, and its locks are free. */
+/** Detects a silently lost peer within seconds, which frees its locks. */
 const lockSettings =
   'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3'
 
 /**
- * Opens the catalog store in a schema of a PostgreSQL database and brings it up to date; replicas that start at the
- * same time do so one after the other. Rejects with a plain error that does not show the URL.
+ * Opens the catalog store in a schema of a PostgreSQL database and migrates it; replicas that start concurrently
+ * migrate one after the other. Rejects with a plain error that does not show the URL.
  */
 export async function openPostgres(options: PostgresOptions, log: Logger): Promise<PostgresStore> {
   const connection = {
@@ -43,10 +42,10 @@ export async function openPostgres(options: PostgresOptions, log: Logger): Promi
   }
   const locks = new AdvisoryLocks((lost) => connectForLocks(connection, lost), options.schema)
   const pool = new pg.Pool({ ...connection, max: options.maxConnections - 1, types: { getTypeParser } })
-  // A connection that breaks is replaced by the next one; whoever waits for a query on it is told by its answer.
+  // A broken connection is replaced; the query on it rejects, which informs its caller.
   const report = (error: Error): void => log.warn({ err: error }, 'database connection lost')
   pool.on('connect', (client) => client.on('error', report))
-  // The pool passes on the errors of connections that nobody uses, which are told of already.
+  // The pool repeats errors of idle connections, which are already logged.
   pool.on('error', () => {})
   const database: CatalogDatabase = new Kysely<CatalogTables>({
     dialect: new PostgresDialect({
@@ -78,7 +77,7 @@ async function verifyConnection(pool: pg.Pool): Promise<void> {
 
 async function connectForLocks(connection: pg.ClientConfig, lost: () => void): Promise<pg.Client> {
   const client = new pg.Client(connection)
-  // From the first moment: an error that nobody hears would end the process.
+  // Attached at once: an unhandled error event would end the process.
   client.on('error', lost)
   client.on('end', lost)
   try {
@@ -91,6 +90,6 @@ async function connectForLocks(connection: pg.ClientConfig, lost: () => void): P
   return client
 }
 
-/** Numbers of 64 bits are read as numbers, as SQLite's are: the interface knows none beyond 2^53. */
+/** 64-bit numbers are parsed as numbers, as in SQLite: the interface has none beyond 2^53. */
 const getTypeParser: typeof pg.types.getTypeParser = (type: number, format?: 'text' | 'binary') =>
   type === int8 ? Number : pg.types.getTypeParser(type, format)

@@ -1,13 +1,13 @@
 import { sql, type ExpressionBuilder, type ExpressionWrapper, type SqlBool } from 'kysely'
 import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
 
-/** A table that is no more: what is left is its folder of data, relative to the data folder. */
+/** A removed table; `location` is its remaining data folder, relative to that of the catalog. */
 export interface RemovedTable {
   readonly objectId: string
   readonly location: string
 }
 
-/** Whether a namespace or a table lies directly under that path. */
+/** Whether a namespace or a table exists directly under that path. */
 export async function hasChildren(database: CatalogDatabase, path: string): Promise<boolean> {
   const child = await database
     .selectFrom('objects')
@@ -19,14 +19,14 @@ export async function hasChildren(database: CatalogDatabase, path: string): Prom
 }
 
 /**
- * Removes a namespace with everything below it, and remembers the folders of the tables as leftovers. Must run in
- * a transaction. Answers the tables that were removed.
+ * Removes a namespace with its content and records the folders of its tables as leftovers. Must run in a transaction.
+ * Returns the removed tables.
  */
 export async function removeNamespace(
   database: CatalogDatabase,
   path: string,
 ): Promise<readonly RemovedTable[]> {
-  // Below `a` lies what begins with `a/`; `0` is the character after `/`.
+  // The paths below `a` start with `a/`; `0` is the character after `/`.
   return await remove(database, (where) =>
     where.or([
       where('path', '=', path),
@@ -35,7 +35,10 @@ export async function removeNamespace(
   )
 }
 
-/** Removes a table and remembers its folder as a leftover. Must run in a transaction. None when it was gone. */
+/**
+ * Removes a table and records its folder as a leftover. Must run in a transaction. Returns undefined if the table does
+ * not exist.
+ */
 export async function removeTable(
   database: CatalogDatabase,
   objectId: string,
@@ -43,12 +46,12 @@ export async function removeTable(
   return await remove(database, (where) => where('object_id', '=', objectId))
 }
 
-/** Removes a table, whose folder of data is nobody's from then on, and no leftover. */
+/** Removes a table and leaves its data folder without an owner; it is not a leftover. */
 export async function releaseTable(database: CatalogDatabase, objectId: string): Promise<void> {
   await database.deleteFrom('objects').where('object_id', '=', objectId).execute()
 }
 
-/** Whether data lies there that belongs to a table, or that is still to be deleted. */
+/** Whether the data at that location belongs to a table or is still to be deleted. */
 export async function isLocationTaken(database: CatalogDatabase, location: string): Promise<boolean> {
   const found = await database
     .selectFrom('objects')
@@ -59,29 +62,29 @@ export async function isLocationTaken(database: CatalogDatabase, location: strin
   return found !== undefined
 }
 
-/** The tables that are being created, or whose creation was cut short. */
+/** Lists the tables whose creation is in progress or was interrupted. */
 export async function listUnfinishedCreations(
   database: CatalogDatabase,
 ): Promise<readonly { objectId: string; path: string }[]> {
   return await database
     .selectFrom('objects')
     .select(['object_id as objectId', 'path'])
-    // The index holds these alone, and is only used for the literal.
+    // The partial index is only used for the literal.
     .where('state', '=', sql.lit('creating'))
     .execute()
 }
 
-/** The removed tables whose folders of data are still to be deleted. */
+/** Lists removed tables whose data folders are still to be deleted. */
 export async function listLeftovers(database: CatalogDatabase): Promise<readonly RemovedTable[]> {
   return await database.selectFrom('leftovers').select(['object_id as objectId', 'location']).execute()
 }
 
-/** Forgets a leftover after its folder was deleted. */
+/** Deletes the record of a leftover after its folder was deleted. */
 export async function deleteLeftoverRecord(database: CatalogDatabase, location: string): Promise<void> {
   await database.deleteFrom('leftovers').where('location', '=', location).execute()
 }
 
-/** However many objects it is, they are a fixed number of statements: the transaction keeps others waiting. */
+/** Uses a fixed number of statements for any number of objects, because the transaction blocks others. */
 async function remove(
   database: CatalogDatabase,
   which: (

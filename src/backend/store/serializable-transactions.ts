@@ -6,10 +6,9 @@ const maxAttempts = 12
 const maxPauseMs = 50
 
 /**
- * Makes every transaction of a database as if it ran alone, as those of SQLite do, for work that looks before it
- * writes. PostgreSQL refuses the later ones of transactions that would not be; they are run again, a bounded number
- * of times, so their work must have no effects besides the database. `check` is called before each commit, and
- * what it throws prevents the commit.
+ * Makes every transaction serializable, as in SQLite, for work that reads before it writes. PostgreSQL aborts
+ * conflicting transactions; they are retried a bounded number of times, so their work must have no side effects outside
+ * the database. Calls `check` before each commit; an error thrown by it prevents the commit.
  */
 export function withSerializableTransactions(database: CatalogDatabase, check: () => void): CatalogDatabase {
   const begin = database.transaction.bind(database)
@@ -35,7 +34,7 @@ async function withRetries<Result>(run: () => Promise<Result>): Promise<Result> 
       return await run()
     } catch (error) {
       if (!isConflict(error) || attempt === maxAttempts) throw error
-      // Those who met must not meet again.
+      // Random pauses keep the same transactions from colliding again.
       await setTimeout(Math.random() * Math.min(2 ** attempt, maxPauseMs))
     }
   }

@@ -3,13 +3,13 @@ import Libsql from 'libsql'
 import { migrateStore } from './migrate.ts'
 import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
 
-/** How long another process may hold the file before opening it fails, in milliseconds. */
+/** How long opening waits for another process that holds the file. */
 const busyTimeoutMs = 1000
 
 /**
- * Opens the catalog store in a SQLite file, creates it where it is not there, and brings its schema up to date.
- * A commit is on disk before it is answered. The file belongs to this process alone until it is closed or the
- * process ends, however it ends: a second process that opens it fails.
+ * Opens the catalog store in a SQLite file, creating it if missing, and migrates its schema. A commit is on disk before
+ * it resolves. The file is exclusive to this process until it is closed or the process ends: a second process that
+ * opens it fails.
  */
 export async function openSqlite(file: string): Promise<CatalogDatabase> {
   const connection = connect(file)
@@ -40,7 +40,7 @@ function connect(file: string): SqliteDatabase {
   return withPreparedStatements(connection)
 }
 
-/** The catalog has a fixed set of queries: each is prepared once, which takes longer than running it. */
+/** The catalog has a fixed set of queries; preparing one takes longer than running it, so each is prepared once. */
 function withPreparedStatements(connection: Libsql.Database): SqliteDatabase {
   const statements = new Map<string, SqliteStatement>()
   return {
@@ -53,7 +53,7 @@ function withPreparedStatements(connection: Libsql.Database): SqliteDatabase {
     },
     close() {
       statements.clear()
-      // The file stays open until the statements are collected as garbage, so the lock must be given up before.
+      // Unfinalized statements keep the file open until they are garbage-collected, so release the lock first.
       for (const pragma of ['journal_mode = delete', 'locking_mode = normal', 'user_version']) {
         connection.prepare(`pragma ${pragma}`).all()
       }
@@ -62,7 +62,7 @@ function withPreparedStatements(connection: Libsql.Database): SqliteDatabase {
   }
 }
 
-/** A full disk ends a transaction by itself; that there is none to roll back would hide the error that tells so. */
+/** A full disk ends a transaction by itself; the error of the missing transaction to roll back would hide the cause. */
 function prepare(connection: Libsql.Database, sql: string): SqliteStatement {
   const statement = connection.prepare(sql) as unknown as SqliteStatement
   if (sql !== 'rollback') return statement

@@ -1,13 +1,12 @@
 import type { Properties } from './objects.ts'
 import type { CatalogDatabase } from './database-schema.ts'
 
-/** What was altered of a transaction. */
+/** The alterations of a transaction. */
 export interface Alterations {
   readonly status: string | undefined
   readonly properties: Properties
 }
 
-/** What was altered of a transaction so far. */
 export async function findAlterations(
   database: CatalogDatabase,
   objectId: string,
@@ -23,7 +22,7 @@ export async function findAlterations(
   return { status: row.status ?? undefined, properties: JSON.parse(row.properties) as Properties }
 }
 
-/** Replaces what was altered of a transaction. */
+/** Replaces the alterations of a transaction. */
 export async function saveAlterations(
   database: CatalogDatabase,
   objectId: string,

@@ -2,23 +2,22 @@ import { sql, type Selectable } from 'kysely'
 import type { Properties } from './objects.ts'
 import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
 
-/** What is on record of a version that a client commits. */
+/** The record of a version that a client commits. */
 export interface VersionRecord {
   /** `main` for the main branch. */
   readonly branch: string
   readonly version: number
-  /** The staging manifest, as the client spelled it. */
+  /** The staging manifest as the client spelled it. */
   readonly manifestPath: string
   readonly manifestSize: number
   readonly eTag: string | undefined
   readonly namingScheme: 'V1' | 'V2'
   readonly metadata: Properties | undefined
   readonly state: 'recorded' | 'final'
-  /** Only of a version that was committed by a batch: the name under which its manifest was put aside. */
+  /** Only for versions committed by a batch: the name of the retained manifest. */
   readonly retainedName?: string | undefined
 }
 
-/** The record of one version of a table. */
 export async function findVersion(
   database: CatalogDatabase,
   objectId: string,
@@ -32,17 +31,17 @@ export async function findVersion(
   return row && toRecord(row)
 }
 
-/** The records of the versions of a table that may not have their final names yet. */
+/** Lists the versions of a table that may not have their final names yet. */
 export async function listRecordedVersions(
   database: CatalogDatabase,
   objectId: string,
 ): Promise<readonly VersionRecord[]> {
-  // The index holds these alone, and is only used for the literal.
+  // The partial index is only used for the literal.
   const rows = await selectVersions(database, objectId).where('state', '=', sql.lit('recorded')).execute()
   return rows.map(toRecord)
 }
 
-/** The metadata of the versions of a branch from the one to the other, of those that have any. */
+/** Returns the metadata of the versions of a branch in a range, for those that have any. */
 export async function findVersionMetadata(
   database: CatalogDatabase,
   objectId: string,
@@ -61,7 +60,10 @@ export async function findVersionMetadata(
   return new Map(rows.map(({ version, metadata }) => [version, JSON.parse(metadata ?? '{}') as Properties]))
 }
 
-/** Records that a version is about to get its final name; false when the table is gone or the version recorded. */
+/**
+ * Records that a version is about to get its final name; returns false if the table does not exist or the version is
+ * already recorded.
+ */
 export async function recordVersion(
   database: CatalogDatabase,
   objectId: string,
@@ -103,7 +105,7 @@ export async function finishVersion(
     .execute()
 }
 
-/** Forgets a version that never got its final name, or that storage has no more. */
+/** Deletes the record of a version that never got its final name or is no longer in storage. */
 export async function deleteVersionRecord(
   database: CatalogDatabase,
   objectId: string,
@@ -118,7 +120,7 @@ export async function deleteVersionRecord(
     .execute()
 }
 
-/** Forgets all versions of a branch. */
+/** Deletes all version records of a branch. */
 export async function deleteBranchRecords(
   database: CatalogDatabase,
   objectId: string,
@@ -131,7 +133,7 @@ export async function deleteBranchRecords(
     .execute()
 }
 
-/** Forgets the final versions of a branch before `version`, but those that carry metadata. */
+/** Deletes the records of final versions of a branch before `version`, except those with metadata. */
 export async function deleteVersionRecordsBefore(
   database: CatalogDatabase,
   objectId: string,

@@ -39,7 +39,6 @@ const columns: readonly [DataType, fc.Arbitrary<unknown>][] = [
   [new Struct([new Field('x', new Int32(), true)]), fc.record({ x: fc.integer() })],
 ]
 
-/** A table of one column in a few batches, values and nulls. */
 const tables = fc.constantFrom(...columns).chain(([type, values]) =>
   fc
     .array(fc.array(fc.option(values, { freq: 5 }), { minLength: 1, maxLength: 20 }), {
@@ -49,13 +48,13 @@ const tables = fc.constantFrom(...columns).chain(([type, values]) =>
     .map((batches) => {
       const schema = new Schema([new Field('column', type, true)], new Map([['origin', 'test']]))
       const made = batches.map((batch) => new Table({ column: vectorFromArray(batch, type) }))
-      // Batches of one table share one dictionary, which is what the writer assumes.
+      // The writer assumes that all batches of a table share one dictionary.
       const shared = type instanceof Dictionary ? made.slice(0, 1) : made
       return new Table(schema, ...shared.flatMap((table) => table.batches))
     }),
 )
 
-it('a stream and the file made of it hold the same', () => {
+it('converts a stream to a file with the same content', () => {
   fc.assert(
     fc.property(tables, (table) => {
       const { file, rows, batches } = streamToFile(streamOf(table), limit)
@@ -92,12 +91,12 @@ it('a schema alone makes a file without rows', async () => {
   expect(tableFromIPC(await join([file])).numRows).toBe(0)
 })
 
-it('the end-of-stream mark may be missing', () => {
+it('accepts a stream without an end-of-stream marker', () => {
   const stream = streamOf(orders(3))
   expect(streamToFile(stream.subarray(0, stream.length - 8), limit).rows).toBe(3)
 })
 
-it('bytes that are no whole stream are refused', () => {
+it('rejects bytes that are not a complete stream', () => {
   const stream = Buffer.from(streamOf(orders(3)))
   const schemaLength = stream.readInt32LE(4) + 8
   const refused = [
@@ -115,7 +114,7 @@ it('bytes that are no whole stream are refused', () => {
     expect(() => streamToFile(bytes, limit)).toThrow(/^expected an Arrow IPC stream: /)
 })
 
-/** As the engine writes them: the schema is a message as well as a part of the footer. */
+/** As the engine writes it: the schema is both a message and a part of the footer. */
 function fileOf(table: Table): Buffer {
   return streamToFile(streamOf(table), limit).file
 }

@@ -1,5 +1,5 @@
-// Runs with a small disk mounted at DISK: fills it under a running catalog, makes room again, and prints as JSON what
-// the catalog answered: `full-disk-process.ts DISK`.
+// Usage: `full-disk-process.ts DISK`, with a small disk mounted at DISK. Fills it under a running catalog, frees space
+// again, and prints the responses of the catalog as JSON.
 import { randomFillSync, randomUUID } from 'node:crypto'
 import { copyFile, cp, open, readdir, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -31,7 +31,7 @@ async function post(target: string, body: unknown = {}): Promise<Response> {
   return { status: response.status, json: (await response.json().catch(() => ({}))) as Response['json'] }
 }
 
-/** Takes all the room that is left, to the last byte. */
+/** Uses the remaining space to the last byte. */
 async function fillDisk(): Promise<void> {
   const file = await open(filler, 'a')
   for (let size = 1 << 20; size >= 1;) {
@@ -43,7 +43,7 @@ async function fillDisk(): Promise<void> {
   await file.close()
 }
 
-/** A version that a client has staged: its files are in storage, only the commit is missing. */
+/** Stages a version: its files are in storage, only the commit is missing. */
 async function stageVersion(location: string) {
   const [engine, manifests] = [openEngine(), openManifestStore()]
   const copy = join(disk, '..', 'copy.lance')
@@ -85,7 +85,7 @@ async function attemptAll() {
   return responses
 }
 
-/** What can be seen of the catalog and of its data. */
+/** Reads the visible state of the catalog and its data. */
 async function poll() {
   const read = async (target: string) => (await fetch(backend.url + target)).json()
   const folders = (await readdir(join(settings.data?.folder ?? '', 'tables'))).filter((name) =>

@@ -11,7 +11,7 @@ const program = fileURLToPath(new URL('full-disk-process.ts', import.meta.url))
 const withSmallDisk = 'mount -t tmpfs -o size=16m tmpfs "$0" && exec "$@"'
 const mayMount = canMount()
 
-/** Linux lets processes mount a file system that they alone see, except where an administrator forbids it. */
+/** Linux allows private mounts unless an administrator forbids them. */
 function canMount(): boolean {
   try {
     const parameters = ['--map-root-user', '--mount', 'mount', '-t', 'tmpfs', 'tmpfs', tmpdir()]
@@ -23,7 +23,7 @@ function canMount(): boolean {
   }
 }
 
-it.skipIf(!mayMount)('a full disk refuses changes, spoils nothing, and heals', async () => {
+it.skipIf(!mayMount)('rejects changes on a full disk without damage, and recovers', async () => {
   const disk = join(await temporaryFolder(), 'disk')
   await mkdir(disk)
   const parameters = ['--map-root-user', '--mount', 'bash', '-c', withSmallDisk, disk]

@@ -9,7 +9,7 @@ import { isThorough } from '../../support/thorough.ts'
 
 const program = fileURLToPath(new URL('send-mutated-uploads.ts', import.meta.url))
 
-it('thousands of damaged uploads are stored or refused, and the tables stay readable', async () => {
+it('stores or rejects thousands of damaged uploads and keeps tables readable', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'mutated uploads '))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const rounds = isThorough ? 500 : 200

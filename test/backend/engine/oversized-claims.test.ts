@@ -7,7 +7,7 @@ import { readFrames } from '../../../src/backend/engine/arrow/arrow-frames.ts'
 import { remoteUpload } from './remote-upload.ts'
 import { orders, streamOf } from './sample-tables.ts'
 
-// An engine that believes these asks for more memory than there is, which ends the whole process.
+// An engine that trusts these claims allocates more memory than exists, which aborts the process.
 
 it('a few bytes that claim a trillion rows of type null are refused', () => {
   const schema = new Schema([new Field('nothing', new Null(), true)])
@@ -50,7 +50,7 @@ function batchOf(stream: Uint8Array) {
   return batch
 }
 
-/** Overwrites a number of a struct of the metadata. */
+/** Overwrites a number in a struct of the metadata. */
 function write(struct: FieldNode | BufferRegion | null, at: number, value: bigint): void {
   if (!struct?.bb) throw new Error('no struct')
   struct.bb.writeInt64(struct.bb_pos + at, value)

@@ -3,11 +3,11 @@ import { expect, it } from 'vitest'
 import { freshEngine, orders, rowsOf, streamOf } from './sample-tables.ts'
 import { remoteUpload } from './remote-upload.ts'
 
-it('what the remote client uploads, compressed, is stored and read back', async () => {
+it('stores and returns compressed uploads of the remote client', async () => {
   const { engine, location, query } = await freshEngine()
   const table = orders(5000)
   const upload = await remoteUpload(table)
-  // The JavaScript library cannot read it: the bytes must pass without being decoded.
+  // The JavaScript library cannot read it: the bytes must pass undecoded.
   expect(() => tableFromIPC(upload)).toThrow(/compress/i)
   expect(upload.length).toBeLessThan(streamOf(table).length)
   await engine.create(location, upload, 'create')
@@ -17,7 +17,7 @@ it('what the remote client uploads, compressed, is stored and read back', async 
   expect(rowsOf(await query({ order_by: [{ column_name: 'id' }] }))).toEqual(rowsOf(orders(5010)))
 })
 
-it('what the remote client sends for a table without rows creates an empty table', async () => {
+it("creates an empty table from the remote client's upload without rows", async () => {
   const { engine, location } = await freshEngine()
   const upload = await remoteUpload(orders(1).slice(0, 0))
   await engine.create(location, upload, 'create')

@@ -5,12 +5,12 @@ import { connect } from '@lancedb/lancedb'
 import type { Table, tableFromIPC } from 'apache-arrow'
 import { streamOf } from './sample-tables.ts'
 
-/** The client loses the rows of a table that is not of the very library that it has loaded, the CommonJS one. */
+/** The client loses the rows of a table created by another instance of the library than its own (CommonJS). */
 const arrow = createRequire(import.meta.url)('apache-arrow') as { tableFromIPC: typeof tableFromIPC }
 
 const description = { version: 1, location: 'orders.lance', schema: { fields: [] } }
 
-/** The body that the engine's own remote client sends to create a table: an Arrow stream with LZ4 buffers. */
+/** Captures the body that the engine's remote client sends to create a table: an Arrow stream with LZ4 buffers. */
 export async function remoteUpload(table: Table): Promise<Uint8Array> {
   const bodies: Buffer[] = []
   const server = createServer((request, response) => {

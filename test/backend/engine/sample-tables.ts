@@ -18,19 +18,19 @@ import { openEngine } from '../../../src/backend/engine/lancedb-engine.ts'
 import type { EngineOptions } from '../../../src/backend/engine/lancedb-engine.ts'
 import { queryTableRequestSchema } from '../../../src/catalog-api/schemas/query.ts'
 
-/** A folder that is gone after the test. */
+/** Removed after the test. */
 async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'engine '))
   onTestFinished(async () => rm(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** An engine, and the location of a table that is not there yet. */
+/** Opens an engine; returns it with the location of a table that does not exist yet. */
 export async function freshEngine(options?: EngineOptions) {
   const location = path.join(await temporaryFolder(), 'orders.lance')
   const engine = openEngine(options)
   onTestFinished(async () => engine.close())
-  /** Runs a query as it comes from the wire, and decodes the answer. */
+  /** Runs a query in its wire form and decodes the result. */
   const query = async (request: unknown): Promise<Table> => {
     const chunks = []
     for await (const chunk of await engine.query(location, queryTableRequestSchema.parse(request)))
@@ -40,7 +40,7 @@ export async function freshEngine(options?: EngineOptions) {
   return { engine, location, query }
 }
 
-/** Rows with the ids from `first` on, a name and a vector `[id, 1]`. */
+/** Creates rows with ids starting at `first`, a name and a vector `[id, 1]`. */
 export function orders(count: number, first = 0): Table {
   const ids = Array.from({ length: count }, (_, index) => first + index)
   return new Table({
@@ -56,7 +56,7 @@ export function orders(count: number, first = 0): Table {
   })
 }
 
-/** The table as a whole Arrow IPC stream. */
+/** Encodes the table as a complete Arrow IPC stream. */
 export function streamOf(table: Table): Uint8Array {
   return RecordBatchStreamWriter.writeAll(table).toUint8Array(true)
 }
@@ -68,7 +68,7 @@ export function schemaOnly(schema: Schema = orders(1).schema): Uint8Array {
   return writer.finish().toUint8Array(true)
 }
 
-/** The rows as plain values that can be compared. */
+/** Returns the rows as plain, comparable values. */
 export function rowsOf(table: Table): unknown[] {
   const text = JSON.stringify(table.toArray(), (_, value: unknown) =>
     typeof value === 'bigint' ? `${value}` : value,

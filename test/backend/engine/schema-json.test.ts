@@ -113,7 +113,7 @@ it('lengths, children, nullability and metadata are kept', () => {
   })
 })
 
-it('what the engine stores it describes by the same names', async () => {
+it('describes stored types by the same names', async () => {
   const stored = names.filter(([type]) => !(type instanceof Map_) && !(type instanceof DateMillisecond))
   const schema = new Schema(stored.map(([type], index) => new Field(`column${index}`, type, true)))
   const { engine, location } = await freshEngine()

@@ -35,7 +35,7 @@ function mutate(stream: Uint8Array, next: (below: number) => number): Buffer {
   return mutated
 }
 
-/** Sends as many mutated streams to a table of its own as there are rounds, and looks whether it can still be read. */
+/** Sends mutated streams to a new table, one per round, and checks that the table stays readable. */
 async function sendMutated(streams: readonly Uint8Array[], seed: number): Promise<string[]> {
   const engine = openEngine()
   const location = path.join(folder, `${seed}.lance`)
@@ -59,7 +59,7 @@ async function sendMutated(streams: readonly Uint8Array[], seed: number): Promis
 }
 
 const streams = [streamOf(orders(20)), await remoteUpload(orders(300))]
-// Every upload that is stored makes the next manifest longer, so several tables take less time than one.
+// Every stored upload lengthens the next manifest, so several tables take less time than one.
 const seeds = Array.from({ length: 10 }, (_, index) => 7 + index)
 const unexpected = await Promise.all(seeds.map((seed) => sendMutated(streams, seed)))
 console.log(JSON.stringify(unexpected.flat()))

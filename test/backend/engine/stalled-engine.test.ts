@@ -8,10 +8,10 @@ async function buildIndex(...threads: string[]): Promise<string> {
   return (await startScript(script, [location, ...threads]).ended).output
 }
 
-it('an index of text over 60,000 rows is built on any machine, as the engine has two threads', async () => {
+it('builds a text index over 60,000 rows with the minimum of two threads', async () => {
   expect(await buildIndex()).toMatch(/^threads ([2-9]|\d\d+), built$/m)
 })
 
-it('an engine whose threads wait for each other is found stalled', async () => {
+it('reports an engine with deadlocked threads as stalled', async () => {
   expect(await buildIndex('1')).toBe('threads 1, stalled\n')
 })

@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Int32, Table, Utf8, vectorFromArray } from 'apache-arrow'
 import { streamOf } from './sample-tables.ts'
 
-// An engine with the threads that it is given: `stalled-process.ts LOCATION [THREADS]` builds an index of text, on
-// which an engine with one thread hangs, and prints whether the check says so.
+// Usage: `stalled-process.ts LOCATION [THREADS]`. Builds a full-text index with that many engine threads, on which an
+// engine with one thread hangs, and prints whether the stall check reports it.
 const [, , location = '', threads] = process.argv
 const native = loadNative()
 const engine = openEngine()
-// Read when the engine first works.
+// Read when the engine first does work.
 if (threads !== undefined) process.env['LANCE_CPU_THREADS'] = threads
 const rows = Array.from({ length: 60_000 }, (_, row) => row)
 const table = new Table({

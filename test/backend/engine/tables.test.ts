@@ -28,7 +28,7 @@ it('a table is created, filled, counted, described and dropped', async () => {
   await expect(engine.count(location)).rejects.toMatchObject({ kind: 'TableNotFound' })
 })
 
-it('a table that is there is not created once more, and is overwritten as a new version', async () => {
+it('rejects creating an existing table, and overwrites it as a new version', async () => {
   const { engine, location, query } = await freshEngine()
   await engine.create(location, streamOf(orders(3)), 'create')
   await expect(engine.create(location, streamOf(orders(1)), 'create')).rejects.toMatchObject({
@@ -49,7 +49,7 @@ it('an insert in mode overwrite replaces all rows, also by none', async () => {
   expect(await engine.count(location)).toBe(0)
 })
 
-it('overwrites at the same time all succeed', async () => {
+it('completes all concurrent overwrites', async () => {
   const { engine, location } = await freshEngine()
   await engine.create(location, streamOf(orders(1)), 'create')
   await Promise.all(
@@ -58,7 +58,7 @@ it('overwrites at the same time all succeed', async () => {
   expect((await engine.describe(location)).version).toBe(4)
 })
 
-it('a stream with a schema alone creates an empty table, and appended it changes nothing', async () => {
+it('creates an empty table from a schema, and appends nothing with it', async () => {
   const { engine, location, query } = await freshEngine()
   expect(await engine.create(location, schemaOnly(), 'create')).toEqual({ version: 1 })
   expect(await engine.insert(location, schemaOnly(), 'append')).toEqual({ version: 1, rows: 0 })
@@ -67,7 +67,7 @@ it('a stream with a schema alone creates an empty table, and appended it changes
   expect(response.schema.names).toEqual(['id', 'name', 'embedding'])
 })
 
-it('rows that do not fit the table are refused with code 20', async () => {
+it('rejects rows of another schema with code 20', async () => {
   const { engine, location } = await freshEngine()
   await engine.create(location, streamOf(orders(1)), 'create')
   const unknownColumn = new Table({ other: vectorFromArray([1], new Int32()) })
@@ -80,7 +80,7 @@ it('rows that do not fit the table are refused with code 20', async () => {
   }
 })
 
-it('metadata of the schema is kept', async () => {
+it('keeps schema metadata', async () => {
   const { engine, location } = await freshEngine()
   const table = orders(1)
   table.schema.metadata.set('owner', 'sales')
@@ -88,7 +88,7 @@ it('metadata of the schema is kept', async () => {
   expect((await engine.describe(location)).metadata).toEqual({ owner: 'sales' })
 })
 
-it('an upload that grows too large when decoded is answered with 413', async () => {
+it('rejects an upload that is too large when decoded with 413', async () => {
   const { engine, location } = await freshEngine({ decodedUploadBytes: 1000 })
   await expect(engine.create(location, streamOf(orders(1000)), 'create')).rejects.toMatchObject({
     status: 413,

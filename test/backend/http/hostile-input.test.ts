@@ -32,7 +32,7 @@ describe('ids of 10,000 parts', () => {
   })
 })
 
-it('the longest id that is accepted works, and one byte more is refused', async () => {
+it('accepts the longest id and rejects one byte more', async () => {
   const long = 'n'.repeat(4096)
   expect((await catalog.post(`/v1/namespace/${long}/create`, {})).status).toBe(200)
   expect(await catalog.get('/v1/namespace/$/list')).toEqual(responseOf({ namespaces: [long] }))
@@ -60,7 +60,7 @@ describe('SQL that cannot be read', () => {
     ['update to', 'update', (sql) => ({ updates: [['id', sql]] })],
     ['new column', 'add_columns', (expression) => ({ new_columns: [{ name: 'more', expression }] })],
   ]
-  /** An empty condition selects all rows, where there may be none. */
+  /** An empty condition selects all rows if the condition is optional. */
   const mayBeEmpty = ['query', 'count', 'explain', 'update where']
 
   it.for(requests)('is refused in %s, and changes nothing', async ([name, target, body]) => {
@@ -75,14 +75,14 @@ describe('SQL that cannot be read', () => {
     })
   })
 
-  it('a list of conditions is no condition', async () => {
+  it('rejects a list of conditions', async () => {
     await withTable()
     const response = await catalog.post('/v1/table/t/delete', { predicate: 'id = 1, id = 2' })
     expect(response).toEqual(errorOf('Unsupported'))
     expect(await catalog.get('/v1/table/t/count_rows')).toEqual(responseOf(3))
   })
 
-  it('a comment is part of no condition', async () => {
+  it('ignores comments in conditions', async () => {
     await withTable()
     const predicate = 'id = 1 -- or id = 2'
     expect(await catalog.post('/v1/table/t/count_rows', { predicate })).toEqual(responseOf(1))
@@ -100,7 +100,7 @@ describe('SQL that cannot be read', () => {
 })
 
 describe('versions that no number of JavaScript holds', () => {
-  // As text: in a body they are what clients in other languages write.
+  // As text, because clients in other languages write them so in a body.
   const versions = ['9007199254740992', '9007199254740993', '18446744073709551615', '1e300', '-1', '1.5']
   it.for([
     ['describe', '"version":V'],
@@ -125,7 +125,7 @@ describe('versions that no number of JavaScript holds', () => {
   })
 })
 
-it('names of every script are kept as they were sent', async () => {
+it('keeps names of every script unchanged', async () => {
   const names = [
     'заказы',
     '注文',

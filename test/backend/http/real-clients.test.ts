@@ -41,7 +41,7 @@ it('the remote client works on tables and namespaces', async () => {
   expect((await client.listNamespaces()).namespaces).toEqual([])
 })
 
-it('the catalog client writes to storage by itself, and commits here', async () => {
+it('commits versions that the catalog client wrote to storage', async () => {
   const { url, get, post } = await runningBackend()
   const client = await connectNamespace('rest', { uri: url() })
   await client.createNamespace(['a'])

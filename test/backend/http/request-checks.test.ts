@@ -4,7 +4,7 @@ import { getOperation, operationNames } from '../../../src/catalog-api/operation
 import { operationSchemas } from '../../../src/catalog-api/schemas/operation-schemas.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
-it('every operation that this catalog has not is answered with 406 and its name', async () => {
+it('responds with 406 and the name of an unsupported operation', async () => {
   const { send } = await runningBackend()
   for (const name of operationNames.filter((name) => !Object.hasOwn(operationSchemas, name))) {
     const { method, path, required } = getOperation(name)
@@ -16,7 +16,7 @@ it('every operation that this catalog has not is answered with 406 and its name'
   }
 })
 
-it('unknown routes and methods', async () => {
+it('rejects unknown routes and methods', async () => {
   const { send, get, post } = await runningBackend()
   expect(await get('/v1/nothing')).toEqual(errorOf('Unsupported', 404))
   expect(await get('/v1/%zz')).toEqual(errorOf('InvalidInput'))
@@ -41,7 +41,7 @@ it('the id of the body must be that of the route', async () => {
   expect(await post('/v1/table/t/drop', { id: ['u'] })).toEqual(errorOf('InvalidInput'))
 })
 
-it('no body, an empty one, null and {} are all the same; a content type does not matter', async () => {
+it('treats no body, an empty one, null and {} the same, with any content type', async () => {
   const { post } = await runningBackend()
   await post('/v1/table/t/declare')
   for (const body of [undefined, '', 'null', '{}', ' \n{}']) {
@@ -51,7 +51,7 @@ it('no body, an empty one, null and {} are all the same; a content type does not
   }
 })
 
-it('a wrong member is named', async () => {
+it('names the invalid member', async () => {
   const { post } = await runningBackend()
   const wrong: [string, unknown, string][] = [
     ['/v1/namespace/a/create', { properties: { x: 1 } }, 'properties.x'],
@@ -69,7 +69,7 @@ it('a wrong member is named', async () => {
   }
 })
 
-it('a body that is no JSON object of a bearable size is refused', async () => {
+it('rejects a body that is too large or not a JSON object', async () => {
   const { post } = await runningBackend({ limits: { maxJsonBytes: 100_000 } })
   const describe = (body: string | Uint8Array, headers?: Record<string, string>) =>
     post('/v1/namespace/$/describe', body, headers)
@@ -82,7 +82,7 @@ it('a body that is no JSON object of a bearable size is refused', async () => {
   expect(await post('/v1/table/t/query', deep)).toEqual(errorOf('InvalidInput'))
 })
 
-it('what is no HTTP is answered in the shape of the interface', async () => {
+it('responds to invalid HTTP with an error of the interface', async () => {
   const { url } = await runningBackend()
   const response = await new Promise<string>((resolve, reject) => {
     const socket = connect(Number(new URL(url()).port), '127.0.0.1')
@@ -96,7 +96,7 @@ it('what is no HTTP is answered in the shape of the interface', async () => {
   expect(JSON.parse(response.slice(response.indexOf('{')))).toMatchObject({ code: 13 })
 })
 
-it('a request keeps its id, and gets one when it has none that can be logged', async () => {
+it('keeps a request id that can be logged, otherwise assigns one', async () => {
   const { get } = await runningBackend()
   const own = await get('/v1/nothing', { 'x-request-id': 'mine-1' })
   expect(own.json).toMatchObject({ instance: 'mine-1' })
@@ -105,7 +105,7 @@ it('a request keeps its id, and gets one when it has none that can be logged', a
   expect(long.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-it('with an access token, only who sends it is let in', async () => {
+it('requires the configured access token', async () => {
   const accessToken = 'correct horse battery staple'.replaceAll(' ', '-')
   const { get } = await runningBackend({ accessToken })
   for (const authorization of [
@@ -125,7 +125,7 @@ it('with an access token, only who sends it is let in', async () => {
   }
 })
 
-it('whoever watches over the process needs no token', async () => {
+it('requires no token for health checks', async () => {
   const { url } = await runningBackend({ accessToken: 'correct-horse-battery' })
   expect((await fetch(`${url()}/livez`)).status).toBe(200)
 })

@@ -5,7 +5,7 @@ import { buildTarget } from '../../../src/catalog-api/request-target.ts'
 import { sampleRequests } from '../../conformance/sample-requests.ts'
 import { errorOf, runningBackend } from '../support/running-backend.ts'
 
-/** Interface section 3.5, of the server itself: every operation, also without a gateway in front of it. */
+/** Interface section 3.5, checked by the server itself: every operation, also without a gateway in front of it. */
 const operations = operationNames.map(getOperation)
 const withId = operations.filter(({ routeMembers }) => routeMembers.includes('id'))
 const withIndex = operations.filter(({ routeMembers }) => routeMembers.includes('index_name'))
@@ -13,7 +13,7 @@ const withIndex = operations.filter(({ routeMembers }) => routeMembers.includes(
 const id = ['n', 'absent']
 const others = [['n', 'x'], ['n'], ['n', 'absent', ''], ['absent', 'n'], [], 'n$absent', [7], {}, 7]
 
-/** Sends the least request that the operation takes, with these members besides; GET carries a body, too. */
+/** Sends the minimal request of the operation with these members added; GET carries a body, too. */
 async function send(url: string, operation: Operation, members: object) {
   const sample = sampleRequests[operation.name]?.body
   const indexName = operation.routeMembers.includes('index_name') ? 'an_index' : undefined
@@ -26,7 +26,7 @@ async function send(url: string, operation: Operation, members: object) {
   return { status: statusCode, error: text === '' ? '' : (JSON.parse(text) as { error: string }).error }
 }
 
-it('an id in the body that differs from the route is refused by every operation', async () => {
+it('rejects an id in the body that differs from the route, in every operation', async () => {
   const { url } = await runningBackend()
   expect(withId.length).toBeGreaterThan(40)
   for (const operation of withId) {
@@ -36,12 +36,12 @@ it('an id in the body that differs from the route is refused by every operation'
   }
 })
 
-it('an id in the body that is that of the route, null or absent is none of those', async () => {
+it('accepts an id in the body that is equal, null or absent', async () => {
   const { url } = await runningBackend()
   for (const operation of withId) {
     for (const same of [{ id }, { id: null }, {}]) {
       const { status, error } = await send(url(), operation, same)
-      // Neither the object nor the dataset to register is there, and three operations are not there at all.
+      // Neither the object nor the dataset to register exists, and three operations are not implemented.
       const statuses = operation.name === 'RegisterTable' ? [400] : [404, 406]
       const expected = [expect.toBeOneOf(statuses), expect.not.stringContaining('"id"')]
       expect([operation.name, same, status, error]).toEqual([operation.name, same, ...expected])
@@ -60,7 +60,7 @@ it('an index name in the body that differs from the route is refused', async () 
   }
 })
 
-it('a query may repeat the id, and must not differ', async () => {
+it('accepts a repeated id in a query and rejects a different one', async () => {
   const { post } = await runningBackend()
   for (const path of ['explain_plan', 'analyze_plan']) {
     const explain = (query: object) =>
@@ -72,7 +72,7 @@ it('a query may repeat the id, and must not differ', async () => {
   }
 })
 
-it('what the query of the route says, the body must not contradict', async () => {
+it('rejects a body that contradicts the query parameters', async () => {
   const { post } = await runningBackend()
   const differing: [path: string, body: object][] = [
     ['describe?check_declared=true', { check_declared: false }],
@@ -94,7 +94,7 @@ it('what the query of the route says, the body must not contradict', async () =>
   }
 })
 
-it('the table of a transaction stands in the route, never in the body alone', async () => {
+it('reads the table of a transaction only from the route', async () => {
   const { post } = await runningBackend()
   for (const action of ['describe', 'alter']) {
     const transaction = (body: object) =>
@@ -107,7 +107,7 @@ it('the table of a transaction stands in the route, never in the body alone', as
   }
 })
 
-it('an envelope of another form is refused, whatever the operation', async () => {
+it('rejects a malformed envelope in every operation', async () => {
   const { post } = await runningBackend()
   for (const body of [
     { context: 7 },

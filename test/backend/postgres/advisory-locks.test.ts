@@ -5,7 +5,7 @@ import { openPostgres } from '../../../src/backend/store/postgres.ts'
 
 let schemas = 0
 
-/** The stores of several replicas, which all use one schema. */
+/** Opens the stores of several replicas on one schema. */
 async function openReplicas(count: number) {
   const schema = `locks_${process.pid}_${schemas++}`
   const url = inject('postgresUrl') ?? ''
@@ -39,7 +39,7 @@ function gate() {
   return { open: () => resolve?.(), opened }
 }
 
-it('replicas that start at the same time bring the store up to date once', async () => {
+it('migrates the store once when replicas start concurrently', async () => {
   const { replicas } = await openReplicas(4)
   for (const { database } of replicas) {
     const rows = await database.selectFrom('objects').select('object_id').execute()
@@ -47,7 +47,7 @@ it('replicas that start at the same time bring the store up to date once', async
   }
 })
 
-it('one replica at a time works alone, and not while others share', async () => {
+it('grants an exclusive lock to one replica, and not while it is shared', async () => {
   const { replicas } = await openReplicas(3)
   const inside = { alone: 0, shared: 0 }
   let mostShared = 0
@@ -69,7 +69,7 @@ it('one replica at a time works alone, and not while others share', async () => 
   expect(inside).toEqual({ alone: 0, shared: 0 })
 })
 
-it('who waits to be alone comes before those who want to share later', async () => {
+it('grants a waiting exclusive lock before later shared ones', async () => {
   const { replicas } = await openReplicas(3)
   const [first, second, third] = replicas
   const { open, opened } = gate()
@@ -82,7 +82,7 @@ it('who waits to be alone comes before those who want to share later', async () 
   })
   await started.opened
   const alone = second?.locks.run('k', 'alone', async () => events.push('alone'))
-  // The gate is closed as soon as nobody who asks for it gets the lock.
+  // The gate is closed once a request for it does not get the lock.
   let later: Promise<unknown> | undefined
   for (let isClosed = false; !isClosed;) {
     isClosed = true
@@ -102,7 +102,7 @@ it('who waits to be alone comes before those who want to share later', async () 
   expect(events).toEqual(['first shared', 'alone', 'shared'])
 })
 
-it('what another replica has is left alone', async () => {
+it('skips work under a lock that another replica holds', async () => {
   const { replicas } = await openReplicas(2)
   const [first, second] = replicas
   let ran = 0
@@ -111,18 +111,18 @@ it('what another replica has is left alone', async () => {
   }
   await first?.locks.run('k', 'shared', async () => second?.locks.runIfFree('k', count))
   expect(ran).toBe(0)
-  // Nobody waits for the release of a lock; but it comes before whatever the same process asks next.
+  // The release of a lock is not awaited, but precedes the next query of the same process.
   await first?.locks.run('another', 'alone', async () => undefined)
   await second?.locks.runIfFree('k', count)
   expect(ran).toBe(1)
 })
 
-it('a lock whose connection ended is free, and nothing commits under it any more', async () => {
+it('frees a lock when its connection ends, and prevents commits under it', async () => {
   const { replicas, cutOff } = await openReplicas(2)
   const [first, second] = replicas
   const work = first?.locks.run('k', 'alone', async () => {
     await cutOff()
-    // The other replica gets in.
+    // The other replica gets the lock.
     await second?.locks
       .run('k', 'alone', async () => {})
       .catch(() => second.locks.run('k', 'alone', async () => {}))
@@ -132,11 +132,11 @@ it('a lock whose connection ended is free, and nothing commits under it any more
   })
   await expect(work).rejects.toMatchObject({ status: 503 })
   expect(await second?.database.selectFrom('leftovers').selectAll().execute()).toEqual([])
-  // The next work is under a lock again.
+  // The next work runs under a lock again.
   expect(await first?.locks.run('k', 'alone', async () => 'done')).toBe('done')
 })
 
-it('transactions that look before they write are as if each ran alone', async () => {
+it('serializes transactions that read before they write', async () => {
   const { replicas } = await openReplicas(2)
   await Promise.all(
     Array.from({ length: 20 }, async (_, index) =>
@@ -147,7 +147,7 @@ it('transactions that look before they write are as if each ran alone', async ()
       }),
     ),
   ).catch((error: unknown) => {
-    // So many at once may be told to try again, but never leave a gap.
+    // Concurrent transactions may fail with a retryable error, but must never leave a gap.
     expect(error).toMatchObject({ code: expect.stringMatching(/^(40001|23505)$/) })
   })
   const rows = await replicas[0]?.database.selectFrom('leftovers').select('location').execute()

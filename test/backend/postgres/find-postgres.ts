@@ -1,7 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** The folder with the programs of a PostgreSQL server: one of PATH, else Debian's newest; undefined without any. */
+/**
+ * Finds the folder with the programs of a PostgreSQL server: on PATH, else Debian's newest; undefined if there is none.
+ */
 export function findPostgres(): string | undefined {
   const debian = '/usr/lib/postgresql'
   const versions = existsSync(debian) ? readdirSync(debian) : []

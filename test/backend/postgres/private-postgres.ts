@@ -10,16 +10,16 @@ import type { TestProject } from 'vitest/node'
 import { findPostgres } from './find-postgres.ts'
 
 declare module 'vitest' {
-  // Vitest finds what is provided here.
+  // Typed access to the values that vitest provides.
   interface ProvidedContext {
-    /** Of the PostgreSQL server that the tests use; not there where they use SQLite. */
+    /** The PostgreSQL server of the tests; absent if they use SQLite. */
     postgresUrl?: string
   }
 }
 
 const run = promisify(execFile)
 const startupMs = 60_000
-/** Nothing of it must outlive the tests. */
+/** The data need not survive the tests. */
 const settings = ['fsync=off', 'full_page_writes=off', 'listen_addresses=', 'max_connections=300']
 
 interface Owner {
@@ -29,7 +29,7 @@ interface Owner {
 
 let stop = async (): Promise<void> => {}
 
-/** Starts a PostgreSQL server for this run, on a socket in a temporary folder, and tells the tests its URL. */
+/** Starts a PostgreSQL server for this run, on a socket in a temporary folder, and provides its URL to the tests. */
 export async function setup(project: TestProject): Promise<void> {
   const programs = findPostgres()
   if (programs === undefined) throw new Error('there is no PostgreSQL on this machine')
@@ -51,7 +51,6 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide('postgresUrl', url)
 }
 
-/** Stops the server and removes its data. */
 export async function teardown(): Promise<void> {
   await stop()
 }
@@ -69,7 +68,7 @@ async function findUser(): Promise<Owner> {
   throw new Error('this is root, and there is no user postgres or nobody for PostgreSQL to run as')
 }
 
-/** Its collation is a language's where that can be, so that a query that relies on another one is found out. */
+/** Uses a language's collation if possible, to detect queries that rely on another one. */
 async function initialize(program: string, data: string, owner: Owner | undefined): Promise<void> {
   const options = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync']
   const location = { cwd: tmpdir(), ...owner }

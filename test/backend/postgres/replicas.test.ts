@@ -15,7 +15,7 @@ interface Responded {
   readonly json: unknown
 }
 
-/** Two catalogs in processes of their own, on one PostgreSQL and one data folder. */
+/** Starts two catalogs as processes on one PostgreSQL and one data folder. */
 async function twoReplicas() {
   const folder = await temporaryFolder()
   const replicas = await Promise.all([startReplica(folder), startReplica(folder)])
@@ -34,7 +34,7 @@ async function startReplica(folder: string) {
   return { post, tables, kill }
 }
 
-/** The statuses, the best first, and the codes of the errors. */
+/** Returns the sorted statuses and the error codes. */
 function outcomes(responses: readonly Responded[]): string[] {
   return responses
     .map(({ status, json }) =>
@@ -43,51 +43,46 @@ function outcomes(responses: readonly Responded[]): string[] {
     .toSorted()
 }
 
-it(
-  'two replicas agree on who creates, renames and drops, and see it at once',
-  { timeout: 120_000 },
-  async () => {
-    const { replicas, one, other } = await twoReplicas()
-    const both = (target: string, body?: unknown) =>
-      Promise.all(replicas.flatMap(({ post }) => [post(target, body), post(target, body)]))
-    const stream = streamOf(orders(50))
-    for (let round = 0; round < 10; round += 1) {
-      expect(outcomes(await both(`table/t${round}/create`, stream))).toEqual([
-        '200',
-        ...Array<string>(3).fill('409 code 5'),
-      ])
-      expect((await one.post(`table/t${round}/count_rows`)).json).toBe(50)
-      expect((await other.post(`table/t${round}/count_rows`)).json).toBe(50)
-      await one.post(`table/u${round}/declare`)
-      expect(await other.tables()).toEqual([`t${round}`, `u${round}`])
-      const renamed = await Promise.all([
-        one.post(`table/t${round}/rename`, { new_table_name: 'same' }),
-        other.post(`table/u${round}/rename`, { new_table_name: 'same' }),
-      ])
-      expect(outcomes(renamed)).toEqual(['200', '409 code 5'])
-      expect((await one.tables()).toSorted()).toEqual(await other.tables())
-      expect(outcomes(await both('table/same/drop'))).toEqual(['200', ...Array<string>(3).fill('404 code 4')])
-      const last = round % 2 === 0 ? one : other
-      for (const table of await last.tables())
-        expect((await last.post(`table/${table}/drop`)).status).toBe(200)
-      expect(outcomes(await both('namespace/n/create'))).toEqual([
-        '200',
-        ...Array<string>(3).fill('409 code 2'),
-      ])
-      const mixed = await Promise.all([
-        one.post('namespace/n/drop'),
-        other.post('table/n$child/create', stream),
-        other.post('namespace/n$below/create'),
-      ])
-      const isClosed = (await one.post('namespace/n/exists')).status === 404
-      expect((await other.post('table/n$child/exists')).status).toBe(isClosed ? 404 : mixed[1].status)
-      await one.post('namespace/n/drop', { behavior: 'Cascade', mode: 'Skip' })
-      expect((await other.post('namespace/n/exists')).status).toBe(404)
-    }
-  },
-)
+it('keeps creations, renames and drops consistent between two replicas', { timeout: 120_000 }, async () => {
+  const { replicas, one, other } = await twoReplicas()
+  const both = (target: string, body?: unknown) =>
+    Promise.all(replicas.flatMap(({ post }) => [post(target, body), post(target, body)]))
+  const stream = streamOf(orders(50))
+  for (let round = 0; round < 10; round += 1) {
+    expect(outcomes(await both(`table/t${round}/create`, stream))).toEqual([
+      '200',
+      ...Array<string>(3).fill('409 code 5'),
+    ])
+    expect((await one.post(`table/t${round}/count_rows`)).json).toBe(50)
+    expect((await other.post(`table/t${round}/count_rows`)).json).toBe(50)
+    await one.post(`table/u${round}/declare`)
+    expect(await other.tables()).toEqual([`t${round}`, `u${round}`])
+    const renamed = await Promise.all([
+      one.post(`table/t${round}/rename`, { new_table_name: 'same' }),
+      other.post(`table/u${round}/rename`, { new_table_name: 'same' }),
+    ])
+    expect(outcomes(renamed)).toEqual(['200', '409 code 5'])
+    expect((await one.tables()).toSorted()).toEqual(await other.tables())
+    expect(outcomes(await both('table/same/drop'))).toEqual(['200', ...Array<string>(3).fill('404 code 4')])
+    const last = round % 2 === 0 ? one : other
+    for (const table of await last.tables()) expect((await last.post(`table/${table}/drop`)).status).toBe(200)
+    expect(outcomes(await both('namespace/n/create'))).toEqual([
+      '200',
+      ...Array<string>(3).fill('409 code 2'),
+    ])
+    const mixed = await Promise.all([
+      one.post('namespace/n/drop'),
+      other.post('table/n$child/create', stream),
+      other.post('namespace/n$below/create'),
+    ])
+    const isClosed = (await one.post('namespace/n/exists')).status === 404
+    expect((await other.post('table/n$child/exists')).status).toBe(isClosed ? 404 : mixed[1].status)
+    await one.post('namespace/n/drop', { behavior: 'Cascade', mode: 'Skip' })
+    expect((await other.post('namespace/n/exists')).status).toBe(404)
+  }
+})
 
-it('of those who commit one version on either replica, exactly one wins', { timeout: 120_000 }, async () => {
+it('lets exactly one commit of a version win across replicas', { timeout: 120_000 }, async () => {
   const { replicas, one, other } = await twoReplicas()
   const { json } = await one.post('table/t/create', streamOf(orders(3)))
   const { location } = json as { location: string }
@@ -106,7 +101,7 @@ it('of those who commit one version on either replica, exactly one wins', { time
       })
     }
   }
-  // Appends share the lock of the data, overwrites take it alone: none waits for ever, none is lost.
+  // Appends share the data lock, overwrites take it exclusively: none starves, none is lost.
   await one.post('table/a/create', streamOf(orders(0)))
   const appends = Array.from({ length: 20 }, async (_, index) =>
     (index % 2 === 0 ? one : other).post('table/a/insert', streamOf(orders(5))),
@@ -143,7 +138,7 @@ it.runIf(isThorough)(
     await setTimeout(150)
     await one.kill()
     const responded = (await cut).filter(({ status }) => status === 200)
-    // The names that the killed replica had reserved are free, or their tables whole.
+    // The names reserved by the killed replica are free, or their tables are complete.
     for (const { name } of responded) expect((await other.post(`table/${name}/count_rows`)).json).toBe(rows)
     for (const { status } of await create(names, other)) expect([200, 409]).toContain(status)
     for (const name of names) expect((await other.post(`table/${name}/count_rows`)).json).toBe(rows)

@@ -4,7 +4,7 @@ import { expect, inject, it } from 'vitest'
 import { backendSettings } from '../support/backend-settings.ts'
 import { responseOf, runningBackend, temporaryFolder } from '../support/running-backend.ts'
 
-it('the URL may stand in a file', async () => {
+it('reads the URL from a file', async () => {
   const urlFile = join(await temporaryFolder(), 'url')
   await writeFile(urlFile, `${inject('postgresUrl')}\n`)
   const { post } = await runningBackend({
@@ -14,7 +14,7 @@ it('the URL may stand in a file', async () => {
   expect(await post('/v1/namespace/a/describe')).toEqual(responseOf({ properties: {} }))
 })
 
-it('settings that cannot be right are refused', () => {
+it('rejects invalid settings', () => {
   const url = 'postgresql://user:secret@host/database'
   const wrong = [
     {},
@@ -27,7 +27,7 @@ it('settings that cannot be right are refused', () => {
     expect(() => backendSettings('f', { store: { postgres } })).toThrow(/postgres/)
 })
 
-it('a server that is not there is told of without its password', async () => {
+it('reports an unreachable server without its password', async () => {
   const url = 'postgresql://user:secret@127.0.0.1:1/database'
   const failure: unknown = await runningBackend({ store: { postgres: { url } } }).catch(
     (error: unknown) => error,

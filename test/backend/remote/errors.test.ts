@@ -21,7 +21,7 @@ const html = { 'content-type': 'text/html' }
 const json = { 'content-type': 'application/json' }
 const describe = '/v1/table/t/describe'
 
-it('every error of the interface keeps its code, its status and its message', async () => {
+it('keeps code, status and message of every error of the interface', async () => {
   const { upstream, post } = await remoteAndAdapter()
   for (const [name, { code, status }] of Object.entries(errorCodes)) {
     const body = { error: `it is ${name}`, code, detail: 'a stack', instance: 'theirs', type: 'x' }
@@ -33,7 +33,7 @@ it('every error of the interface keeps its code, its status and its message', as
   }
 })
 
-it('an error of another shape becomes one of the interface, and shows nothing of itself', async () => {
+it('converts a foreign error without showing its content', async () => {
   const { upstream, post } = await remoteAndAdapter()
   const foreign: [status: number, body: object | string, expected: ErrorName][] = [
     [502, '<html>bad gateway of 10.0.0.7</html>', 'ServiceUnavailable'],
@@ -59,7 +59,7 @@ it('an error of another shape becomes one of the interface, and shows nothing of
   }
 })
 
-it('when to come back, and how to prove who one is, is passed on', async () => {
+it('forwards retry-after and www-authenticate', async () => {
   const { upstream, post } = await remoteAndAdapter()
   upstream.answering = respondWith(429, { code: 21, error: 'slow' }, { ...json, 'retry-after': '7' })
   expect((await post(describe, {})).headers.get('retry-after')).toBe('7')
@@ -73,7 +73,7 @@ it('when to come back, and how to prove who one is, is passed on', async () => {
   expect(unknown.headers.get('www-authenticate')).toBe('Bearer')
 })
 
-it('that our own credential is refused is no fault of the caller', async () => {
+it('does not blame the caller for a rejected own credential', async () => {
   const { upstream, post } = await remoteAndAdapter({ credential: { value: 'Bearer wrong' } })
   upstream.answering = respondWith(401, { code: 16, error: 'the token wrong is unknown' })
   const response = await post(describe, {})
@@ -81,7 +81,7 @@ it('that our own credential is refused is no fault of the caller', async () => {
   expect(JSON.stringify(response.json)).not.toContain('wrong')
 })
 
-it('a success that the interface does not know is none', async () => {
+it('rejects an unknown success', async () => {
   const { upstream, post } = await remoteAndAdapter()
   const strange: [target: string, RequestHandler][] = [
     [describe, respondWith(302, '', { location: 'http://127.0.0.1:9/' })],
@@ -101,7 +101,7 @@ it('a success that the interface does not know is none', async () => {
   }
 })
 
-it('what servers of the interface are known to answer otherwise is understood', async () => {
+it('accepts known deviations of other servers', async () => {
   const { upstream, post } = await remoteAndAdapter()
   const plan = '/v1/table/t/explain_plan'
   const query = { query: { k: 1, vector: [] } }
@@ -118,7 +118,7 @@ it('what servers of the interface are known to answer otherwise is understood', 
   expect(await post('/v1/namespace/n/drop', {})).toEqual(responseOf({}))
 })
 
-it('a catalog that is not there, or breaks off, is 502; one that is slow is 504', async () => {
+it('maps unreachable and broken to 502, slow to 504', async () => {
   const closed = createServer().listen(0, '127.0.0.1')
   await once(closed, 'listening')
   const { port } = closed.address() as AddressInfo
@@ -139,7 +139,7 @@ it('a catalog that is not there, or breaks off, is 502; one that is slow is 504'
   expect(await post(describe, {})).toEqual(errorOf('ServiceUnavailable', 504))
 })
 
-it('a read is sent again where a connection turned out to be closed, a change never is', async () => {
+it('retries a read on a closed connection, never a change', async () => {
   const { upstream, post } = await remoteAndAdapter()
   const cutOnce: RequestHandler = (arrival, response, request) => {
     upstream.answering = respondWith(200, { location: 'l', properties: {}, managed_versioning: true })
@@ -158,7 +158,7 @@ it('a read is sent again where a connection turned out to be closed, a change ne
   }
 })
 
-it('the remote catalog tells whether requests can be answered', async () => {
+it('derives readiness from the remote catalog', async () => {
   const { upstream, url } = await remoteAndAdapter()
   const ready = async () => (await fetch(`${url}/readyz`)).status
   upstream.answering = respondWith(401, {})

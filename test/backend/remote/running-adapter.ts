@@ -3,7 +3,7 @@ import { backendSettingsSchema } from '../../../src/config/backend/backend-setti
 import { startBackend } from '../../../src/backend/server.ts'
 import { call } from '../support/running-backend.ts'
 
-/** A server in front of the catalog at that URL, for one test. */
+/** Starts a server in front of the catalog at that URL, for one test. */
 export async function runningAdapter(url: string, remote: object = {}, settings: object = {}) {
   const backend = await startBackend(
     backendSettingsSchema.parse({
@@ -20,7 +20,7 @@ export async function runningAdapter(url: string, remote: object = {}, settings:
     url: backend.url,
     close: backend.close,
     send,
-    /** A body that is no bytes and no text is sent as JSON. */
+    /** A body that is neither bytes nor text is sent as JSON. */
     post: (target: string, body?: unknown, headers?: Record<string, string>) =>
       send('POST', target, body, headers),
     get: (target: string, headers?: Record<string, string>) => send('GET', target, undefined, headers),

@@ -20,14 +20,14 @@ const samples: typeof sampleRequests = {
   BatchCommitTables: { body: { operations: [{ deregister_table: { id: ['n', 't'] } }] } },
 }
 
-/** What a remote catalog answers to an operation, at the least. */
+/** The minimal response of a remote catalog to an operation. */
 function answeringOf({ name, response }: Operation): RequestHandler {
   if (response === 'arrow') return respondWith(200, 'ARROW1', { 'content-type': arrowFileType })
   if (response === 'empty') return respondWith(200, '', {})
   return respondWith(200, name === 'CountTableRows' ? '7' : name.endsWith('QueryPlan') ? '"plan"' : '{}')
 }
 
-/** A remote catalog, a server in front of it, and what arrives there of a request. */
+/** Starts a remote catalog that records requests, and a server in front of it. */
 async function remoteAndAdapter(remote: object = {}, settings: object = {}) {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
@@ -53,7 +53,7 @@ async function jsonOf(arrival: ReceivedRequest | undefined): Promise<unknown> {
   return JSON.parse(String(await arrival?.body))
 }
 
-it('every operation arrives in the one form that the interface gives it', async () => {
+it('sends every operation in the canonical form of the interface', async () => {
   const { upstream, send } = await remoteAndAdapter()
   for (const operation of operationNames.map(getOperation)) {
     const { name, method, path, body, required, routeMembers } = operation
@@ -85,7 +85,7 @@ it('every operation arrives in the one form that the interface gives it', async 
   }
 })
 
-it('what the headers lack is taken from the body', async () => {
+it('fills missing headers from the body', async () => {
   const { send } = await remoteAndAdapter()
   const envelope = {
     identity: { api_key: 'body-key', auth_token: 'body-token' },
@@ -102,7 +102,7 @@ it('what the headers lack is taken from the body', async () => {
   expect(await jsonOf(arrival)).toEqual({})
 })
 
-it('what cannot be a header is refused, and never becomes two', async () => {
+it('rejects invalid header values and prevents header injection', async () => {
   const { upstream, send } = await remoteAndAdapter()
   for (const envelope of [
     { context: { trace: 'a\r\nx-api-key: other' } },
@@ -117,13 +117,13 @@ it('what cannot be a header is refused, and never becomes two', async () => {
   expect(upstream.bytesReceived()).toBe(0)
 })
 
-it('a member of the body never changes what the id means there', async () => {
+it('never lets a body member change how the id is parsed', async () => {
   const { send } = await remoteAndAdapter()
   const { arrival } = await send('POST', '/v1/table/a$b/describe', { delimiter: 'b', check_declared: true })
   expect(arrival?.target).toBe('/base/v1/table/a%24b/describe?check_declared=true')
 })
 
-it('an id is joined by the delimiter there, and refused where it holds it', async () => {
+it('joins an id by the remote delimiter, and rejects an id that contains it', async () => {
   const { upstream, send } = await remoteAndAdapter({ delimiter: '.' })
   const { arrival } = await send('POST', '/v1/table/a%24b/describe', {})
   expect(arrival?.target).toBe('/base/v1/table/a.b/describe?delimiter=.')
@@ -134,21 +134,21 @@ it('an id is joined by the delimiter there, and refused where it holds it', asyn
   expect((await send('GET', '/v1/namespace/$/list')).arrival?.target).toBe(
     '/base/v1/namespace/./list?delimiter=.',
   )
-  // The answer holds ids, which are to be joined as the client wants.
+  // The response contains ids, which must be joined by the client's delimiter.
   expect((await send('GET', '/v1/table?delimiter=::')).arrival?.target).toBe(
     '/base/v1/table?delimiter=%3A%3A',
   )
   expect(upstream.requests).toEqual([])
 })
 
-it('what was left unset stays unset, and what our schemas do not know goes along', async () => {
+it('leaves absent members absent and forwards unknown ones', async () => {
   const { send } = await remoteAndAdapter()
   const body = { version: null, mode: '"ExistOk"', later_member: [1, { a: null }] }
   const { arrival } = await send('POST', '/v1/namespace/n/create', body)
   expect(await jsonOf(arrival)).toEqual({ mode: '"ExistOk"', later_member: [1, { a: null }] })
 })
 
-it('numbers beyond those of JavaScript stay within those of the interface', async () => {
+it('keeps large numbers within the range of the interface', async () => {
   const { upstream, adapter } = await remoteAndAdapter()
   upstream.answering = respondWith(200, 'ARROW1', { 'content-type': arrowFileType })
   await request(`${adapter.url}/v1/table/t/query`, {
@@ -158,7 +158,7 @@ it('numbers beyond those of JavaScript stay within those of the interface', asyn
   expect(await jsonOf(upstream.requests[0])).toEqual({ k: Number.MAX_SAFE_INTEGER, vector: [1e300, 0.1] })
 })
 
-it('properties of a new table go in header and query, in letters that a header can hold', async () => {
+it('sends properties of a new table in header and query, escaped to ASCII', async () => {
   const { send } = await remoteAndAdapter()
   const properties = { owner: 'Ångström\u00a0日\u{1f600}', '"': '\n' }
   const query = `mode=overwrite&properties=${encodeURIComponent(JSON.stringify(properties, null, 1))}`
@@ -172,7 +172,7 @@ it('properties of a new table go in header and query, in letters that a header c
   expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'x-catalog-table-location')).toEqual(['/there'])
 })
 
-it('with a credential of its own, the identity of the caller stays here', async () => {
+it("does not forward the caller's identity with a configured credential", async () => {
   const { send } = await remoteAndAdapter(
     { credential: { header: 'x-api-key', value: 'own' } },
     { accessToken: 'correct-horse-battery' },
@@ -188,7 +188,7 @@ it('with a credential of its own, the identity of the caller stays here', async 
   expect(await jsonOf(arrival)).toEqual({ query: { k: 1 } })
 })
 
-it('the token that lets a caller in here is told to nobody', async () => {
+it('never forwards the access token of this server', async () => {
   const { send } = await remoteAndAdapter({}, { accessToken: 'correct-horse-battery' })
   const { arrival } = await send(
     'POST',

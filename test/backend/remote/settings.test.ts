@@ -11,7 +11,7 @@ function read(text: string, environment: NodeJS.ProcessEnv = {}) {
   return readSettings(backendSettingsSchema, { file: 'catalog.yaml', text, environment })
 }
 
-it('a remote catalog stands in the settings instead of data and store', () => {
+it('accepts a remote catalog in place of data and store', () => {
   const { catalog, data } = read('catalog: { remote: { url: "https://catalog.example/base" } }')
   expect([catalog.remote, data]).toEqual([
     {
@@ -26,7 +26,7 @@ it('a remote catalog stands in the settings instead of data and store', () => {
   expect(fromEnvironment.catalog.remote?.url).toBe('http://a.example')
 })
 
-it('settings of both, of neither and of an impossible remote catalog are refused', () => {
+it('rejects settings of both, of neither and of an invalid remote catalog', () => {
   const remote = 'catalog: { remote: { url: "http://a.example" } }'
   const mistaken: [text: string, says: string][] = [
     ['', 'data: expected either data, or catalog.remote'],
@@ -50,7 +50,7 @@ it('settings of both, of neither and of an impossible remote catalog are refused
   }
 })
 
-it('a credential is read from its file, and a file that is not there prevents the start', async () => {
+it('reads a credential from its file, and fails to start without it', async () => {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
   const file = join(await temporaryFolder(), 'credential')

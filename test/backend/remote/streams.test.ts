@@ -12,7 +12,7 @@ import { runningBackend } from '../support/running-backend.ts'
 import { runningAdapter } from './running-adapter.ts'
 
 const piece = Buffer.alloc(64 * 1024, 7)
-/** More than all buffers on the way hold together. */
+/** More than all buffers on the path hold together. */
 const muchBytes = 64 * 1024 * 1024
 
 async function remoteAndAdapter() {
@@ -27,7 +27,7 @@ function query(url: string) {
   return sent
 }
 
-/** Answers without an end, no faster than it is read; tells how much was sent and when the reader left. */
+/** Responds endlessly with backpressure; reports the bytes sent and when the reader disconnects. */
 function endlessResponse(upstream: RecordingUpstream) {
   const left = createDeferred()
   const progress = { bytes: 0, left: left.promise }
@@ -46,7 +46,7 @@ function endlessResponse(upstream: RecordingUpstream) {
   return progress
 }
 
-it('rows go in and come out whole through a server in front', async () => {
+it('passes rows unchanged in both directions', async () => {
   const catalog = await runningBackend()
   const { url, post } = await runningAdapter(catalog.url())
   expect((await post('/v1/table/t/create', streamOf(orders(50_000)))).status).toBe(200)
@@ -57,7 +57,7 @@ it('rows go in and come out whole through a server in front', async () => {
   expect(tableFromIPC(response.bytes()).numRows).toBe(50_003)
 })
 
-it('an answer comes no faster than the client reads it, and ends when the client leaves', async () => {
+it('applies backpressure to a response, and ends it when the client disconnects', async () => {
   const { upstream, url } = await remoteAndAdapter()
   const progress = endlessResponse(upstream)
   const sent = query(url)
@@ -68,7 +68,7 @@ it('an answer comes no faster than the client reads it, and ends when the client
   await progress.left
 })
 
-it('a client that leaves before its answer begins ends a read', async () => {
+it('cancels a read when the client disconnects before the response', async () => {
   const { upstream, url } = await remoteAndAdapter()
   const left = createDeferred()
   upstream.answering = (_arrival, response) => void response.once('close', () => left.resolve(undefined))
@@ -79,7 +79,7 @@ it('a client that leaves before its answer begins ends a read', async () => {
   await left.promise
 })
 
-it('a client that leaves does not end a change that was sent', async () => {
+it('does not cancel a sent change when the client disconnects', async () => {
   const { upstream, url, get } = await remoteAndAdapter()
   const arrived = createDeferred<ServerResponse>()
   upstream.answering = (_arrival, response) => arrived.resolve(response)
@@ -89,7 +89,7 @@ it('a client that leaves does not end a change that was sent', async () => {
   const change = await arrived.promise
   sent.destroy()
   upstream.answering = (_arrival, response) => void response.end('{"tables":[]}')
-  // By the time of these answers, the departure before them was noticed.
+  // The earlier disconnect has been noticed by the time of these responses.
   for (let round = 0; round < 3; round += 1) expect(await get('/v1/table')).toMatchObject({ status: 200 })
   expect(change.destroyed).toBe(false)
   change.end('{}')
@@ -97,7 +97,7 @@ it('a client that leaves does not end a change that was sent', async () => {
   expect(change.writableFinished).toBe(true)
 })
 
-it('an upload goes no faster than the remote catalog takes it', async () => {
+it('applies backpressure to an upload', async () => {
   const { upstream, url } = await remoteAndAdapter()
   const arrived = createDeferred<IncomingMessage>()
   upstream.answering = (_arrival, _response, received) => arrived.resolve(received.pause())
@@ -118,7 +118,7 @@ it('an upload goes no faster than the remote catalog takes it', async () => {
   await expect(upstream.requests[0]?.body).rejects.toThrow()
 })
 
-it('an upload that is cut short never looks whole there', async () => {
+it('never completes a truncated upload', async () => {
   const { upstream, url } = await remoteAndAdapter()
   for (const headers of [{ 'content-length': '100000' }, { 'transfer-encoding': 'chunked' }]) {
     upstream.requests.length = 0
@@ -132,7 +132,7 @@ it('an upload that is cut short never looks whole there', async () => {
   }
 })
 
-it('a remote catalog that has heard enough of an upload is heard', async () => {
+it('forwards an early response during an upload', async () => {
   const { upstream, url, get } = await remoteAndAdapter()
   for (let round = 0; round < 3; round += 1) {
     upstream.answering = (_arrival, response, received) => {
@@ -148,31 +148,31 @@ it('a remote catalog that has heard enough of an upload is heard', async () => {
   }
 })
 
-it('an answer that breaks off never looks whole', async () => {
+it('never completes a truncated response', async () => {
   const { upstream, url } = await remoteAndAdapter()
   upstream.answering = (_arrival, response) => {
     response.writeHead(200, { 'content-type': arrowFileType })
     response.write('ARROW1', () => response.destroy())
   }
-  const [answer] = await once(query(url), 'response')
-  answer.resume()
-  const [error] = await once(answer, 'error')
+  const [response] = await once(query(url), 'response')
+  response.resume()
+  const [error] = await once(response, 'error')
   expect(error).toMatchObject({ code: 'ECONNRESET' })
 })
 
-it('closing lets answers under way end', async () => {
+it('drains active responses when closing', async () => {
   const { upstream, url, close } = await remoteAndAdapter()
   const arrived = createDeferred<() => void>()
   upstream.answering = (_arrival, response) => {
     response.writeHead(200, { 'content-type': arrowFileType }).write('ARROW1')
     arrived.resolve(() => response.end('the rest'))
   }
-  const [answer] = await once(query(url), 'response')
+  const [response] = await once(query(url), 'response')
   const finish = await arrived.promise
   const closed = close()
   finish()
   const chunks: Buffer[] = []
-  for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk)
+  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk)
   expect(String(Buffer.concat(chunks))).toBe('ARROW1the rest')
   await closed
 })

@@ -19,7 +19,7 @@ async function withTable() {
   return { ...backend, names }
 }
 
-/** Rows of an id and a name. */
+/** Rows with an id and a name. */
 function named(rows: Record<number, string>): Uint8Array {
   return streamOf(
     new Table({
@@ -29,7 +29,7 @@ function named(rows: Record<number, string>): Uint8Array {
   )
 }
 
-it('a merge inserts what matches nothing, and updates what matches when told to', async () => {
+it('inserts unmatched rows in a merge, and updates matched ones if requested', async () => {
   const { post, names } = await withTable()
   const merge = '/v1/table/t/merge_insert?on=id'
   expect(await post(merge, named({ 4: 'four', 5: 'five' }))).toEqual(
@@ -45,7 +45,7 @@ it('a merge inserts what matches nothing, and updates what matches when told to'
   ])
 })
 
-it('conditions narrow what a merge updates and deletes', async () => {
+it('applies the conditions of a merge to updates and deletes', async () => {
   const { post, names } = await withTable()
   const query = new URLSearchParams({
     on: 'id',
@@ -65,7 +65,7 @@ it('conditions narrow what a merge updates and deletes', async () => {
   ])
 })
 
-it('several columns can tell what matches', async () => {
+it('merges by several columns', async () => {
   const { post } = await withTable()
   expect(await post('/v1/table/t/merge_insert?on=id&on=name', named({ 1: 'order 1', 2: 'two' }))).toEqual(
     responseOf({ version: 2, num_inserted_rows: 1, num_updated_rows: 0, num_deleted_rows: 0 }),
@@ -121,7 +121,7 @@ const refusedMerges: readonly [query: string, body: Uint8Array | string, error: 
   ],
 ]
 
-it('a merge that cannot be made is refused and changes nothing', async () => {
+it('rejects an invalid merge without changing anything', async () => {
   const { post, names } = await withTable()
   const before = await names()
   for (const [query, body, error] of refusedMerges) {
@@ -185,7 +185,7 @@ const refusedChanges: readonly [route: string, body: object, error: ErrorName][]
   ['delete', { predicate: 'id = 1', branch: 'dev' }, 'TableBranchNotFound'],
 ]
 
-it('updates and deletes that cannot be made are refused and change nothing', async () => {
+it('rejects invalid updates and deletes without changing anything', async () => {
   const { post, names } = await withTable()
   const before = await names()
   for (const [route, body, error] of refusedChanges) {
@@ -206,7 +206,7 @@ it('rows are deleted by a predicate', async () => {
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(0))
 })
 
-it('changes at the same time all happen', async () => {
+it('applies all concurrent changes', async () => {
   const { post } = await withTable()
   const responses = await Promise.all([
     ...Array.from({ length: 5 }, (_, index) =>
@@ -219,7 +219,7 @@ it('changes at the same time all happen', async () => {
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(5))
 })
 
-it('the remote client changes rows and is told how many', async () => {
+it('reports the number of changed rows to the remote client', async () => {
   const { url, post } = await withTable()
   const client = await connect('db://test', { apiKey: 'any', hostOverride: url() })
   const table = await client.openTable('t')

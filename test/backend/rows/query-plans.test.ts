@@ -49,7 +49,7 @@ const refused: readonly [route: string, body: object, error: ErrorName][] = [
   ['analyze_plan', { k: 'many' }, 'InvalidInput'],
 ]
 
-it('a query that has no plan is refused', async () => {
+it('rejects a query without a plan', async () => {
   const { post } = await withTable()
   for (const [route, body, error] of refused) {
     expect([body, await post(`/v1/table/t/${route}`, body)]).toEqual([body, errorOf(error)])

@@ -27,7 +27,7 @@ it('rows are appended, replaced and counted', async () => {
   )
 })
 
-it('what cannot be inserted or counted is refused', async () => {
+it('rejects invalid inserts and counts', async () => {
   const { post } = await withTable()
   expect(await post('/v1/table/t/insert?mode=upsert', streamOf(orders(1)))).toEqual(errorOf('InvalidInput'))
   expect(await post('/v1/table/t/insert?branch=dev', streamOf(orders(1)))).toEqual(
@@ -42,7 +42,7 @@ it('what cannot be inserted or counted is refused', async () => {
   expect(await post('/v1/table/t/count_rows', { branch: 'dev' })).toEqual(errorOf('TableBranchNotFound'))
 })
 
-it('a query answers an Arrow file', async () => {
+it('returns an Arrow file for a query', async () => {
   const { post } = await withTable()
   const { status, bytes, headers } = await post('/v1/table/t/query', {
     k: 10,
@@ -58,7 +58,7 @@ it('a query answers an Arrow file', async () => {
   ])
 })
 
-it('a query that cannot be run is refused', async () => {
+it('rejects an invalid query', async () => {
   const { post } = await withTable()
   expect(await post('/v1/table/t/query', { k: 1, filter: 'id >> >' })).toEqual(errorOf('InvalidInput'))
   expect(await post('/v1/table/t/query', { k: 1, filter: 'nothing > 1' })).toEqual(
@@ -69,7 +69,7 @@ it('a query that cannot be run is refused', async () => {
   expect(await post('/v1/table/t/query', { k: 1, version: 9 })).toEqual(errorOf('TableVersionNotFound'))
 })
 
-it('appends at the same time lose no row', async () => {
+it('loses no row of concurrent appends', async () => {
   const { post } = await withTable()
   const responses = await Promise.all(
     Array.from({ length: 12 }, () => post('/v1/table/t/insert', streamOf(orders(5)))),
@@ -78,7 +78,7 @@ it('appends at the same time lose no row', async () => {
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(63))
 })
 
-it('an upload above the limit is answered with 413, announced or not, and changes nothing', async () => {
+it('rejects an upload above the limit with 413, announced or not', async () => {
   const stream = streamOf(orders(3))
   const { post, url } = await withTable({ limits: { maxUploadBytes: stream.length } })
   expect((await post('/v1/table/t/insert', stream)).status).toBe(200)
@@ -93,7 +93,7 @@ it('an upload above the limit is answered with 413, announced or not, and change
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(6))
 })
 
-it('an upload for which there is no memory is to come again, and memory comes back', async () => {
+it('rejects an upload beyond the memory budget with 503, and releases memory', async () => {
   const stream = streamOf(orders(3))
   const limits = { maxUploadBytes: stream.length, maxUploadMemoryBytes: stream.length }
   const { post, url } = await withTable({ limits })

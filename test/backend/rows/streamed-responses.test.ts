@@ -11,7 +11,7 @@ async function withLargeTable() {
   return backend
 }
 
-/** The answer to a query of all rows, not read yet. */
+/** Requests all rows; returns the response unread. */
 async function openQuery(url: string): Promise<IncomingMessage> {
   const query = request(`${url}/v1/table/t/query`, { method: 'POST' })
   query.end('{"k":9223372036854775807,"vector":[]}')
@@ -19,14 +19,14 @@ async function openQuery(url: string): Promise<IncomingMessage> {
   return response
 }
 
-it('a large answer arrives whole', async () => {
+it('delivers a large response completely', async () => {
   const { url } = await withLargeTable()
   const chunks: Buffer[] = []
   for await (const chunk of (await openQuery(url())) as AsyncIterable<Buffer>) chunks.push(chunk)
   expect(tableFromIPC(Buffer.concat(chunks)).numRows).toBe(100_000)
 })
 
-it('a client that leaves in the middle of its answer does no harm', async () => {
+it('survives a client that disconnects during a response', async () => {
   const { url, get } = await withLargeTable()
   for (let round = 0; round < 10; round += 1) {
     const response = await openQuery(url())
@@ -36,7 +36,7 @@ it('a client that leaves in the middle of its answer does no harm', async () => 
   expect(await get('/v1/table/t/count_rows')).toEqual(responseOf(100_000))
 })
 
-it('closing waits for answers under way', async () => {
+it('drains active responses when closing', async () => {
   const { url, stop } = await withLargeTable()
   const response = await openQuery(url())
   const stopped = stop()

@@ -13,7 +13,7 @@ import {
 import { inject, onTestFinished } from 'vitest'
 import { temporaryFolder } from '../support/running-backend.ts'
 
-/** A new bucket in the object store of the tests, the settings of a catalog in it, and a look at its objects. */
+/** Creates a bucket, the settings of a catalog in it, and functions to inspect its objects. */
 export async function freshBucket(endpoint = inject('s3Endpoint')) {
   const bucket = `tests-${randomBytes(6).toString('hex')}`
   const location = `s3://${bucket}/some/prefix`
@@ -30,13 +30,13 @@ export async function freshBucket(endpoint = inject('s3Endpoint')) {
     bucket,
     location,
     endpoint,
-    /** Of a catalog whose SQLite file lies in `folder`, or whose store is the PostgreSQL of these tests. */
+    /** The store is a SQLite file in `folder`, or the PostgreSQL of these tests. */
     settings: { data: { s3: { location, endpoint } }, store: { folder } },
     folder,
     keys,
     put: (Key: string, Body: Uint8Array | string) =>
       client.send(new PutObjectCommand({ Bucket: bucket, Key, Body })),
-    /** Puts an object that is there once more, as an upload in parts; answers its tag. */
+    /** Stores an existing object again as a multipart upload; returns its tag. */
     putInParts: async (Key: string) => {
       const location = { Bucket: bucket, Key }
       const { Body } = await client.send(new GetObjectCommand(location))

@@ -3,7 +3,7 @@ import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 import { freshBucket } from './object-store.ts'
 
-it('dropping a table removes all its objects, and nothing else is ever touched', async () => {
+it('removes exactly the objects of a dropped table', async () => {
   const bucket = await freshBucket()
   const { post, get } = await runningBackend(bucket.settings, bucket.folder)
   const { location } = (await post('/v1/table/t/create', streamOf(orders(5)))).json as { location: string }
@@ -26,7 +26,7 @@ it('dropping a table removes all its objects, and nothing else is ever touched',
   expect(left.toSorted()).toEqual([...bystanders, 'some/prefix/catalog.json'].toSorted())
 })
 
-it('a table of more objects than are deleted at once is removed whole', async () => {
+it('removes a table with more objects than one delete request holds', async () => {
   const bucket = await freshBucket()
   const { post } = await runningBackend(bucket.settings, bucket.folder)
   const { location } = (await post('/v1/table/t/create', streamOf(orders(1)))).json as { location: string }
@@ -37,7 +37,7 @@ it('a table of more objects than are deleted at once is removed whole', async ()
   expect(await bucket.keys(`${key}/`)).toEqual([])
 })
 
-it('a branch whose name the engine would not find again is refused', async () => {
+it('rejects a branch name that the engine cannot find again', async () => {
   const bucket = await freshBucket()
   const { post } = await runningBackend(bucket.settings, bucket.folder)
   await post('/v1/table/t/create', streamOf(orders(1)))

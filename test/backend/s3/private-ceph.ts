@@ -11,11 +11,10 @@ import { credentials } from './credentials.ts'
 import { freePort } from '../../support/free-port.ts'
 
 declare module 'vitest' {
-  // Vitest finds what is provided here.
+  // Typed access to the values that vitest provides.
   interface ProvidedContext {
-    /** Of the object store that the tests use. */
     s3Endpoint: string
-    /** What the user of the tests may become there, with rights to everything. */
+    /** The role that the tests' user may assume, with rights to everything. */
     s3Role: string
   }
 }
@@ -25,7 +24,7 @@ const startupMs = 120_000
 const daemons: ChildProcess[] = []
 let folder: string | undefined
 
-/** Starts an object store for this run, with all its data in memory, and tells the tests where it answers. */
+/** Starts an object store for this run, with all its data in memory, and provides its URL to the tests. */
 export async function setup(project: TestProject): Promise<void> {
   folder = await mkdtemp(join(tmpdir(), 'ceph-'))
   const cluster = randomUUID()
@@ -61,7 +60,6 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide('s3Role', 'arn:aws:iam:::role/tables')
 }
 
-/** Stops the object store, whose data goes with it. */
 export async function teardown(): Promise<void> {
   for (const daemon of daemons.toReversed()) {
     if (daemon.exitCode !== null || daemon.signalCode !== null) continue
@@ -71,7 +69,7 @@ export async function teardown(): Promise<void> {
   if (folder !== undefined) await rm(folder, { recursive: true, force: true })
 }
 
-/** One copy of everything, in memory, on one machine, without passwords between the parts. */
+/** One copy of everything, in memory, on one machine, without passwords between the components. */
 function settingsOf(folder: string, cluster: string, monitorPort: number, gatewayPort: number): string {
   return Object.entries({
     fsid: cluster,

@@ -11,8 +11,8 @@ import type { VersionRequest } from '../support/staged-manifests.ts'
 import type { freshBucket } from './object-store.ts'
 
 /**
- * A client that writes to a copy of the table elsewhere in the bucket, so that it can stage its manifests in the
- * table without any commit there. Every client of this kind makes another manifest of the same version.
+ * A client that writes to a copy of the table elsewhere in the bucket, so that it can stage manifests without
+ * committing to the table. Each such client creates a different manifest of the same version.
  */
 export async function committer({ client, bucket, endpoint, keys }: Bucket, location: string) {
   const root = `s3://${bucket}/copies`
@@ -29,7 +29,7 @@ export async function committer({ client, bucket, endpoint, keys }: Bucket, loca
     client.send(new CopyObjectCommand({ Bucket: bucket, Key: to, CopySource: `${bucket}/${from}` }))
   for (const key of await keys(`${table}/`)) await put(key, copy + key.slice(table.length))
   return {
-    /** Commits the next version in the copy, and leaves its manifest as a staging object in the table. */
+    /** Commits the next version in the copy and leaves its manifest as a staging object in the table. */
     async stage(): Promise<VersionRequest> {
       const before = new Set(await keys(`${copy}/data/`))
       const { version } = await engine.insert(`s3://${bucket}/${copy}`, streamOf(orders(1)), 'append')

@@ -21,7 +21,7 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-it('wrong credentials are a start error that tells the reason and not the secret', async () => {
+it('fails to start with wrong credentials, with the reason but not the secret', async () => {
   const { settings, folder } = await freshBucket()
   const program = fileURLToPath(new URL('../support/catalog-process.ts', import.meta.url))
   const stated = JSON.stringify(backendSettings(folder, settings))
@@ -35,7 +35,7 @@ it('wrong credentials are a start error that tells the reason and not the secret
   expect(output).not.toContain(credentials.AWS_SECRET_ACCESS_KEY)
 })
 
-it('a bucket or a server that is not there is a start error', async () => {
+it('fails to start with a missing bucket or server', async () => {
   const folder = await temporaryFolder()
   const open = (location: string, endpoint: string) =>
     runningBackend({ data: { s3: { location, endpoint } }, store: { folder } }, folder)
@@ -47,7 +47,7 @@ it('a bucket or a server that is not there is a start error', async () => {
   })
 })
 
-it('a store that ignores conditions is refused', async () => {
+it('rejects a store that ignores conditional writes', async () => {
   const responsesAll = createHttpServer((request, response) => {
     request.resume()
     response.writeHead(200, { etag: '"x"' }).end()
@@ -59,7 +59,7 @@ it('a store that ignores conditions is refused', async () => {
   })
 })
 
-it('while the store cannot be reached requests are answered with 503, and afterwards as before', async () => {
+it('responds with 503 while the store is unreachable, and recovers', async () => {
   const { endpoint, interrupt } = await interruptibleService()
   const { settings, folder } = await freshBucket(endpoint)
   const { post, get } = await runningBackend(settings, folder)

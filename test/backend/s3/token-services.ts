@@ -5,7 +5,7 @@ import { S3Client } from '@aws-sdk/client-s3'
 import { inject, onTestFinished } from 'vitest'
 import { assumeRole } from '../../../src/backend/storage/assume-role.ts'
 
-/** A token service that takes no account of the policy in a request: what it answers has all rights of the role. */
+/** Starts a token service that ignores the session policy: its credentials have all rights of the role. */
 export async function carelessService(): Promise<string> {
   const client = new S3Client({ endpoint: inject('s3Endpoint') })
   const policy = JSON.stringify({
@@ -34,7 +34,7 @@ export async function carelessService(): Promise<string> {
   return await listening(server)
 }
 
-/** The store and token service of the tests behind a line that can be cut, and mended again. */
+/** Starts a proxy to the store and token service of the tests whose connection can be cut and restored. */
 export async function interruptibleService() {
   const target = new URL(inject('s3Endpoint'))
   const sockets = new Set<{ destroy: () => void }>()

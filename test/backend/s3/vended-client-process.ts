@@ -1,6 +1,6 @@
 import { connectNamespace } from '@lancedb/lancedb'
 
-/** A client of the URL and the key in its arguments, which makes a table, opens it again and adds to it. */
+/** Usage: URL KEY STEPS... Creates a table, opens it again and appends to it, as a client of that URL with that key. */
 const [uri = '', key = '', ...steps] = process.argv.slice(2)
 const client = await connectNamespace('rest', { uri, headers: { 'x-api-key': key } })
 for (const step of steps) {

@@ -10,7 +10,10 @@ import { freshBucket } from './object-store.ts'
 
 const program = fileURLToPath(new URL('vended-client-process.ts', import.meta.url))
 
-/** The gateway before a catalog in a bucket: `dev` may do everything, and `outsider` all but receive credentials. */
+/**
+ * Starts the gateway before a catalog in a bucket: `dev` may do everything, `outsider` everything but receive
+ * credentials.
+ */
 async function gatewayBeforeBucket(vending: object) {
   const bucket = await freshBucket()
   const { data, store } = bucket.settings
@@ -38,7 +41,7 @@ async function gatewayBeforeBucket(vending: object) {
   return { gateway, get, post, bucket }
 }
 
-/** What a client in a process of its own says, which knows nothing of the storage but what it is told. */
+/** Runs a client in its own process, which knows only the storage options that it receives, and returns its output. */
 async function clientSays(url: string, key: string, ...steps: readonly string[]): Promise<string[]> {
   const environment = Object.entries(process.env).filter(([name]) => !name.startsWith('AWS_'))
   const { stdout } = await promisify(execFile)(
@@ -53,19 +56,19 @@ function temporary(access: 'read' | 'write') {
   return { mode: 'temporary', role: inject('s3Role'), access, seconds: 900 }
 }
 
-it('a client with vended credentials writes to the store by itself, and commits through the gateway', async () => {
+it('lets a client with vended credentials write to the store and commit through the gateway', async () => {
   const { gateway, get, post, bucket } = await gatewayBeforeBucket(temporary('write'))
   const says = await clientSays(gateway.url, gateway.key('dev'), 'create', 'add', 'add', 'open')
   expect(says).toEqual(['create: 1 rows', 'add: 2 rows', 'add: 3 rows', 'open: 3 rows'])
   expect((await get('/v1/table/a$t/count_rows')).json).toBe(3)
   const { versions } = (await post('/v1/table/a$t/version/list')).json as { versions: { version: number }[] }
   expect(versions.map(({ version }) => version)).toEqual([1, 2, 3])
-  // What was written with those credentials is the catalog's to delete.
+  // The catalog can delete what was written with those credentials.
   expect((await post('/v1/table/a$t/drop')).status).toBe(200)
   expect((await bucket.keys()).filter((key) => key.includes('.lance/'))).toEqual([])
 })
 
-it('with credentials to read a client reads what others write, and writes nothing', async () => {
+it('lets a client with read credentials read but not write', async () => {
   const { gateway, get, post } = await gatewayBeforeBucket(temporary('read'))
   await post('/v1/table/a$t/create', streamOf(orders(2)))
   const says = await clientSays(gateway.url, gateway.key('dev'), 'open', 'add', 'open')
@@ -73,7 +76,7 @@ it('with credentials to read a client reads what others write, and writes nothin
   expect((await get('/v1/table/a$t/count_rows')).json).toBe(2)
 })
 
-it('who may not receive credentials gets none, and nothing else of the storage', async () => {
+it('vends no storage options to a caller without permission', async () => {
   const { gateway, post } = await gatewayBeforeBucket(temporary('write'))
   await post('/v1/table/a$t/create', streamOf(orders(2)))
   const described = await gateway.post('/v1/table/a$t/describe', { as: 'outsider', body: {} })

@@ -16,7 +16,7 @@ import { carelessService, interruptibleService } from './token-services.ts'
 
 type Options = Readonly<Record<string, string>>
 
-/** A catalog in a bucket of its own that tells its clients what the settings say. */
+/** Starts a catalog in its own bucket with these vending settings. */
 async function vendingBackend(vending: object) {
   const bucket = await freshBucket()
   const { data, store } = bucket.settings
@@ -37,7 +37,7 @@ function temporary(access: 'read' | 'write', others: object = {}) {
   return { mode: 'temporary', role: inject('s3Role'), access, seconds: 900, ...others }
 }
 
-function place() {
+function endpointOptions() {
   return {
     aws_region: 'us-east-1',
     aws_virtual_hosted_style_request: 'false',
@@ -48,7 +48,7 @@ function place() {
 
 const secrets = /aws_access_key_id|aws_secret|aws_session|expires_at/
 
-it('unless the settings say so clients are told nothing of the storage', async () => {
+it('vends no storage options by default', async () => {
   const { post, optionsOf } = await vendingBackend({})
   expect(await optionsOf('t/declare', { vend_credentials: true })).toBeUndefined()
   expect(await optionsOf('t/describe', { vend_credentials: true })).toBeUndefined()
@@ -56,20 +56,20 @@ it('unless the settings say so clients are told nothing of the storage', async (
   expect(created.json).not.toHaveProperty('storage_options')
 })
 
-it('where the storage is holds no credentials', async () => {
+it('vends the endpoint without credentials', async () => {
   const { optionsOf } = await vendingBackend({ mode: 'location' })
   for (const [index, body] of [{ vend_credentials: true }, { vend_credentials: false }, {}].entries()) {
-    expect(await optionsOf(`t${index}/declare`, body)).toEqual(place())
-    expect(await optionsOf(`t${index}/describe`, body)).toEqual(place())
+    expect(await optionsOf(`t${index}/declare`, body)).toEqual(endpointOptions())
+    expect(await optionsOf(`t${index}/describe`, body)).toEqual(endpointOptions())
   }
 })
 
-it('temporary credentials come with the description of a table, unless they are not wanted', async () => {
+it('vends temporary credentials unless the request declines them', async () => {
   const { post, optionsOf } = await vendingBackend(temporary('read'))
   const before = Date.now()
   const declared = await optionsOf('t/declare')
   expect(declared).toEqual({
-    ...place(),
+    ...endpointOptions(),
     aws_access_key_id: expect.any(String),
     aws_secret_access_key: expect.any(String),
     aws_session_token: expect.any(String),
@@ -80,7 +80,7 @@ it('temporary credentials come with the description of a table, unless they are 
   expect(seconds).toBeLessThan(1000)
   expect(JSON.stringify(declared)).not.toContain(credentials.AWS_ACCESS_KEY_ID)
   expect(JSON.stringify(declared)).not.toContain(credentials.AWS_SECRET_ACCESS_KEY)
-  // Those of one table are good for a while, and those of another are others.
+  // Credentials are cached per table and differ between tables.
   const described = await Promise.all(
     [{}, { vend_credentials: true }].map((body) => optionsOf('t/describe', body)),
   )
@@ -88,8 +88,8 @@ it('temporary credentials come with the description of a table, unless they are 
   const other = await optionsOf('u/declare', { vend_credentials: true })
   expect(other?.['aws_session_token']).not.toBe(declared?.['aws_session_token'])
 
-  expect(await optionsOf('t/describe', { vend_credentials: false })).toEqual(place())
-  expect(await optionsOf('v/declare', { vend_credentials: false })).toEqual(place())
+  expect(await optionsOf('t/describe', { vend_credentials: false })).toEqual(endpointOptions())
+  expect(await optionsOf('v/declare', { vend_credentials: false })).toEqual(endpointOptions())
   const responses = [
     await post('/v1/table/w/create', streamOf(orders(1))),
     await post('/v1/table/batch-commit', { operations: [{ declare_table: { id: ['x'] } }] }),
@@ -105,7 +105,7 @@ const allowedTo = {
   write: ['list', 'get', 'put', 'upload', 'stage', 'delete'],
 } as const
 
-it.each(['read', 'write'] as const)('credentials to %s do just that, and to one table', async (access) => {
+it.each(['read', 'write'] as const)('limits credentials to %s to that and to one table', async (access) => {
   const { post, optionsOf, keyOf, bucket } = await vendingBackend(temporary(access))
   for (const name of ['mine', 'other']) await post(`/v1/table/${name}/create`, streamOf(orders(1)))
   const [mine, other] = [await keyOf('mine'), await keyOf('other')]
@@ -162,7 +162,7 @@ it.each(['read', 'write'] as const)('credentials to %s do just that, and to one 
   expect([...outcomes]).toEqual(expected)
 })
 
-it('a role that cannot be assumed is a start error', async () => {
+it('fails to start if the role cannot be assumed', async () => {
   const role = 'arn:aws:iam:::role/none'
   await expect(vendingBackend(temporary('read', { role }))).rejects.toMatchObject({
     message: expect.stringMatching(/the object store at s3:\S+ cannot be used/),
@@ -174,14 +174,14 @@ it('a role that cannot be assumed is a start error', async () => {
   })
 })
 
-it('a service that leaves the policy of the session aside is a start error', async () => {
+it('fails to start if the service ignores the session policy', async () => {
   const stsEndpoint = await carelessService()
   await expect(vendingBackend(temporary('read', { stsEndpoint }))).rejects.toMatchObject({
     cause: { message: expect.stringContaining('not confined') },
   })
 })
 
-it('while there are no credentials to be had, only those who want none are answered', async () => {
+it('serves only requests without credentials while none can be issued', async () => {
   const { endpoint: stsEndpoint, interrupt } = await interruptibleService()
   const { post, optionsOf } = await vendingBackend(temporary('write', { stsEndpoint }))
   const declared = await optionsOf('t/declare')
@@ -189,7 +189,7 @@ it('while there are no credentials to be had, only those who want none are answe
   expect(await optionsOf('t/describe')).toEqual(declared)
   expect(await post('/v1/table/u/declare', {})).toEqual(errorOf('ServiceUnavailable'))
   expect(await post('/v1/table/u/describe', {})).toEqual(errorOf('ServiceUnavailable'))
-  expect(await optionsOf('u/describe', { vend_credentials: false })).toEqual(place())
+  expect(await optionsOf('u/describe', { vend_credentials: false })).toEqual(endpointOptions())
   await resume()
   expect(await optionsOf('u/describe')).toMatchObject({ aws_session_token: expect.any(String) })
 })

@@ -15,7 +15,7 @@ async function locationOf(post: Awaited<ReturnType<typeof runningBackend>>['post
   return (json as { location: string }).location
 }
 
-it('of several commits of one version one wins, and is answered with keys of the bucket', async () => {
+it('lets one of several commits win and returns keys of the bucket', async () => {
   const bucket = await freshBucket()
   const { post, get } = await runningBackend(bucket.settings, bucket.folder)
   const location = await locationOf(post, 't')
@@ -33,7 +33,7 @@ it('of several commits of one version one wins, and is answered with keys of the
     const described = await post('/v1/table/t/version/describe', { version })
     expect(responses[winner]?.json).toEqual(described.json)
     expect(described.json).toMatchObject({ version: { version, manifest_path: published } })
-    // The same request once more is the first success.
+    // A replay gets the first success.
     expect(await post('/v1/table/t/version/create', staged[winner])).toEqual(responseOf(described.json))
     expect(await bucket.keys(`${key}/_versions/`)).toContain(published)
     expect(await bucket.keys(`${key}/_versions/`)).not.toContain(staged[winner]?.manifest_path)
@@ -41,7 +41,7 @@ it('of several commits of one version one wins, and is answered with keys of the
   expect((await get('/v1/table/t/count_rows')).json).toBe(3)
 })
 
-it('of writers that share no lock one wins, too', async () => {
+it('lets one of several writers win without a shared lock', async () => {
   const bucket = await freshBucket()
   const { post } = await runningBackend(bucket.settings, bucket.folder)
   const location = await locationOf(post, 't')
@@ -64,13 +64,13 @@ it('of writers that share no lock one wins, too', async () => {
   }
 })
 
-it('a batch answers what its manifests are in the store, and not what was staged', async () => {
+it('returns the published manifests of a batch, not the staged ones', async () => {
   const bucket = await freshBucket()
   const { post } = await runningBackend(bucket.settings, bucket.folder)
   const entries: object[] = []
   for (const name of ['a', 'b']) {
     const request = await (await committer(bucket, await locationOf(post, name))).stage()
-    // The tag of what was uploaded in parts is another than that of the same bytes put at once.
+    // A multipart upload has another tag than a single upload of the same bytes.
     const e_tag = await bucket.putInParts(request.manifest_path)
     entries.push({ id: [name], ...request, e_tag })
   }
@@ -105,10 +105,10 @@ it('a manifest outside of the table is not published', async () => {
   expect((await post('/v1/table/t/version/create', { ...request, manifest_path: uri })).status).toBe(200)
 })
 
-it('the catalog client writes to the object store by itself, and commits here', async () => {
+it('commits versions that the catalog client wrote to the object store', async () => {
   const bucket = await freshBucket()
   const { url, get, post } = await runningBackend(bucket.settings, bucket.folder)
-  // Where the store is, a client learns from its own environment, as its credentials.
+  // A client learns the endpoint and the credentials from its own environment.
   vi.stubEnv('AWS_ENDPOINT', bucket.endpoint)
   vi.stubEnv('AWS_ALLOW_HTTP', 'true')
   onTestFinished(() => void vi.unstubAllEnvs())
@@ -122,7 +122,7 @@ it('the catalog client writes to the object store by itself, and commits here', 
   expect(versions.map(({ version }) => version)).toEqual([1, 2, 3, 4])
 })
 
-it('killing the process in the middle of batches leaves each of them whole or undone', async () => {
+it('leaves each batch complete or undone if killed', async () => {
   const bucket = await freshBucket()
   const { settings, folder } = bucket
   const ids = ['a', 'b']
@@ -143,7 +143,7 @@ it('killing the process in the middle of batches leaves each of them whole or un
       await fetch(`${url}/v1/table/version/batch-create`, { method: 'POST', body })
     }
   })().catch(() => {})
-  // Anywhere in the middle of the batches is good.
+  // Any moment within the batches is good.
   await setTimeout(100 + Math.random() * 300)
   await kill()
   await work

@@ -6,7 +6,7 @@ import { backendSettings, usesPostgres } from '../support/backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, runningBackend, temporaryFolder } from '../support/running-backend.ts'
 
-/** Folders for data and stores, and catalogs that use them in any combination. */
+/** Creates folders for data and stores, and a function that runs catalogs on any combination. */
 async function location() {
   const top = await temporaryFolder()
   const run = (data: string, store: string) => {
@@ -25,7 +25,7 @@ async function location() {
 const belongsToAnother = /the storage at .* belongs to the catalog [0-9a-f-]{36}: expected/
 const isNotKnown = /the storage at .* is not known to belong to this catalog/
 
-it('another store on the same data is refused, and touches nothing', async () => {
+it('rejects another store on the same data without changing anything', async () => {
   const { top, run } = await location()
   const first = await run('data', 'one')
   await first.post('/v1/table/t/create', streamOf(orders(2)))
@@ -36,7 +36,7 @@ it('another store on the same data is refused, and touches nothing', async () =>
   expect(await first.post('/v1/table/t/count_rows', {})).toEqual(responseOf(2))
 })
 
-it('the store of a catalog is refused with other data', async () => {
+it('rejects a store with the data of another catalog', async () => {
   const { top, run } = await location()
   await (await run('data', 'one')).stop()
   await expect(run('elsewhere', 'one')).rejects.toThrow(isNotKnown)
@@ -57,7 +57,7 @@ it.each([
   await expect(run('data', 'one')).rejects.toThrow(isNotKnown)
 })
 
-it('data that was moved or copied together with its mark is taken', async () => {
+it('accepts data that was moved or copied with its mark', async () => {
   const { top, run } = await location()
   const first = await run('data', 'one')
   await first.post('/v1/table/t/create', streamOf(orders(2)))
@@ -70,7 +70,7 @@ it('data that was moved or copied together with its mark is taken', async () => 
   await (await run('copied', 'one')).stop()
 })
 
-it('a start that ended between the mark and its record is taken up', async () => {
+it('completes a start that was interrupted between the mark and its record', async () => {
   const { top, run } = await location()
   const first = await run('data', 'one')
   await first.stop()
@@ -85,7 +85,7 @@ it('a start that ended between the mark and its record is taken up', async () =>
   }
 })
 
-it('of stores that start on the same new data at the same time one gets it', async () => {
+it('lets one of several stores claim the same new data', async () => {
   const { run } = await location()
   const starts = await Promise.allSettled(['one', 'two', 'three'].map((store) => run('data', store)))
   expect(starts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -94,7 +94,7 @@ it('of stores that start on the same new data at the same time one gets it', asy
   }
 })
 
-it.runIf(usesPostgres())('of replicas that start with different new data one starts', async () => {
+it.runIf(usesPostgres())('starts one of several replicas with different new data', async () => {
   const { top, run } = await location()
   const folders = ['data', 'elsewhere', 'nowhere']
   const starts = await Promise.allSettled(folders.map((data) => run(data, 'one')))

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { KeyedLock } from '../../../src/backend/catalog/locks/keyed-lock.ts'
 
-it('work of one key runs one after the other, also after a failure; other keys do not wait', async () => {
+it('runs work of one key in sequence, also after a failure, and does not block other keys', async () => {
   const lock = new KeyedLock()
   const events: string[] = []
   const work =
@@ -27,7 +27,7 @@ it('work of one key runs one after the other, also after a failure; other keys d
   expect(events.indexOf('other begins')).toBeLessThan(events.indexOf('one ends'))
 })
 
-it('shared work runs together, but not with work that must run alone', async () => {
+it('runs shared work concurrently, but not with exclusive work', async () => {
   const lock = new KeyedLock()
   let sharing = 0
   let most = 0

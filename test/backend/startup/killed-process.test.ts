@@ -7,7 +7,7 @@ import { runningBackend, temporaryFolder } from '../support/running-backend.ts'
 import { runningProcess } from '../support/running-process.ts'
 import { everyInTheLongForm } from '../../support/thorough.ts'
 
-it('killing the process while it creates and drops tables leaves no half state', async () => {
+it('leaves no partial state if killed while creating and dropping tables', async () => {
   const folder = await temporaryFolder()
   const rows = 20_000
   const stream = streamOf(orders(rows))

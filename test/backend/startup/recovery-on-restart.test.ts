@@ -15,7 +15,7 @@ async function withTable() {
   const backend = await runningBackend()
   const { json } = await backend.post('/v1/table/t/create', streamOf(orders(3)))
   const { location } = json as { location: string }
-  /** Leaves the store as a process that ended in the middle of its work would have. */
+  /** Changes the stopped store to the state that a crash would have left. */
   const meddle = async (work: (database: CatalogDatabase) => Promise<unknown>) => {
     await backend.stop()
     const { database, close } = await backend.openStore()
@@ -39,7 +39,7 @@ async function recordOnly(database: CatalogDatabase, request: VersionRequest): P
   })
 }
 
-it('everything is there after a restart', async () => {
+it('keeps namespaces, tables and rows across a restart', async () => {
   const { post, get, restart } = await withTable()
   await post('/v1/namespace/a/create', { properties: { x: '1' } })
   await post('/v1/table/a$d/declare', {})
@@ -60,7 +60,7 @@ it('everything is there after a restart', async () => {
   expect(await post('/v1/table/a$u/count_rows', {})).toEqual(responseOf(3))
 })
 
-it('a table whose creation was cut short is gone, with its data', async () => {
+it('removes a table with its data if its creation was interrupted', async () => {
   const { post, meddle, dataFolder } = await withTable()
   let folder = ''
   await meddle(async (database) => {
@@ -74,7 +74,7 @@ it('a table whose creation was cut short is gone, with its data', async () => {
   expect((await post('/v1/table/half/create', streamOf(orders(1)))).status).toBe(200)
 })
 
-it('data that a dropped table left is deleted', async () => {
+it('deletes the leftover data of a dropped table', async () => {
   const { meddle, location } = await withTable()
   await meddle(async (database) => {
     const table = await findObject(database, ['t'])
@@ -83,14 +83,14 @@ it('data that a dropped table left is deleted', async () => {
   expect(existsSync(location)).toBe(false)
 })
 
-it('a folder that the catalog does not know is left alone', async () => {
+it('does not delete unknown folders', async () => {
   const { meddle, dataFolder } = await withTable()
   const folder = join(dataFolder, 'tables', `${'0'.repeat(32)}.lance`)
   await meddle(() => mkdir(folder))
   expect(existsSync(folder)).toBe(true)
 })
 
-it('a recorded version whose manifest is still staged is finished', async () => {
+it('publishes a recorded version with a staged manifest', async () => {
   const { meddle, location, post } = await withTable()
   const request = await (await committer(location)).stage()
   await meddle((database) => recordOnly(database, request))
@@ -101,7 +101,7 @@ it('a recorded version whose manifest is still staged is finished', async () => 
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(4))
 })
 
-it('a recorded version whose manifest is gone is forgotten', async () => {
+it('deletes the record of a version without a manifest', async () => {
   const { meddle, location, post } = await withTable()
   const client = await committer(location)
   const request = await client.stage()
@@ -113,7 +113,7 @@ it('a recorded version whose manifest is gone is forgotten', async () => {
   expect((await post('/v1/table/t/version/create', other)).status).toBe(200)
 })
 
-it('a recorded version that lost to another commit stays lost', async () => {
+it('does not publish a recorded version that lost to another commit', async () => {
   const { meddle, location, post } = await withTable()
   const request = await (await committer(location)).stage()
   await post('/v1/table/t/insert', streamOf(orders(7)))
@@ -122,7 +122,7 @@ it('a recorded version that lost to another commit stays lost', async () => {
   expect(await post('/v1/table/t/version/create', request)).toEqual(errorOf('ConcurrentModification'))
 })
 
-it('a version that got its final name in the last moment is known for what it is', async () => {
+it('recognizes a version that got its final name just before the crash', async () => {
   const { meddle, location, post } = await withTable()
   const request = await (await committer(location)).stage()
   const staging = `/${request.manifest_path}`

@@ -3,7 +3,7 @@ import { buildSessionPolicy } from '../../../src/backend/storage/session-policy.
 
 const location = 's3://lake/some/prefix/tables/0123456789abcdef0123456789abcdef.lance'
 
-it('the policy names the objects of the table alone', () => {
+it('limits the policy to the objects of the table', () => {
   const policy = buildSessionPolicy(location, 'write', 'aws-cn') ?? ''
   const names = policy.match(/arn:[^"]+/g)
   const table = 'arn:aws-cn:s3:::lake/some/prefix/tables/0123456789abcdef0123456789abcdef.lance'

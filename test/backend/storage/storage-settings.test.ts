@@ -66,7 +66,7 @@ it.each([
   expect(result.error?.issues.map(({ path }) => path.slice(0, 3))).toContainEqual(['data', 's3', 'vending'])
 })
 
-it('with an object store, the catalog store needs a place of its own', () => {
+it('requires a separate catalog store with an object store', () => {
   const data = { s3: { location } }
   const postgres = { url: 'postgresql://host/database' }
   expect(() => backendSettingsSchema.parse({ data })).toThrow(/expected either postgres, or a folder/)

@@ -30,7 +30,7 @@ type Query = (database: CatalogDatabase) => Promise<unknown>
 const page = { after: 'm', limit: 10 }
 const first = { after: undefined, limit: 10 }
 
-/** What each query may read: the rows that it wants, from where it wants them, in the order that it wants. */
+/** The allowed query plans: each query reads only the wanted rows, in the wanted order. */
 const plans: readonly (readonly [name: string, query: Query, steps: readonly string[]])[] = [
   [
     'the namespaces of a namespace',
@@ -73,7 +73,7 @@ const plans: readonly (readonly [name: string, query: Query, steps: readonly str
     ['SEARCH objects USING INDEX objects_by_kind (parent_path=?)'],
   ],
   [
-    'what a namespace is removed with',
+    'remove a namespace',
     (database) => removeNamespace(database, 'n'),
     expect.arrayContaining([expect.stringMatching(/^SEARCH objects .*\(path>\? AND path<\?\)$/)]) as string[],
   ],
@@ -102,7 +102,7 @@ const plans: readonly (readonly [name: string, query: Query, steps: readonly str
   ],
 ]
 
-it.each(plans)('%s: no more is read than is wanted', async (_name, query, steps) => {
+it.each(plans)('%s: reads only the requested rows', async (_name, query, steps) => {
   const file = join(await temporaryFolder(), 'catalog.sqlite')
   await (await openSqlite(file)).destroy()
   const connection = new Libsql(file)
@@ -114,7 +114,7 @@ it.each(plans)('%s: no more is read than is wanted', async (_name, query, steps)
   expect(rows.map(({ detail }) => detail)).toEqual(steps)
 })
 
-/** The last query that is sent to a database without any rows. */
+/** Compiles the last query that is sent to an empty database. */
 async function compiled(query: Query): Promise<CompiledQuery> {
   const sent: CompiledQuery[] = []
   const database = new Kysely<CatalogTables>({

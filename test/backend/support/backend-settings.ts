@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import { inject } from 'vitest'
 import { backendSettingsSchema, type EmbeddedSettings } from '../../../src/config/backend/backend-settings.ts'
 
-/** Whether these tests run with the catalog on PostgreSQL. */
+/** Whether the catalogs of this test run use PostgreSQL. */
 export function usesPostgres(): boolean {
   return inject('postgresUrl') !== undefined
 }
 
 /**
- * The settings of a reference catalog in that folder, unless they say otherwise, on the store of these tests; one
- * folder, one catalog.
+ * The settings of a bundled catalog in that folder, overridden by `settings`, on the store of this test run; one
+ * catalog per folder.
  */
 export function backendSettings(folder: string, settings: object = {}): EmbeddedSettings {
   const url = inject('postgresUrl')

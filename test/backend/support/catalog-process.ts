@@ -1,6 +1,6 @@
 import { backendSettingsSchema } from '../../../src/config/backend/backend-settings.ts'
 import { startBackend } from '../../../src/backend/server.ts'
 
-// A reference catalog in a process of its own, to be killed: `catalog-process.ts SETTINGS`, in JSON.
+// Usage: `catalog-process.ts SETTINGS` (JSON). Runs a bundled catalog as a process that tests can kill.
 const backend = await startBackend(backendSettingsSchema.parse(JSON.parse(process.argv[2] ?? '')))
 process.stdout.write(`${backend.url}\n`)

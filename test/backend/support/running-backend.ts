@@ -11,7 +11,7 @@ import { operationSchemas } from '../../../src/catalog-api/schemas/operation-sch
 import { parseTarget } from '../../../src/catalog-api/request-target.ts'
 import { backendSettings } from './backend-settings.ts'
 
-/** What was answered; `json` is undefined where the answer is no JSON. */
+/** `json` is undefined if the response is not JSON. */
 export interface Response {
   readonly status: number
   readonly json: unknown
@@ -26,14 +26,14 @@ const errorBody = z.strictObject({
   instance: z.string().min(1),
 })
 
-/** A new folder that is removed after the test. */
+/** Removed after the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'backend ')))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** A reference catalog for one test, in a folder of its own unless one is given. */
+/** Starts a bundled catalog for one test, by default in a new folder. */
 export async function runningBackend(settings: object = {}, folder?: string) {
   const dataFolder = folder ?? (await temporaryFolder())
   const allSettings = backendSettings(dataFolder, settings)
@@ -50,7 +50,7 @@ export async function runningBackend(settings: object = {}, folder?: string) {
     dataFolder,
     url: () => backend?.url ?? '',
     send,
-    /** A body that is no bytes and no text is sent as JSON. */
+    /** A body that is neither bytes nor text is sent as JSON. */
     post: (target: string, body?: unknown, headers?: Record<string, string>) =>
       send('POST', target, body, headers),
     get: (target: string, headers?: Record<string, string>) => send('GET', target, undefined, headers),
@@ -64,7 +64,7 @@ export async function runningBackend(settings: object = {}, folder?: string) {
   }
 }
 
-/** Sends a request and holds the answer to the interface: errors in its shape, successes to their schema. */
+/** Sends a request and checks the response against the interface: the format of errors, the schema of successes. */
 export async function call(
   url: string,
   method: string,
@@ -92,7 +92,7 @@ export async function call(
   return { status: response.status, json, bytes: () => bytes, headers: response.headers }
 }
 
-/** What an answer with that error looks like. */
+/** Matches a response with that error. */
 export function errorOf(name: ErrorName, status: number = errorCodes[name].status) {
   return expect.objectContaining({
     status,
@@ -100,7 +100,7 @@ export function errorOf(name: ErrorName, status: number = errorCodes[name].statu
   }) as Response
 }
 
-/** What a good answer with these members looks like. */
+/** Matches a success with these members. */
 export function responseOf(json: unknown, status = 200) {
   return expect.objectContaining({ status, json }) as Response
 }

@@ -7,7 +7,7 @@ import { backendSettings } from './backend-settings.ts'
 
 const program = fileURLToPath(new URL('catalog-process.ts', import.meta.url))
 
-/** A reference catalog in a process of its own, which is killed after the test at the latest. */
+/** Starts a bundled catalog as a process, which is killed after the test at the latest. */
 export async function runningProcess(folder: string, level = 'error', others: object = {}) {
   const settings = backendSettings(folder, { log: { level }, ...others })
   const child = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(settings)], {

@@ -9,7 +9,7 @@ import { temporaryFolder } from './running-backend.ts'
 const engine = openEngine()
 const manifests = openManifestStore()
 
-/** What a client sends to commit a version. */
+/** A client's request to commit a version. */
 export interface VersionRequest {
   readonly version: number
   readonly manifest_path: string
@@ -18,14 +18,14 @@ export interface VersionRequest {
 }
 
 /**
- * A client that writes to a copy of the table in storage, so that it can stage its manifests in the table without
- * any commit there. Every client of this kind makes another manifest of the same version.
+ * A client that writes to a copy of the table in storage, so that it can stage manifests without committing to the
+ * table. Each such client creates a different manifest of the same version.
  */
 export async function committer(location: string) {
   const copy = join(await temporaryFolder(), 'copy.lance')
   await cp(location, copy, { recursive: true })
   return {
-    /** Commits the next version in the copy, and leaves its manifest as a staging file in the table. */
+    /** Commits the next version in the copy and leaves its manifest as a staging file in the table. */
     async stage(): Promise<VersionRequest> {
       const before = new Set(await readdir(join(copy, 'data')))
       const { version } = await engine.insert(copy, streamOf(orders(1)), 'append')

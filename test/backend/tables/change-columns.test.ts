@@ -8,7 +8,7 @@ import { responseOf, errorOf, runningBackend } from '../support/running-backend.
 async function withTable() {
   const backend = await runningBackend()
   await backend.post('/v1/table/t/create', streamOf(orders(3)))
-  /** The columns as `name type`, those that hold no nulls with a `!`. */
+  /** The columns as `name type`, with a `!` if not nullable. */
   const columns = async () => {
     const { json } = await backend.post('/v1/table/t/describe?load_detailed_metadata=true', {})
     const { fields } = (json as { schema: { fields: Field[] } }).schema
@@ -49,7 +49,7 @@ it('columns are renamed, and get other types', async () => {
   )
   const item = { name: 'item', nullable: true, type: { type: 'float64' } }
   const vector = { type: 'fixed_size_list', length: 2, fields: [item] }
-  const types: readonly [sent: unknown, answered: string][] = [
+  const types: readonly [sent: unknown, returned: string][] = [
     ['large_utf8', 'large_utf8'],
     ['string', 'utf8'],
     [{ type: 'large_string' }, 'large_utf8'],
@@ -155,7 +155,7 @@ const refused: readonly [route: string, body: object, error: ErrorName][] = [
   ['update_field_metadata', { updates: [{ path: 'nothing', metadata: {} }] }, 'TableColumnNotFound'],
 ]
 
-it('changes of columns that cannot be made are refused and change nothing', async () => {
+it('rejects invalid column changes without changing anything', async () => {
   const { post, columns } = await withTable()
   for (const [route, body, error] of refused) {
     expect([body, await post(`/v1/table/t/${route}`, body)]).toEqual([body, errorOf(error)])
@@ -172,7 +172,7 @@ it('a type that is nested too deeply is refused', async () => {
   expect(await post('/v1/table/t/alter_columns', body)).toEqual(errorOf('InvalidInput'))
 })
 
-it('columns added at the same time are all there', async () => {
+it('keeps all concurrently added columns', async () => {
   const { post, columns } = await withTable()
   const names = Array.from({ length: 6 }, (_, index) => `c${index}`)
   const responses = await Promise.all(

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { orders, schemaOnly, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
-it('a table is created from a stream, in a folder that says nothing of its name', async () => {
+it('creates a table from a stream, in a folder that does not reveal its name', async () => {
   const { post, get, dataFolder } = await runningBackend()
   await post('/v1/namespace/a/create', {})
   const properties = encodeURIComponent('{"owner":"ann"}')
@@ -21,7 +21,7 @@ it('a table is created from a stream, in a folder that says nothing of its name'
   expect(await get('/v1/table?include_declared=false')).toEqual(responseOf({ tables: ['a$orders'] }))
 })
 
-it('the modes of creation', async () => {
+it('supports the creation modes', async () => {
   const { post } = await runningBackend()
   const stream = streamOf(orders(3))
   await post('/v1/table/t/create', stream)
@@ -51,7 +51,7 @@ it('a schema without rows makes an empty table', async () => {
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(0))
 })
 
-it('what is no stream makes no table, and leaves nothing', async () => {
+it('creates nothing from a body that is not a stream', async () => {
   const { post, get, dataFolder } = await runningBackend()
   const stream = streamOf(orders(3))
   const bad = [undefined, 'not Arrow', stream.subarray(0, 100), stream.subarray(0, stream.length - 50)]
@@ -61,7 +61,7 @@ it('what is no stream makes no table, and leaves nothing', async () => {
   expect((await post('/v1/table/t/create', stream)).status).toBe(200)
 })
 
-it('a table needs its namespace, a free name, and no location of its own', async () => {
+it('requires a namespace and a free name, and rejects a location', async () => {
   const { post } = await runningBackend()
   const stream = streamOf(orders(1))
   expect(await post('/v1/table/a$t/create', stream)).toEqual(errorOf('NamespaceNotFound'))
@@ -82,7 +82,7 @@ it('a table needs its namespace, a free name, and no location of its own', async
   )
 })
 
-it('of many who create one table, one wins, and the others are told so', async () => {
+it('lets exactly one of many concurrent creations win', async () => {
   const { post, dataFolder } = await runningBackend()
   const responses = await Promise.all(
     Array.from({ length: 12 }, (_, index) => post('/v1/table/t/create', streamOf(orders(index + 1)))),
@@ -96,7 +96,7 @@ it('of many who create one table, one wins, and the others are told so', async (
   expect(await tableFolders(dataFolder)).toHaveLength(1)
 })
 
-it('many who overwrite one table all succeed, each with a version of its own', async () => {
+it('gives each concurrent overwrite its own version', async () => {
   const { post } = await runningBackend()
   const responses = await Promise.all(
     Array.from({ length: 8 }, () => post('/v1/table/t/create?mode=overwrite', streamOf(orders(2)))),
@@ -105,7 +105,7 @@ it('many who overwrite one table all succeed, each with a version of its own', a
   expect(versions.toSorted((one, other) => one - other)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
 })
 
-it('creating, dropping and renaming one name at the same time leaves a catalog that agrees with itself', async () => {
+it('stays consistent while one name is created, dropped and renamed concurrently', async () => {
   const { post, get, dataFolder } = await runningBackend()
   await post('/v1/namespace/a/create', {})
   const stream = streamOf(orders(2))

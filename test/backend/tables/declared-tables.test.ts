@@ -26,12 +26,12 @@ it('a declared table has a location and no data', async () => {
   expect(await post('/v1/table/t/create', streamOf(orders(1)))).toEqual(errorOf('TableAlreadyExists'))
 })
 
-it('the old name of the route still declares', async () => {
+it('accepts the old route name for declarations', async () => {
   const { post } = await runningBackend()
   expect((await post('/v1/table/t/create-empty', {})).status).toBe(200)
 })
 
-it('a declaration needs a namespace, and takes no location', async () => {
+it('requires a namespace for a declaration and rejects a location', async () => {
   const { post } = await runningBackend()
   expect(await post('/v1/table/a$t/declare', {})).toEqual(errorOf('NamespaceNotFound'))
   expect(await post('/v1/table/t/declare', { location: '/tmp/x.lance' })).toEqual(errorOf('InvalidInput'))
@@ -52,7 +52,7 @@ it.each([
   )
 })
 
-it('a creation where it exists leaves the properties of a declared table as they are', async () => {
+it('keeps the properties of a declared table with ExistOk', async () => {
   const { post } = await runningBackend()
   const create = (mode: string) =>
     post(`/v1/table/t/create?mode=${mode}&properties=%7B%22x%22%3A%222%22%7D`, streamOf(orders(1)))
@@ -61,7 +61,7 @@ it('a creation where it exists leaves the properties of a declared table as they
   expect(await create('Overwrite')).toEqual(responseOf(expect.objectContaining({ properties: { x: '2' } })))
 })
 
-it('first inserts at the same time lose no row', async () => {
+it('loses no row of concurrent first inserts', async () => {
   const { post } = await runningBackend()
   await post('/v1/table/t/declare', {})
   const responses = await Promise.all(
@@ -71,7 +71,7 @@ it('first inserts at the same time lose no row', async () => {
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(12))
 })
 
-it('data that a client wrote by itself is found', async () => {
+it('finds data that a client wrote directly', async () => {
   const { post } = await runningBackend()
   const { location } = (await post('/v1/table/t/declare', {})).json as { location: string }
   await openEngine().create(location, streamOf(orders(3)), 'create')
@@ -81,7 +81,7 @@ it('data that a client wrote by itself is found', async () => {
   )
 })
 
-it('a first insert that is no stream leaves the table declared', async () => {
+it('leaves a table declared if its first insert is not a stream', async () => {
   const { post } = await runningBackend()
   await post('/v1/table/t/declare', {})
   expect(await post('/v1/table/t/insert', 'not Arrow')).toEqual(errorOf('InvalidInput'))

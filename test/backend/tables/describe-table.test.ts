@@ -10,7 +10,7 @@ async function withTable() {
   return { ...backend, location: (json as { location: string }).location }
 }
 
-it('a table says where it is and, when asked, what is in it', async () => {
+it('describes the location of a table and, if requested, its content', async () => {
   const { post, location } = await withTable()
   const plain = { table: 't', namespace: ['a'], location, properties: {}, managed_versioning: true }
   expect(await post('/v1/table/a$t/describe', {})).toEqual(responseOf(plain))
@@ -32,7 +32,7 @@ it('a table says where it is and, when asked, what is in it', async () => {
   )
 })
 
-it('an old version is described as it was', async () => {
+it('describes an old version', async () => {
   const { post } = await withTable()
   await post('/v1/table/a$t/insert', streamOf(orders(1)))
   const body = { version: 1, load_detailed_metadata: true }
@@ -44,7 +44,7 @@ it('an old version is described as it was', async () => {
   expect(await post('/v1/table/a$t/exists', { version: 3 })).toEqual(errorOf('TableVersionNotFound'))
 })
 
-it('a branch or a tag is never answered with the main branch', async () => {
+it('never describes main for a branch or a tag', async () => {
   const { post } = await withTable()
   expect(await post('/v1/table/a$t/describe', { branch: 'dev' })).toEqual(errorOf('TableBranchNotFound'))
   expect(await post('/v1/table/a$t/describe', { tag: 'v1' })).toEqual(errorOf('TableTagNotFound'))
@@ -52,7 +52,7 @@ it('a branch or a tag is never answered with the main branch', async () => {
   expect((await post('/v1/table/a$t/describe', { branch: null, version: null })).status).toBe(200)
 })
 
-it('what is not there is not found', async () => {
+it('reports missing objects as not found', async () => {
   const { post } = await withTable()
   for (const operation of [
     'describe',
@@ -68,7 +68,7 @@ it('what is not there is not found', async () => {
   }
 })
 
-it('a query flag and the same member of the body must agree', async () => {
+it('requires a query flag and the body member to agree', async () => {
   const { post } = await withTable()
   const target = '/v1/table/a$t/describe?check_declared=true'
   expect(await post(target, { check_declared: false })).toEqual(errorOf('InvalidInput'))

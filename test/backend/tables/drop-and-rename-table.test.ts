@@ -11,7 +11,7 @@ async function withTable() {
   return { ...backend, location: (json as { location: string }).location }
 }
 
-it('a dropped table is gone with its data, and its name is free', async () => {
+it('drops a table with its data and frees its name', async () => {
   const { post, location } = await withTable()
   expect(await post('/v1/table/a$t/drop', { id: ['a', 't'] })).toEqual(
     responseOf({ id: ['a', 't'], location, properties: {} }),
@@ -21,13 +21,13 @@ it('a dropped table is gone with its data, and its name is free', async () => {
   expect((await post('/v1/table/a$t/create', streamOf(orders(1)))).status).toBe(200)
 })
 
-it('dropping a namespace with everything below deletes the data', async () => {
+it('deletes the data of all tables when a namespace is dropped with Cascade', async () => {
   const { post, location } = await withTable()
   expect((await post('/v1/namespace/a/drop', { behavior: 'Cascade' })).status).toBe(200)
   expect(existsSync(location)).toBe(false)
 })
 
-it('a renamed table keeps its data and its place', async () => {
+it('keeps the data and location of a renamed table', async () => {
   const { post, get, location } = await withTable()
   expect(await post('/v1/table/a$t/rename', { new_table_name: 'u', new_namespace_id: ['b'] })).toEqual(
     responseOf({}),
@@ -41,7 +41,7 @@ it('a renamed table keeps its data and its place', async () => {
   expect(await post('/v1/namespace/b/drop', {})).toEqual(responseOf({ properties: {} }))
 })
 
-it('a table is not renamed to a taken name, into nothing, or to what is no name', async () => {
+it('rejects renaming to a taken name, a missing namespace or an invalid name', async () => {
   const { post } = await withTable()
   await post('/v1/table/a$u/declare', {})
   const rename = (body: unknown) => post('/v1/table/a$t/rename', body)
@@ -59,7 +59,7 @@ it('a table is not renamed to a taken name, into nothing, or to what is no name'
   expect(await post('/v1/table/a$x/rename', { new_table_name: 'y' })).toEqual(errorOf('TableNotFound'))
 })
 
-it('of many who rename one table, one wins', async () => {
+it('lets exactly one of many concurrent renames win', async () => {
   const { post, get } = await withTable()
   const responses = await Promise.all(
     Array.from({ length: 10 }, (_, index) => post('/v1/table/a$t/rename', { new_table_name: `u${index}` })),

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
-/** A table `t` with a number, a text and a vector of two. */
+/** Creates a table `t` with a number, a text and a two-dimensional vector. */
 async function withRows(rows = 300) {
   const backend = await runningBackend()
   await backend.post('/v1/table/t/create', streamOf(orders(rows)))
@@ -53,7 +53,7 @@ it('an index is built, listed, measured and dropped', async () => {
   expect(await post('/v1/table/t/index/id_idx/stats')).toEqual(errorOf('TableIndexNotFound'))
 })
 
-/** Rows with vectors of eight, which one of the types insists on. */
+/** Rows with eight-dimensional vectors, which one index type requires. */
 function withWideVectors(count: number): Table {
   const vectors = Array.from({ length: count }, (_, row) =>
     Array.from({ length: 8 }, (_, at) => Math.sin(row + at)),
@@ -76,7 +76,7 @@ const buildable: readonly [spelling: string, column: string, type: string, more:
   ['IVF_HNSW_PQ', 'embedding', 'IVF_HNSW_PQ', { num_partitions: 1, num_sub_vectors: 1 }],
 ]
 
-it('every type that the engine knows is built under every name of it', async () => {
+it('builds every index type under each of its names', async () => {
   const { create, list, post } = await withRows()
   await post('/v1/table/t/create?mode=overwrite', streamOf(withWideVectors(300)))
   for (const [number, [spelling, column, , more]] of buildable.entries()) {
@@ -89,7 +89,7 @@ it('every type that the engine knows is built under every name of it', async () 
   expect((await post('/v1/table/t/index/i6/stats')).json).toMatchObject({ distance_type: 'cosine' })
 }, 20_000)
 
-it.each(['LABEL_LIST', 'labellist'])('%s is an index over lists alone', async (type) => {
+it.each(['LABEL_LIST', 'labellist'])('builds %s only over lists', async (type) => {
   const { create, post, list } = await withRows(3)
   expect(await create('id', type)).toEqual(errorOf('InvalidInput'))
   const words = new List(new Field('item', new Utf8(), true))
@@ -100,14 +100,14 @@ it.each(['LABEL_LIST', 'labellist'])('%s is an index over lists alone', async (t
 })
 
 it.each(['NGRAM', 'ZONEMAP', 'BLOOMFILTER', 'RTREE', 'IVF_SQ', 'IVF_HNSW_FLAT'])(
-  '%s is told to be more than the engine can build',
+  'rejects %s as unsupported by the engine',
   async (type) => {
     const { create } = await withRows(3)
     expect(await create('id', type)).toEqual(errorOf('Unsupported'))
   },
 )
 
-it('requests that the engine must not see are refused', async () => {
+it('rejects requests that would crash the engine', async () => {
   const { create, post } = await withRows()
   const refused: readonly [string, string, object][] = [
     ['id', 'HASH', {}],
@@ -117,7 +117,7 @@ it('requests that the engine must not see are refused', async () => {
     ['name', 'BTREE', { name: 'a/b' }],
     ['id', 'BTREE', { num_partitions: 2 }],
     ['name', 'FTS', { distance_type: 'l2' }],
-    // The engine would take the process down.
+    // The engine would abort the process.
     ['name', 'FTS', { language: 'klingon' }],
     ['name', 'FTS', { base_tokenizer: 'weird' }],
     ['name', 'FTS', { base_tokenizer: 'lindera/ipadic' }],
@@ -154,7 +154,7 @@ it('requests that the engine must not see are refused', async () => {
   }
 }, 20_000)
 
-it('a name is given once, also by many at the same time', async () => {
+it('rejects a duplicate index name, also concurrently', async () => {
   const { create, post, list } = await withRows()
   const racers = Array.from({ length: 5 }, () => create('id', 'BTREE', { name: 'one' }))
   expect(
@@ -171,7 +171,7 @@ it('a name is given once, also by many at the same time', async () => {
   expect((await list()).indexes).toHaveLength(2)
 })
 
-it('many builds at once are done one after the other', async () => {
+it('runs concurrent builds in sequence', async () => {
   const { create, list, post } = await withRows(2000)
   const builds = Array.from({ length: 12 }, (_, number) =>
     create('name', number % 2 === 0 ? 'FTS' : 'BTREE', { name: `i${number}` }),
@@ -181,7 +181,7 @@ it('many builds at once are done one after the other', async () => {
   expect((await list()).indexes).toHaveLength(12)
 }, 20_000)
 
-it('indexes are listed page by page, by what the body says', async () => {
+it('lists indexes in pages, as the body requests', async () => {
   const { create, post } = await withRows(5)
   for (const name of ['b', 'a', 'é', 'B']) await create('id', 'BTREE', { name })
   const list = async (body: object) => {

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
-/** In the byte order of UTF-8, which is not that of JavaScript. */
+/** In the byte order of UTF-8, which differs from JavaScript's. */
 const names = ['A', 'Z', 'a', 'b', 'é', '\uFFFD', '😀']
 
-it('namespaces and tables are listed apart, in byte order, page by page', async () => {
+it('lists namespaces and tables separately, in byte order, in pages', async () => {
   const { post, get } = await runningBackend()
   for (const name of names.toReversed()) {
     await post(`/v1/namespace/${encodeURIComponent(name)}/create`, {})
@@ -44,7 +44,7 @@ it('all tables are listed with their full ids, page by page', async () => {
   expect(paged).toEqual(all)
 })
 
-it('a name that holds the delimiter needs another one', async () => {
+it('requires another delimiter for a name that contains it', async () => {
   const { post, get } = await runningBackend()
   await post('/v1/table/a%24b/declare?delimiter=.', {})
   expect(await get('/v1/namespace/$/table/list')).toEqual(responseOf({ tables: ['a$b'] }))
@@ -60,7 +60,7 @@ it('declared tables can be left out', async () => {
   expect(await get('/v1/table?include_declared=true')).toEqual(responseOf({ tables: ['t'] }))
 })
 
-it('a namespace that is not there has no listing', async () => {
+it('rejects listing a missing namespace', async () => {
   const { post, get } = await runningBackend()
   await post('/v1/table/t/declare', {})
   for (const id of ['a', 't']) {

@@ -14,14 +14,14 @@ it('a namespace is created, described, found and dropped', async () => {
   expect(await post('/v1/namespace/a/describe', {})).toEqual(errorOf('NamespaceNotFound'))
 })
 
-it('a namespace needs its parent', async () => {
+it('requires the parent namespace', async () => {
   const { post } = await runningBackend()
   expect(await post('/v1/namespace/a$b/create', {})).toEqual(errorOf('NamespaceNotFound'))
   await post('/v1/namespace/a/create', {})
   expect(await post('/v1/namespace/a$b/create', {})).toEqual(responseOf({ properties: {} }))
 })
 
-it('the modes of creation', async () => {
+it('supports the creation modes', async () => {
   const { post } = await runningBackend()
   await post('/v1/namespace/a/create', { properties: { x: '1' } })
   expect(await post('/v1/namespace/a/create', { mode: 'Create' })).toEqual(errorOf('NamespaceAlreadyExists'))
@@ -38,7 +38,7 @@ it('the modes of creation', async () => {
   expect(await post('/v1/namespace/b/create', { mode: 'sometimes' })).toEqual(errorOf('InvalidInput'))
 })
 
-it('the modes and behaviors of dropping', async () => {
+it('supports the modes and behaviors of dropping', async () => {
   const { post, get } = await runningBackend()
   expect(await post('/v1/namespace/a/drop', {})).toEqual(errorOf('NamespaceNotFound'))
   expect(await post('/v1/namespace/a/drop', { mode: 'skip' })).toEqual(responseOf({}))
@@ -71,7 +71,7 @@ it('a namespace and a table cannot have the same name', async () => {
   expect(await post('/v1/table/a/describe', {})).toEqual(errorOf('TableNotFound'))
 })
 
-it('of many who create one namespace, one wins', async () => {
+it('lets exactly one of many concurrent namespace creations win', async () => {
   const { post } = await runningBackend()
   const responses = await Promise.all(Array.from({ length: 20 }, () => post('/v1/namespace/a/create', {})))
   expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)

@@ -13,13 +13,13 @@ async function withDataset() {
   await mkdir(join(tables, 'imported'))
   await cp(location, join(tables, 'imported', 'x.lance'), { recursive: true })
   const register = (id: string, body: object) => post(`/v1/table/${id}/register`, body)
-  return { ...backend, tables, location, register, given: 'imported/x.lance' }
+  return { ...backend, tables, location, register, relativeLocation: 'imported/x.lance' }
 }
 
-it('a dataset that is there becomes a table like any other', async () => {
-  const { post, register, given: stated, tables, restart } = await withDataset()
-  const location = join(tables, stated)
-  expect(await register('r', { location: stated, properties: { x: '1' } })).toEqual(
+it('registers an existing dataset as an ordinary table', async () => {
+  const { post, register, relativeLocation, tables, restart } = await withDataset()
+  const location = join(tables, relativeLocation)
+  expect(await register('r', { location: relativeLocation, properties: { x: '1' } })).toEqual(
     responseOf({ location, properties: { x: '1' } }),
   )
   expect(await post('/v1/table/r/count_rows', {})).toEqual(responseOf(3))
@@ -33,7 +33,7 @@ it('a dataset that is there becomes a table like any other', async () => {
   expect(await post('/v1/table/r/count_rows', {})).toEqual(responseOf(5))
 })
 
-it('a table that is deregistered is forgotten, and its data stays until it is registered again', async () => {
+it('keeps the data of a deregistered table until it is registered again', async () => {
   const { post, register, location, restart } = await withDataset()
   const request = await (await committer(location)).stage()
   await post('/v1/table/t/version/create', { ...request, metadata: { author: 'ann' } })
@@ -56,17 +56,17 @@ it('a table that is deregistered is forgotten, and its data stays until it is re
   expect(await register('u', { location: basename(location) })).toEqual(errorOf('InvalidInput'))
 })
 
-it('only a readable dataset in the folder of the tables can be registered', async () => {
-  const { register, given: stated, tables, dataFolder, get } = await withDataset()
+it('registers only readable datasets in the folder of the tables', async () => {
+  const { register, relativeLocation, tables, dataFolder, get } = await withDataset()
   await mkdir(join(tables, 'empty.lance'))
   await writeFile(join(tables, 'file.lance'), 'x')
-  await cp(join(tables, stated), join(dataFolder, 'outside.lance'), { recursive: true })
+  await cp(join(tables, relativeLocation), join(dataFolder, 'outside.lance'), { recursive: true })
   await symlink(join(dataFolder, 'outside.lance'), join(tables, 'link.lance'))
   await symlink(dataFolder, join(tables, 'up'))
-  await cp(join(tables, stated), join(tables, 'holds-link.lance'), { recursive: true })
+  await cp(join(tables, relativeLocation), join(tables, 'holds-link.lance'), { recursive: true })
   await rename(join(tables, 'holds-link.lance', 'data'), join(dataFolder, 'data'))
   await symlink(join(dataFolder, 'data'), join(tables, 'holds-link.lance', 'data'))
-  await cp(join(tables, stated), join(tables, 'in.lance', 'y.lance'), { recursive: true })
+  await cp(join(tables, relativeLocation), join(tables, 'in.lance', 'y.lance'), { recursive: true })
   const locations = [
     '',
     '.lance',
@@ -79,9 +79,9 @@ it('only a readable dataset in the folder of the tables can be registered', asyn
     '../outside.lance',
     '../tables/imported/x.lance',
     '..\\outside.lance',
-    `/${stated}`,
-    join(tables, stated),
-    `file://${join(tables, stated)}`,
+    `/${relativeLocation}`,
+    join(tables, relativeLocation),
+    `file://${join(tables, relativeLocation)}`,
     's3://bucket/x.lance',
     'imported/x.lance\u0000.lance',
     'empty.lance',
@@ -95,33 +95,35 @@ it('only a readable dataset in the folder of the tables can be registered', asyn
   for (const location of locations) {
     const response = await register('r', { location })
     expect(response, location).toEqual(errorOf('InvalidInput'))
-    // What was sent may be shown, and nothing else.
+    // An error may show the sent location and nothing else.
     if (!location.includes(dataFolder)) expect(JSON.stringify(response.json)).not.toContain(dataFolder)
   }
   expect(await register('r', {})).toEqual(errorOf('InvalidInput'))
-  expect(await register('r', { location: stated, mode: 'Append' })).toEqual(errorOf('InvalidInput'))
-  expect(await register('n$r', { location: stated })).toEqual(errorOf('NamespaceNotFound'))
+  expect(await register('r', { location: relativeLocation, mode: 'Append' })).toEqual(errorOf('InvalidInput'))
+  expect(await register('n$r', { location: relativeLocation })).toEqual(errorOf('NamespaceNotFound'))
   expect(await get('/v1/table')).toEqual(responseOf({ tables: ['t'] }))
 })
 
-it('no two tables have the same data', async () => {
-  const { post, register, given: stated, location } = await withDataset()
+it('rejects registering the same data twice', async () => {
+  const { post, register, relativeLocation, location } = await withDataset()
   expect(await register('r', { location: basename(location) })).toEqual(errorOf('TableAlreadyExists'))
-  const responses = await Promise.all(['p', 'q', 'r'].map((id) => register(id, { location: stated })))
+  const responses = await Promise.all(
+    ['p', 'q', 'r'].map((id) => register(id, { location: relativeLocation })),
+  )
   expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
   expect(responses.filter(({ status }) => status === 409)).toHaveLength(2)
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(3))
 })
 
-it('registering over a name needs the mode Overwrite, and keeps the data of the table that had it', async () => {
-  const { post, register, given: stated, location, tables } = await withDataset()
+it('requires Overwrite to register a taken name, and keeps the old data', async () => {
+  const { post, register, relativeLocation, location, tables } = await withDataset()
   await post('/v1/namespace/n/create', {})
-  const body = { location: stated, properties: { x: '1' } }
+  const body = { location: relativeLocation, properties: { x: '1' } }
   expect(await register('t', body)).toEqual(errorOf('TableAlreadyExists'))
   expect(await register('n', { ...body, mode: 'overwrite' })).toEqual(errorOf('TableAlreadyExists'))
   expect((await register('t', { ...body, mode: 'OVERWRITE' })).status).toBe(200)
   expect(await post('/v1/table/t/describe', {})).toEqual(
-    responseOf(expect.objectContaining({ location: join(tables, stated), properties: { x: '1' } })),
+    responseOf(expect.objectContaining({ location: join(tables, relativeLocation), properties: { x: '1' } })),
   )
   expect((await register('t', { ...body, properties: {}, mode: 'Overwrite' })).status).toBe(200)
   expect((await register('old', { location: basename(location) })).status).toBe(200)

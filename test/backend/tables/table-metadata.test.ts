@@ -18,7 +18,7 @@ async function withTable() {
   return { ...backend, location, described }
 }
 
-it('the body is the map itself, whatever its keys, and so is the answer', async () => {
+it('takes and returns the bare map, with any keys', async () => {
   const { post, described } = await withTable()
   const metadata = { id: 'not the id', branch: 'b', identity: 'x', context: 'y', metadata: 'z', '': '' }
   expect(await post(update, metadata)).toEqual(responseOf(metadata))
@@ -26,7 +26,7 @@ it('the body is the map itself, whatever its keys, and so is the answer', async 
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(3))
 })
 
-it('keys that are not named stay, null removes one, and nothing new makes no version', async () => {
+it('keeps unnamed keys, removes a null key, and creates no version without a change', async () => {
   const { post, described } = await withTable()
   await post(update, { a: '1', b: '2' })
   expect(await post(update, { b: null, c: '3', d: null })).toEqual(responseOf({ a: '1', c: '3' }))
@@ -37,14 +37,14 @@ it('keys that are not named stay, null removes one, and nothing new makes no ver
   expect((await described()).version).toBe(3)
 })
 
-it('the map may be wrapped as other requests are', async () => {
+it('accepts a wrapped map', async () => {
   const { post } = await withTable()
   expect(await post(update, { id: ['t'], metadata: { a: '1' } })).toEqual(responseOf({ a: '1' }))
   expect(await post(update, { id: ['x'], metadata: { a: '2' } })).toEqual(errorOf('InvalidInput'))
   expect(await post(update, { branch: 'dev', metadata: { a: '2' } })).toEqual(errorOf('TableBranchNotFound'))
 })
 
-it('metadata that cannot be set is refused', async () => {
+it('rejects invalid metadata', async () => {
   const { post, described } = await withTable()
   for (const body of [undefined, '', 'null', { a: 1 }, { a: ['x'] }, '[]', '"a"', '{']) {
     expect(await post(update, body)).toEqual(errorOf('InvalidInput'))
@@ -56,7 +56,7 @@ it('metadata that cannot be set is refused', async () => {
   expect(await described()).toMatchObject({ version: 1, metadata: {} })
 })
 
-it('writers of every kind at the same time lose nothing', async () => {
+it('loses nothing with concurrent writers of all kinds', async () => {
   const { post, described, location } = await withTable()
   const folder = await connect(join(location, '..'))
   const name = location.slice(location.lastIndexOf('/') + 1, -'.lance'.length)
@@ -82,7 +82,7 @@ function streamTable(round: number) {
   return [{ id: 1000 + round, name: 'appended', embedding: [1, 2] }]
 }
 
-it('indexes, deletions and older handles go on after a change', async () => {
+it('keeps indexes, deletions and older handles working after a change', async () => {
   const { post, location } = await withTable()
   const folder = await connect(join(location, '..'))
   const name = location.slice(location.lastIndexOf('/') + 1, -'.lance'.length)
@@ -99,7 +99,7 @@ it('indexes, deletions and older handles go on after a change', async () => {
   expect((await table.optimize()).compaction).toBeDefined()
 })
 
-it('how large a table is', async () => {
+it('reports the size of a table', async () => {
   const { post, get } = await withTable()
   await post('/v1/table/t/insert', streamOf(orders(5)))
   const lengths = { min: 3, max: 5, mean: 4, p25: 3, p50: 5, p75: 5, p99: 5 }

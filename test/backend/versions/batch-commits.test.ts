@@ -29,7 +29,7 @@ async function withTables() {
   }
 }
 
-/** What is in the catalog's own folder of manifests, and what of clients is left staged. */
+/** Lists the catalog's retained manifests and the remaining staging manifests of clients. */
 async function leftBehind(dataFolder: string, ...locations: string[]): Promise<string[]> {
   const staged = await Promise.all(locations.map((location) => readdir(join(location, '_versions'))))
   return [
@@ -40,7 +40,7 @@ async function leftBehind(dataFolder: string, ...locations: string[]): Promise<s
 
 const entry = (id: string[], request: VersionRequest) => ({ id, ...request })
 
-it('versions of several tables are created at once, and answered in the order of the request', async () => {
+it('creates versions of several tables, with results in the order of the request', async () => {
   const { a, b, batchCreate, post, dataFolder } = await withTables()
   const [one, other] = [await committer(a), await committer(b)]
   const [a2, a3, b2] = [await one.stage(), await one.stage(), await other.stage()]
@@ -62,7 +62,7 @@ it('versions of several tables are created at once, and answered in the order of
   expect(await leftBehind(dataFolder, a, b)).toEqual([])
 })
 
-it('a batch that is sent once more is the same success', async () => {
+it('repeats the success of a replayed batch', async () => {
   const { a, b, batchCreate, restart } = await withTables()
   const entries = [
     entry(['a'], await (await committer(a)).stage()),
@@ -106,7 +106,7 @@ it('a batch can declare, create, delete and deregister together', async () => {
   expect(await get('/v1/table')).toEqual(responseOf({ tables: ['a', 'n$b', 'n$new', 'old'] }))
 })
 
-it('the first versions of a declared table give it its data', async () => {
+it('adds data to a declared table with its first versions', async () => {
   const { a, batchCreate, post } = await withTables()
   const { location } = (await post('/v1/table/d/declare', {})).json as { location: string }
   const name = '18446744073709551614.manifest'
@@ -119,7 +119,7 @@ it('the first versions of a declared table give it its data', async () => {
   )
 })
 
-it('one change that is refused refuses all', async () => {
+it('rejects a batch with one invalid change', async () => {
   const { a, b, post, get, batchCommit, versionsOf, dataFolder } = await withTables()
   const client = await committer(a)
   const [a2, a3] = [await client.stage(), await client.stage()]
@@ -173,7 +173,7 @@ it('one change that is refused refuses all', async () => {
   expect((await batchCommit([...good, { create_table_version: entry(['a'], a2) }])).status).toBe(200)
 })
 
-it('of many batches for the same versions exactly one wins, whatever their order', async () => {
+it('lets exactly one of many batches for the same versions win, in any order', async () => {
   const { a, b, batchCreate, post, versionsOf } = await withTables()
   const pairs = await Promise.all(
     Array.from({ length: 4 }, async () => [await committer(a), await committer(b)] as const),
@@ -195,7 +195,7 @@ it('of many batches for the same versions exactly one wins, whatever their order
   expect(await post('/v1/table/a/count_rows', {})).toEqual(responseOf(11))
 })
 
-it('batches and the writes of others keep one chain of versions', async () => {
+it('keeps one chain of versions for batches and other writes', async () => {
   const { a, b, batchCreate, post } = await withTables()
   let committed = 0
   for (let round = 1; round <= 6; round += 1) {

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { orders, schemaOnly, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
-/** A table with the versions 1 and 2, of 2 and 3 rows. */
+/** Creates a table with versions 1 and 2, of 2 and 3 rows. */
 async function withVersions() {
   const backend = await runningBackend()
   const { json } = await backend.post('/v1/table/t/create', streamOf(orders(2)))
@@ -45,7 +45,7 @@ it('a branch is made, listed and deleted', async () => {
   expect(await branch('delete', { name: 'team/x' })).toEqual(errorOf('TableBranchNotFound'))
 })
 
-it('a branch has rows, versions and indexes of its own', async () => {
+it('keeps rows, versions and indexes of a branch separate', async () => {
   const { branch, post, count } = await withVersions()
   await branch('create', { name: 'dev', from_version: 1 })
   expect(await count({ branch: 'dev' })).toBe(2)
@@ -75,7 +75,7 @@ it('a branch has rows, versions and indexes of its own', async () => {
   expect([await count({ branch: 'dev' }), await count()]).toEqual([7, 3])
 })
 
-it('a branch or a version that does not exist is never answered with another', async () => {
+it('never substitutes another branch or version for a missing one', async () => {
   const { branch, post, count } = await withVersions()
   await branch('create', { name: 'dev' })
   const insert = (name: string) => post(`/v1/table/t/insert?branch=${name}`, streamOf(orders(1)))
@@ -112,7 +112,7 @@ it('a branch or a version that does not exist is never answered with another', a
   expect(await count()).toBe(4)
 })
 
-it('names of branches keep to their grammar', async () => {
+it('validates branch names', async () => {
   const { branch } = await withVersions()
   for (const name of [
     '',
@@ -140,7 +140,7 @@ it('names of branches keep to their grammar', async () => {
   }
 })
 
-it('a branch of a branch or of a version that does not exist is not made, and leaves nothing', async () => {
+it('rejects a branch from a missing branch or version', async () => {
   const { branch, location, post } = await withVersions()
   expect(await branch('create', { name: 'a', from_branch: 'none' })).toEqual(errorOf('TableBranchNotFound'))
   expect(await branch('create', { name: 'a', from_version: 9 })).toEqual(errorOf('TableVersionNotFound'))
@@ -149,7 +149,7 @@ it('a branch of a branch or of a version that does not exist is not made, and le
   expect(await post('/v1/table/none/branches/list')).toEqual(errorOf('TableNotFound'))
 })
 
-it('of many who make the same branch one succeeds', async () => {
+it('lets exactly one of many concurrent branch creations win', async () => {
   const { branch } = await withVersions()
   const responses = await Promise.all(Array.from({ length: 5 }, () => branch('create', { name: 'x' })))
   expect(responses.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
@@ -158,7 +158,7 @@ it('of many who make the same branch one succeeds', async () => {
   expect(await branch('create', { name: 'x' })).toEqual(errorOf('TableBranchAlreadyExists'))
 })
 
-it('a branch that others come from, or that a tag is of, is not deleted', async () => {
+it('does not delete a branch that has branches or tags', async () => {
   const { branch, post } = await withVersions()
   await branch('create', { name: 'dev' })
   await branch('create', { name: 'dev/x', from_branch: 'dev' })
@@ -171,7 +171,7 @@ it('a branch that others come from, or that a tag is of, is not deleted', async 
   expect(await branch('delete', { name: 'dev' })).toEqual(responseOf({}))
 })
 
-it('a branch is deleted while rows are written to it, and then its name is free', async () => {
+it('deletes a branch during writes and frees its name', async () => {
   const { branch, post, count } = await withVersions()
   for (let round = 0; round < 5; round += 1) {
     expect(await branch('create', { name: 'busy' })).toEqual(responseOf({}))
@@ -184,7 +184,7 @@ it('a branch is deleted while rows are written to it, and then its name is free'
   expect(await count()).toBe(3)
 })
 
-it('a name is free again after its branch is deleted, and branches beneath it are untouched', async () => {
+it('frees the name of a deleted branch and keeps branches beneath it', async () => {
   const { branch, count, post } = await withVersions()
   await branch('create', { name: 'a' })
   await branch('create', { name: 'a/b' })
@@ -195,7 +195,7 @@ it('a name is free again after its branch is deleted, and branches beneath it ar
   expect([await count({ branch: 'a' }), await count({ branch: 'a/b' })]).toEqual([2, 3])
 })
 
-it('what an interrupted client left of a branch takes its name until it is deleted', async () => {
+it('reserves the name of an interrupted branch until it is deleted', async () => {
   const { branch, location } = await withVersions()
   await branch('create', { name: 'a' })
   await rename(join(location, '_refs', 'branches', 'a.json'), join(location, 'gone'))

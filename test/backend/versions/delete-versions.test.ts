@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
-/** A table with the versions 1 to `versions`. */
+/** Creates a table with the versions 1 to `versions`. */
 async function withVersions(versions: number) {
   const backend = await runningBackend()
   const { json } = await backend.post('/v1/table/t/create', streamOf(orders(1)))
@@ -23,7 +23,7 @@ async function withVersions(versions: number) {
   return { ...backend, erase, versionsOf, location: (json as { location: string }).location }
 }
 
-it('ranges name their start and not their end', async () => {
+it('treats ranges as half-open', async () => {
   const { erase, versionsOf, post } = await withVersions(8)
   expect(await erase([[2, 4]])).toEqual(responseOf({ deleted_count: 2 }))
   expect(await versionsOf()).toEqual([1, 4, 5, 6, 7, 8])
@@ -49,7 +49,7 @@ it('ranges name their start and not their end', async () => {
   expect((await post('/v1/table/t/count_rows', { version: 4 })).json).toBe(4)
 })
 
-it('the end -1 spares the newest version alone, and the table goes on', async () => {
+it('keeps only the newest version with the end -1', async () => {
   const { erase, versionsOf, post } = await withVersions(5)
   expect(await erase([[3, -1]])).toEqual(responseOf({ deleted_count: 2 }))
   expect(await versionsOf()).toEqual([1, 2, 5])
@@ -59,7 +59,7 @@ it('the end -1 spares the newest version alone, and the table goes on', async ()
   expect(await versionsOf()).toEqual([5, 6])
 })
 
-it('a version that is needed is not deleted, and neither is any other of the request', async () => {
+it('deletes nothing if a requested version is protected', async () => {
   const { erase, versionsOf, post } = await withVersions(6)
   await post('/v1/table/t/tags/create', { tag: 'a', version: 2 })
   await post('/v1/table/t/branches/create', { name: 'dev', from_version: 4 })
@@ -77,7 +77,7 @@ it('a version that is needed is not deleted, and neither is any other of the req
   expect(await erase([[0, 4]])).toEqual(responseOf({ deleted_count: 3 }))
 })
 
-it('the versions of a branch are its own', async () => {
+it('keeps the versions of a branch separate', async () => {
   const { erase, versionsOf, post } = await withVersions(2)
   await post('/v1/table/t/branches/create', { name: 'dev' })
   for (let row = 0; row < 3; row += 1) await post('/v1/table/t/insert?branch=dev', streamOf(orders(1)))
@@ -91,7 +91,7 @@ it('the versions of a branch are its own', async () => {
   ])
 })
 
-it('ranges that mean nothing, or too much, are refused', async () => {
+it('rejects empty and excessive ranges', async () => {
   const { erase, post } = await withVersions(2)
   expect(await erase([[2, 1]])).toEqual(errorOf('InvalidInput'))
   expect(await erase([[-1, 1]])).toEqual(errorOf('InvalidInput'))
@@ -110,7 +110,7 @@ it('ranges that mean nothing, or too much, are refused', async () => {
   expect(await post('/v1/table/none/version/delete', { ranges: [] })).toEqual(errorOf('TableNotFound'))
 })
 
-it('manifests that a symbolic link leads to are not deleted', async () => {
+it('does not delete manifests behind a symbolic link', async () => {
   const { erase, post, location } = await withVersions(3)
   const { json } = await post('/v1/table/other/create', streamOf(orders(1)))
   const other = (json as { location: string }).location
@@ -121,7 +121,7 @@ it('manifests that a symbolic link leads to are not deleted', async () => {
   expect((await post('/v1/table/other/count_rows', { version: 1 })).json).toBe(1)
 })
 
-it('an older version becomes the newest', async () => {
+it('restores an older version', async () => {
   const { post, versionsOf } = await withVersions(3)
   expect(await post('/v1/table/t/restore', { version: 1 })).toEqual(responseOf({}))
   expect(await versionsOf()).toEqual([1, 2, 3, 4])

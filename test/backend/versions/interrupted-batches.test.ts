@@ -31,10 +31,10 @@ import { everyInTheLongForm } from '../../support/thorough.ts'
 const engine = openEngine()
 const silent = pino({ level: 'silent' })
 
-/** The work of a batch in storage, in its order. */
+/** The storage calls of a batch, in order. */
 const steps = ['retain', 'publishRetained', 'remove'] as const
 
-/** A manifest store whose work in storage does what `around` makes of it. */
+/** A manifest store whose calls pass through `around`. */
 function meddledManifests(
   around: (step: string, work: () => Promise<unknown>) => Promise<unknown>,
 ): ManifestStore {
@@ -51,7 +51,7 @@ async function openOn(dataFolder: string, manifests: ManifestStore): Promise<Cat
   return await openCatalogContext(settings, await openStorage(settings.data), engine, manifests, silent)
 }
 
-/** Two tables that are there, one to be declared, one to be deregistered, and a batch that changes them all. */
+/** Creates two tables, one to declare, one to deregister, and a batch that changes all of them. */
 async function withBatch() {
   const backend = await runningBackend()
   const { post, get, dataFolder } = backend
@@ -74,8 +74,8 @@ async function withBatch() {
     { delete_table_versions: { id: ['b'], ranges: [{ start_version: 1, end_version: 2 }] } },
     { deregister_table: { id: ['old'] } },
   ]
-  /** What a client can see of it. */
-  const poll = async () => ({
+  /** Reads the state that clients can see. */
+  const readState = async () => ({
     tables: ((await get('/v1/table')).json as { tables: string[] }).tables,
     rows: [(await get('/v1/table/a/count_rows')).json, (await get('/v1/table/b/count_rows')).json],
     versions: await Promise.all(
@@ -93,7 +93,7 @@ async function withBatch() {
       .flat()
       .filter((name) => name.includes('.manifest-')),
   ]
-  return { ...backend, operations, staged: [a3, a4, b3], look: poll, leftBehind }
+  return { ...backend, operations, staged: [a3, a4, b3], readState, leftBehind }
 }
 
 const before = {
@@ -115,25 +115,25 @@ const after = {
 
 const moments = [
   ...[1, 2, 3].flatMap((nth) => [
-    ['before', 'keep', nth, before] as const,
-    ['after', 'keep', nth, before] as const,
+    ['before', 'retain', nth, before] as const,
+    ['after', 'retain', nth, before] as const,
   ]),
   ...[1, 2, 3].flatMap((nth) => [
-    ['before', 'publishKept', nth, after] as const,
-    ['after', 'publishKept', nth, after] as const,
+    ['before', 'publishRetained', nth, after] as const,
+    ['after', 'publishRetained', nth, after] as const,
   ]),
   ['before', 'remove', 1, after] as const,
   ['after', 'remove', 1, after] as const,
 ]
 
-// In PostgreSQL the locks of a process end with it; there real processes are killed in killed-batches.test.ts.
+// PostgreSQL releases the locks of a process when it ends; killed-batches.test.ts kills real processes.
 const withSqlite = it.skipIf(usesPostgres())
 
 withSqlite.each(moments)(
-  'a batch that ends %s %s %i is there wholly or not at all',
+  'keeps all or nothing of a batch that ends %s %s %i',
   async (when, step, nth, expected) => {
-    const { stop, restart, post, dataFolder, operations, staged, look: poll, leftBehind } = await withBatch()
-    expect(await poll()).toEqual(before)
+    const { stop, restart, post, dataFolder, operations, staged, readState, leftBehind } = await withBatch()
+    expect(await readState()).toEqual(before)
     await stop()
     const calls: string[] = []
     const process = new EventEmitter()
@@ -154,18 +154,18 @@ withSqlite.each(moments)(
     void batchCommitTables(catalog, request)
     await end
     await catalog.database.destroy()
-    // What the client owns may go: the catalog has put aside what it needs.
+    // The client may delete its files: the catalog has retained what it needs.
     if (expected === after)
       await Promise.all(staged.map(({ manifest_path }) => rm(`/${manifest_path}`, { force: true })))
     await restart()
-    expect(await poll()).toEqual(expected)
+    expect(await readState()).toEqual(expected)
     expect(await readdir(join(dataFolder, 'commits'))).toEqual([])
     if (expected === after) {
       expect(await leftBehind()).toEqual([])
     } else {
       // No manifest is lost: the same batch can be sent again.
       expect((await post('/v1/table/batch-commit', { operations })).status).toBe(200)
-      expect(await poll()).toEqual(after)
+      expect(await readState()).toEqual(after)
     }
   },
 )
@@ -215,18 +215,18 @@ const uses: readonly [string, Use][] = [
 ]
 
 function read(name: keyof typeof operationSchemas, members: object): never {
-  // The reader of each operation is told apart by the compiler where requests are handled; here it is the name.
+  // The compiler relates operations to their types where requests are handled; here only the name is known.
   return operationSchemas[name].request.parse(members) as never
 }
 
 it.each(everyInTheLongForm(uses, 3))(
-  'who %s finds what a batch committed, though its manifests could not be published',
+  'finds a committed batch with unpublished manifests: %s',
   async (_what, use) => {
-    const { stop, restart, get, dataFolder, operations, look: poll } = await withBatch()
+    const { stop, restart, get, dataFolder, operations, readState } = await withBatch()
     await stop()
     let isBroken = true
     const manifests = meddledManifests((name, work) =>
-      isBroken && name !== 'keep' ? Promise.reject(new Error('EIO')) : work(),
+      isBroken && name !== 'retain' ? Promise.reject(new Error('EIO')) : work(),
     )
     const catalog = await openOn(dataFolder, manifests)
     let isOpen = true
@@ -244,12 +244,12 @@ it.each(everyInTheLongForm(uses, 3))(
     expect((await openManifestStore().describe(locationOf(results), 4, undefined))?.version).toBe(4)
     await close()
     await restart()
-    expect((await poll()).versions[1]).toEqual([2, 3])
+    expect((await readState()).versions[1]).toEqual([2, 3])
     expect(await get('/v1/table/b/count_rows')).toEqual(responseOf(5))
   },
 )
 
-/** The folder of the table whose version the last creation of the batch made. */
+/** The folder of the table that the last created version of the batch belongs to. */
 function locationOf(results: Awaited<ReturnType<typeof batchCommitTables>>['results']): string {
   return `/${results[3]?.create_table_version?.version.manifest_path}`.replace(/\/_versions\/.*$/, '')
 }

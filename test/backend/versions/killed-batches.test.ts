@@ -13,7 +13,7 @@ const rounds = isThorough ? 6 : 2
 const batchesOfRound = 4
 const largestDelay = 40
 
-it('killing the process in the middle of batches leaves each of them whole or undone', async () => {
+it('leaves each batch complete or undone if killed', async () => {
   const folder = await temporaryFolder()
   const first = await runningBackend({}, folder)
   const locations: string[] = []

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
-/** A table with the versions 1 to 3, of 2, 3 and 4 rows. */
+/** Creates a table with the versions 1 to 3, of 2, 3 and 4 rows. */
 async function withVersions() {
   const backend = await runningBackend()
   await backend.post('/v1/table/t/create', streamOf(orders(2)))
@@ -32,7 +32,7 @@ it('a tag survives a restart', async () => {
   expect(await tag('version', { tag: 'née-日本' })).toEqual(responseOf({ version: 3 }))
 })
 
-it('what is not there is told apart', async () => {
+it('distinguishes missing tables, tags and versions', async () => {
   const { tag, post } = await withVersions()
   await tag('create', { tag: 'a', version: 1 })
   expect(await tag('create', { tag: 'a', version: 2 })).toEqual(errorOf('TableTagAlreadyExists'))
@@ -56,7 +56,7 @@ it('what is not there is told apart', async () => {
   )
 })
 
-it('names of tags keep to their grammar', async () => {
+it('validates tag names', async () => {
   const { tag } = await withVersions()
   for (const name of [
     '',
@@ -103,7 +103,7 @@ it('tags are listed page by page, in the order of bytes', async () => {
   expect(await list('limit=0')).toEqual([[], undefined])
 })
 
-it('of many who make the same tag one succeeds', async () => {
+it('lets exactly one of many concurrent tag creations win', async () => {
   const { tag } = await withVersions()
   const responses = await Promise.all(
     [1, 2, 3, 1, 2, 3].map((version) => tag('create', { tag: 'x', version })),
@@ -113,7 +113,7 @@ it('of many who make the same tag one succeeds', async () => {
   ])
 })
 
-it('a tag stands for its version where a table is described', async () => {
+it('resolves a tag when a table is described', async () => {
   const { tag, post } = await withVersions()
   await tag('create', { tag: 'old', version: 2 })
   const describe = (body: object) => post('/v1/table/t/describe', { load_detailed_metadata: true, ...body })

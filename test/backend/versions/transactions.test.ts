@@ -17,7 +17,7 @@ async function withTransactions() {
   return { ...backend, location, describe, alter, uuid }
 }
 
-it('a commit is described by the version that it made, and by its UUID', async () => {
+it('describes a commit by version and by UUID', async () => {
   const { describe, uuid, location, post } = await withTransactions()
   const described = {
     status: 'Succeeded',
@@ -31,14 +31,14 @@ it('a commit is described by the version that it made, and by its UUID', async (
   expect(await describe('1')).toEqual(
     responseOf({ status: 'Succeeded', properties: expect.objectContaining({ operation: 'Overwrite' }) }),
   )
-  // The files of transactions make it faster to find one, and may be gone.
+  // Transaction files only speed up the search and may be missing.
   await rm(join(location, '_transactions'), { recursive: true })
   expect(await describe(uuid)).toEqual(responseOf(described))
   await post('/v1/table/n$t/rename', { new_table_name: 'u' })
   expect(await post(`/v1/transaction/n$u$${uuid}/describe`, {})).toEqual(responseOf(described))
 })
 
-it('a commit on a branch is found, too', async () => {
+it('finds a commit on a branch', async () => {
   const { describe, post, location } = await withTransactions()
   expect((await post('/v1/table/n$t/branches/create', { name: 'dev/one' })).status).toBe(200)
   await post('/v1/table/n$t/insert?branch=dev%2Fone', streamOf(orders(1)))
@@ -53,7 +53,7 @@ it('a commit on a branch is found, too', async () => {
   )
 })
 
-it('what is no transaction is not found', async () => {
+it('reports anything but a transaction as not found', async () => {
   const { describe, post, uuid } = await withTransactions()
   await post('/v1/table/n$d/declare', {})
   const none = '00000000-0000-4000-8000-000000000000'
@@ -70,7 +70,7 @@ it('what is no transaction is not found', async () => {
   expect(await describe(uuid, { id: ['n', 't'] })).toEqual(errorOf('InvalidInput'))
 })
 
-it('alterations show in the description, and last', async () => {
+it('shows alterations in the description, also after a restart', async () => {
   const { describe, alter, uuid, restart } = await withTransactions()
   const own = { uuid, version: '2', read_version: '1', operation: 'Append' }
   const altered = responseOf({ status: 'Canceled', properties: { ...own, owner: 'ann', __proto__x: '1' } })
@@ -94,7 +94,7 @@ it('alterations show in the description, and last', async () => {
   )
 })
 
-it('one action that cannot be done prevents all', async () => {
+it('applies no action if one is invalid', async () => {
   const { describe, alter, post, uuid } = await withTransactions()
   await alter([{ setPropertyAction: { key: 'owner', value: 'ann' } }])
   const before = (await describe(uuid)).json

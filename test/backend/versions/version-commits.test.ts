@@ -21,7 +21,7 @@ async function stagingFiles(location: string): Promise<string[]> {
   return (await readdir(join(location, '_versions'))).filter((name) => name.includes('.manifest-'))
 }
 
-it('a staged version is committed, listed and described alike', async () => {
+it('commits, lists and describes a staged version consistently', async () => {
   const { post, commit, location } = await withTable()
   const request = await (await committer(location)).stage()
   const { status, json } = await commit({ ...request, metadata: { author: 'ann' } })
@@ -76,7 +76,7 @@ it('only the next version can be committed', async () => {
   expect((await commit(third)).status).toBe(200)
 })
 
-it('of eight who commit the same version, exactly one wins, every time', async () => {
+it('lets exactly one of eight concurrent commits win, every time', async () => {
   const { commit, location, post } = await withTable()
   const clients = await Promise.all(Array.from({ length: 8 }, () => committer(location)))
   for (let round = 0; round < races; round += 1) {
@@ -87,7 +87,7 @@ it('of eight who commit the same version, exactly one wins, every time', async (
       index === winner ? responseOf(expect.anything()) : errorOf('ConcurrentModification'),
     )
     expect(responses).toEqual(expected)
-    // A replay of the winner is the same success; a replay of a loser stays a conflict.
+    // A replay of the winner gets the same success; a replay of a loser stays a conflict.
     const replays = await Promise.all(requests.map(commit))
     expect(replays).toEqual(expected)
     expect(replays[winner]?.json).toEqual(responses[winner]?.json)
@@ -96,7 +96,7 @@ it('of eight who commit the same version, exactly one wins, every time', async (
   expect(versions).toHaveLength(races + 1)
 })
 
-it('a replay long after is still the first success', async () => {
+it('repeats the success of a late replay', async () => {
   const { commit, location, restart } = await withTable()
   const client = await committer(location)
   const request = await client.stage()
@@ -106,7 +106,7 @@ it('a replay long after is still the first success', async () => {
   expect((await commit(request)).json).toEqual(first.json)
 })
 
-it('the newest commits can be replayed, and the records do not grow without end', async () => {
+it('keeps a bounded number of records for replays', async () => {
   const { commit, location, stop, openStore } = await withTable()
   const client = await committer(location)
   const requests = []
@@ -126,7 +126,7 @@ it('the newest commits can be replayed, and the records do not grow without end'
   ])
 })
 
-it('commits and inserts of the catalog itself share one chain of versions', async () => {
+it('keeps one chain of versions for commits and inserts', async () => {
   const { commit, location, post } = await withTable()
   const request = await (await committer(location)).stage()
   expect(await post('/v1/table/t/insert', streamOf(orders(2)))).toEqual(
@@ -139,7 +139,7 @@ it('commits and inserts of the catalog itself share one chain of versions', asyn
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(6))
 })
 
-it('the first commit of a declared table gives it its data', async () => {
+it('adds data to a declared table with its first commit', async () => {
   const { post, commit, location } = await withTable()
   await commit(await (await committer(location)).stage())
   const declared = (await post('/v1/table/d/declare', {})).json as { location: string }
@@ -154,7 +154,7 @@ it('the first commit of a declared table gives it its data', async () => {
   )
 })
 
-it('a manifest outside of the table, or reached through a link, is never touched', async () => {
+it('never touches a manifest outside the table or behind a link', async () => {
   const { post, commit, location, dataFolder } = await withTable()
   const request = await (await committer(location)).stage()
   const other = (await post('/v1/table/other/create', streamOf(orders(1)))).json as { location: string }
@@ -190,7 +190,7 @@ it('a manifest outside of the table, or reached through a link, is never touched
   expect(await commit(request)).toEqual(errorOf('InvalidInput'))
 })
 
-it('a manifest that is not what the request says is refused', async () => {
+it('rejects a manifest that contradicts the request', async () => {
   const { commit, location } = await withTable()
   const request = await (await committer(location)).stage()
   expect(await commit({ ...request, manifest_size: 7 })).toEqual(errorOf('InvalidInput'))
@@ -200,7 +200,7 @@ it('a manifest that is not what the request says is refused', async () => {
   expect(await commit(request)).toEqual(errorOf('InvalidInput'))
 })
 
-it('a commit to a table that is not there is not found', async () => {
+it('rejects a commit to a missing table', async () => {
   const { post, commit, location } = await withTable()
   const request = await (await committer(location)).stage()
   expect(await post('/v1/table/x/version/create', request)).toEqual(errorOf('TableNotFound'))

@@ -17,7 +17,7 @@ async function namesOf(world: World, id: readonly string[]): Promise<string[]> {
   return (await fieldsOf(world, id)).map(({ name }) => name)
 }
 
-/** The operations on columns and on what is kept with them (interface sections 2.3 and 2.6). */
+/** The operations on columns, metadata and statistics (interface sections 2.3 and 2.6). */
 export const columnCases = cases({
   AlterTableAddColumns: {
     'an expression is computed for every row': async (world) => {

@@ -7,7 +7,7 @@ import { requiredMembers } from '../interface-document.ts'
 import { sampleRequests } from '../sample-requests.ts'
 import type { Case, Check, World } from '../world.ts'
 
-/** What every operation must do alike, whatever it is for (interface sections 3, 4 and 8.1). */
+/** The requirements common to all operations (interface sections 3, 4 and 8.1). */
 export const routineCases: readonly Case[] = operationNames.flatMap((name) =>
   Object.entries(routineOf(getOperation(name))).map(([title, run]) => ({ operation: name, title, run })),
 )
@@ -24,13 +24,13 @@ function routineOf(operation: Operation): Record<string, Check> {
   }
 }
 
-/** Sends the least request for what is not there, which must be found missing: so it was understood. */
+/** Sends the minimal request for a missing object. The specific 404 proves that the request was parsed. */
 async function missing(world: World, operation: Operation, parts: Parts = {}): Promise<void> {
   const [id, ...errors] = absentFor(world, operation)
   await world.refused(operation.name, id, { ...sampleRequests[operation.name], ...parts }, ...errors)
 }
 
-/** An id that names nothing, and the errors that say so. */
+/** Returns an id that does not exist, and the errors that report it. */
 function absentFor(
   { home, standing }: World,
   { name, object, errors }: Operation,
@@ -40,14 +40,14 @@ function absentFor(
     return [[...standing, uuid], 'TransactionNotFound']
   }
   const makes = errors.includes('TableAlreadyExists') || errors.includes('NamespaceAlreadyExists')
-  // The dataset that the least RegisterTable names is not there either, which may be found first.
+  // The dataset of the minimal RegisterTable does not exist either, and may be checked first.
   if (name === 'RegisterTable') return [[...home, 'absent', 'x'], 'NamespaceNotFound', 'InvalidInput']
   if (makes && !errors.includes('TableNotFound')) return [[...home, 'absent', 'x'], 'NamespaceNotFound']
   if (object === 'namespace') return [[...home, 'absent'], 'NamespaceNotFound']
   return [[...home, 'absent'], 'TableNotFound']
 }
 
-/** An id that names what is there. */
+/** Returns the id of an existing object. */
 function presentFor({ home, standing }: World, { object }: Operation): Identifier {
   if (object === 'namespace') return home
   return object === 'transaction' ? [...standing, '1'] : standing
@@ -112,7 +112,7 @@ function bodyAndRouteChecks(operation: Operation): Record<string, Check> {
     },
     'an id in the body that differs from the route is refused': async (world) => {
       const present = presentFor(world, operation)
-      // An empty id counts as not sent for some servers: clients send it by default.
+      // Some servers treat an empty id as absent: clients send it by default.
       for (const id of [[...present, 'x'], ['x'], 'x', [7], 7]) {
         await world.refused(name, present, { body: { ...sample, id } }, 'InvalidInput')
       }

@@ -12,7 +12,7 @@ const index = (column: string, index_type: string) => ({ body: { column, index_t
 const attempts = 100
 const pauseMs = 100
 
-/** A table with the index `by_id`, built: the interface lets a catalog build it later. */
+/** Creates a table with the index `by_id` and waits until it is built: the interface lets a catalog build it later. */
 async function indexed(world: World): Promise<readonly string[]> {
   const id = await world.table(3)
   const body = { column: 'id', index_type: 'BTREE', name: 'by_id' }

@@ -2,7 +2,7 @@ import { deepEqual, equal, ok as assert } from 'node:assert/strict'
 import { rows } from '../sample-rows.ts'
 import { cases, type World } from '../world.ts'
 
-/** A namespace that holds three others. */
+/** Creates a namespace with three children. */
 async function family({ ok, namespace }: World) {
   const id = await namespace()
   for (const name of ['b', 'a', 'C']) await ok('CreateNamespace', [...id, name], { body: {} })

@@ -3,7 +3,7 @@ import { cases, type World } from '../world.ts'
 
 const owned = { owner: 'ann' }
 
-/** A namespace that holds three others. */
+/** Creates a namespace with three children. */
 async function family({ ok, namespace }: World) {
   const id = await namespace()
   for (const name of ['b', 'a', 'C']) await ok('CreateNamespace', [...id, name], { body: {} })

@@ -1,7 +1,7 @@
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { cases } from '../world.ts'
 
-/** The operations that take, give and change names of tables (interface sections 2.3 and 9). */
+/** The operations that add, remove and change names of tables (interface sections 2.3 and 9). */
 export const tableNameCases = cases({
   DropTable: {
     'it is gone afterwards': async ({ ok, refused, table }) => {

@@ -2,7 +2,7 @@ import { deepEqual, equal, ok as assert } from 'node:assert/strict'
 import { rows } from '../sample-rows.ts'
 import { cases, type World } from '../world.ts'
 
-/** A table with the tag `first` on its version 1 of 2. */
+/** Creates a table with the tag `first` on version 1 of 2. */
 async function tagged({ ok, table }: World): Promise<readonly string[]> {
   const id = await table(3)
   await ok('InsertIntoTable', id, { body: rows(1) })
@@ -10,7 +10,7 @@ async function tagged({ ok, table }: World): Promise<readonly string[]> {
   return id
 }
 
-/** A table with the branch `draft`. */
+/** Creates a table with the branch `draft`. */
 async function branched({ ok, table }: World): Promise<readonly string[]> {
   const id = await table(3)
   await ok('CreateTableBranch', id, { body: { name: 'draft' } })

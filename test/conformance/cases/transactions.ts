@@ -1,7 +1,7 @@
 import { equal, match } from 'node:assert/strict'
 import { cases, type World } from '../world.ts'
 
-/** The id of the transaction that made the table: that of the table, and the version. */
+/** The id of the transaction that created the table: the id of the table and the version. */
 async function transaction({ table }: World): Promise<readonly string[]> {
   return [...(await table()), '1']
 }

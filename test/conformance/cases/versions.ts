@@ -9,7 +9,7 @@ interface Version {
   readonly manifest_size?: number
 }
 
-/** A table of four versions. */
+/** Creates a table with four versions. */
 async function tableOfVersions(world: World): Promise<readonly string[]> {
   const id = await world.table()
   for (let index = 0; index < 3; index += 1) await world.ok('InsertIntoTable', id, { body: rows(1) })

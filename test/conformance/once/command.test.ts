@@ -7,9 +7,9 @@ import { expect, onTestFinished, it } from 'vitest'
 import { operationNames } from '../../../src/catalog-api/operations.ts'
 
 const program = fileURLToPath(new URL('../main.ts', import.meta.url))
-const patience = 120_000
+const timeout = 120_000
 
-/** A server that is content with everything, whatever is asked. */
+/** Starts a server that accepts every request. */
 async function contentServer(): Promise<string> {
   const server = createServer((request, response) => {
     request.resume().once('end', () => {
@@ -31,7 +31,7 @@ async function run(...commandLine: string[]) {
   return { status, ...output }
 }
 
-it('a server that is content with everything fails every operation', { timeout: patience }, async () => {
+it('fails every operation of a server that accepts everything', { timeout }, async () => {
   const { status, stdout } = await run('--url', await contentServer(), '--api-key', 'any')
   expect(status).toBe(1)
   const [heading, ...lines] = stdout.split('\n')
@@ -42,7 +42,7 @@ it('a server that is content with everything fails every operation', { timeout: 
   }
 })
 
-it('nobody listens, or no URL is given', async () => {
+it('fails without a server or without a URL', async () => {
   const nobody = await run('--url', 'http://127.0.0.1:9')
   expect([nobody.status, nobody.stdout]).toEqual([1, ''])
   for (const commandLine of [[], ['--url', 'nonsense']]) {

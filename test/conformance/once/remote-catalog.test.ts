@@ -4,11 +4,11 @@ import { runningBackend } from '../../backend/support/running-backend.ts'
 import { runConformance } from '../conformance.ts'
 import { errorsOf } from '../faults.ts'
 
-const patience = 180_000
+const timeout = 180_000
 const tokenThere = 'battery-staple-correct-horse'
 const tokenHere = 'correct-horse-battery-staple'
 
-it('a server in front of a remote catalog does what the interface says', { timeout: patience }, async () => {
+it('a server in front of a remote catalog conforms to the interface', { timeout }, async () => {
   const catalog = await runningBackend({ accessToken: tokenThere })
   const adapter = await runningAdapter(
     catalog.url(),

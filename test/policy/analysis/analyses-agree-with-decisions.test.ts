@@ -20,7 +20,7 @@ import { createCaller, compilePolicySet, formatPolicies } from '../policy-builde
 
 const requests = fc.array(arbitraryRequest, { minLength: 10, maxLength: 10 })
 
-it('explain: of the rules that apply, the decision names the most specific that denies, else that allows', () => {
+it('explain: the decision names the most specific applying deny, otherwise the most specific applying allow', () => {
   fc.assert(
     fc.property(arbitraryPolicies, requests, (policies, requests) => {
       const [set, documents] = [compilePolicySet(policies), parseDocuments(policies)]
@@ -39,7 +39,7 @@ it('explain: of the rules that apply, the decision names the most specific that 
   )
 })
 
-it('who-can: a caller is allowed if and only if an entitlement says so', () => {
+it('who-can: a caller is allowed if and only if an entitlement applies', () => {
   let allowed = 0
   fc.assert(
     fc.property(arbitraryPolicies, requests, (policies, requests) => {
@@ -65,7 +65,7 @@ it('who-can: a caller is allowed if and only if an entitlement says so', () => {
   expect(allowed).toBeGreaterThan(10)
 })
 
-it('who-can: whoever is said to be overruled is denied', () => {
+it('who-can: overruled callers are denied', () => {
   fc.assert(
     fc.property(arbitraryPolicies, arbitraryRequest, (policies, request) => {
       const { overruled } = whoCan(parseDocuments(policies), request.permission, request.kind, request.id)
@@ -81,7 +81,7 @@ it('who-can: whoever is said to be overruled is denied', () => {
   )
 })
 
-it('what-can: a caller may do what the nearest entry permits, and nothing else', () => {
+it('what-can: a caller is allowed exactly what the nearest entry permits', () => {
   let allowed = 0
   fc.assert(
     fc.property(arbitraryPolicies, fc.array(arbitraryRequest, { maxLength: 3 }), (policies, requests) => {

@@ -14,7 +14,7 @@ const mayList = (user: string) =>
   createAuthorizationRequest(createCaller(user), 'ListTables', 'namespace', ['a'])
 const asShadow = (text: string): string => text.replace('namespace:', 'mode: shadow\nnamespace:')
 
-it('a candidate changes no decision, and every difference from it is told once', () => {
+it('a candidate changes no decision, and every difference is reported once', () => {
   fc.assert(
     fc.property(
       arbitraryPolicies,
@@ -43,7 +43,7 @@ it('a candidate changes no decision, and every difference from it is told once',
   )
 })
 
-it('a policy with mode shadow decides nothing, and what it would change is told', async () => {
+it('a policy with mode shadow decides nothing, and its differences are reported', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, {
     'a.yaml': readerPolicy('a', 'alice'),
@@ -61,7 +61,7 @@ it('a policy with mode shadow decides nothing, and what it would change is told'
   ])
 })
 
-it('a policy with mode shadow has no part in the revision, and takes no name twice', async () => {
+it('a policy with mode shadow does not affect the revision, and its name must be unique', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'a.yaml': readerPolicy('a', 'alice') })
   const before = await loadPolicyFolder(folder)

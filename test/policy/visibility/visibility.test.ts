@@ -19,7 +19,7 @@ import {
   type WrittenPolicy,
 } from '../policy-builder.ts'
 
-/** Of the permissions that are generated, some become those that decide what is seen. */
+/** Replaces some generated permissions by those that decide visibility. */
 const seeing: Readonly<Record<string, string>> = {
   DropTable: 'DescribeTable',
   ListTables: 'DescribeNamespace',
@@ -39,13 +39,13 @@ const requests = fc.array(
   { minLength: 4, maxLength: 4 },
 )
 
-it('shows what the caller may describe, and the way to it, as asking for each thing beneath does', () => {
+it('shows objects that the caller may describe and the namespaces above them, like an exhaustive search', () => {
   let shown = 0
   let onTheWay = 0
   fc.assert(
     fc.property(policies, requests, (policies, requests) => {
       const set = compilePolicySet(policies)
-      // The same caller with another request, and another caller: what was shown to one must not be to the other.
+      // The same caller with another request, and another caller, to find results cached for the wrong one.
       for (const { principal, request } of viewersOf(requests)) {
         const view = set.visibilityFor({ principal, request })
         for (const { id, kind: anyKind } of [...requests, ...requests]) {
@@ -72,7 +72,7 @@ function viewersOf([first, second]: readonly AuthorizationRequest[]): readonly V
   return [first, { principal, request: second.request }, { ...second, principal: inOtherOrder(principal) }]
 }
 
-/** The same caller, whose groups come in another order, in another request. */
+/** The same caller with its groups in another order, in another request. */
 function inOtherOrder(principal: Principal): Principal {
   return { ...principal, groups: new Set([...principal.groups].toReversed()) }
 }
@@ -92,8 +92,8 @@ function mayDescribe(
 }
 
 /**
- * Asks for every namespace beneath that a policy speaks of and one that none does, and for every kind of table. Their
- * ids are not known, as anything may be there.
+ * Decides for every namespace beneath with policies and one without, and for every kind of table. Their ids are
+ * unknown, because any object may exist.
  */
 function slowShowsBeneath(policies: readonly WrittenPolicy[], request: AuthorizationRequest): boolean {
   const { id } = request
@@ -123,7 +123,7 @@ it.each<[what: string, tables: readonly string[], denied: readonly string[], sho
   ['two patterns are denied that together hold all of it', ['a*', 'b'], ['b', 'a*'], false],
   ['a narrower pattern is denied', ['a*'], ['ab*'], true],
   ['many narrower patterns are denied', ['a*'], ['a', 'ab*', 'ac*', '*a'], true],
-])('a namespace of tables that may be described is shown, unless %s', (_what, tables, denied, shown) => {
+])('shows a namespace of tables that may be described, unless %s', (_what, tables, denied, shown) => {
   const subjects = { users: ['ann'] }
   const set = compilePolicySet([
     {
@@ -146,7 +146,7 @@ const reads = (group: string, when: string) => [
   { id: 'reads', effect: 'allow' as const, subjects: { groups: [group] }, operations: ['read'], when },
 ]
 
-it('shows to each what conditions let it see, whatever the order of its groups', () => {
+it('shows each caller what conditions allow, in any order of its groups', () => {
   const set = compilePolicySet([
     { name: 'x', namespace: ['x'], rules: reads('left', 'context["show"] == "x"') },
     { name: 'y', namespace: ['y'], rules: reads('right', 'context["show"] == "y"') },
@@ -165,7 +165,7 @@ it('shows to each what conditions let it see, whatever the order of its groups',
   }
 })
 
-it('shows what more conditions decide about than are asked beforehand, and says each time that one failed', () => {
+it('evaluates conditions that are not precomputed, and reports each failure', () => {
   const subjects = { users: ['ann'] }
   const failed: string[] = []
   const documents = parseDocuments(

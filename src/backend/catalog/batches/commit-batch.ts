@@ -25,17 +25,17 @@ import { reconcileVersions } from '../consistency/reconcile-versions.ts'
 type Operation = Partial<RequestOf<'BatchCommitTables'>['operations'][number]>
 type Result = ResponseOf<'BatchCommitTables'>['results'][number]
 
-/** An operation of a batch with the table that it is for; a declaration has none yet. */
+/** A change of a batch with its table; a declaration has no table yet. */
 interface BatchChange {
   readonly operation: Operation
   readonly id: Identifier
   readonly table: TableEntry | undefined
 }
 
-/** A change that was found to be possible: records itself in the transaction of the batch, and answers its result. */
+/** Records a validated change in the transaction of the batch and returns its result. */
 type PreparedChange = (database: CatalogDatabase) => Promise<Result>
 
-/** Creates versions of several tables, all or none; the answers are in the order of the entries. */
+/** Creates versions of several tables, all or none. The responses are in the order of the entries. */
 export async function batchCreateTableVersions(
   catalog: CatalogContext,
   { entries }: RequestOf<'BatchCreateTableVersions'>,
@@ -46,23 +46,23 @@ export async function batchCreateTableVersions(
 }
 
 /**
- * Makes changes to several tables, all or none; the results are in the order of the changes. A table is changed as
- * it was before the batch: what the batch itself declares or deregisters it does not change besides. Throws what
- * the changes throw by themselves, and then nothing is changed.
+ * Applies changes to several tables, all or none; the results are in the order of the changes. Every change applies to
+ * the state before the batch: a batch cannot change a table that it declares or deregisters. Throws the errors of the
+ * single changes; nothing is changed then.
  *
- * Why all or none holds at any moment, whatever ends the process:
- * 1. The locks of all the tables are held to the end. What was committed before is settled, and everything that can
- *    be refused is refused: the ids, the order of the versions, the staging manifests, the versions to delete.
- * 2. The staging manifests get second names in `commits/`, from which only the catalog deletes, and are flushed.
- *    Ended here, the next start removes those names, and the batch never was.
+ * How all or none holds when the process ends at any moment:
+ * 1. The locks of all tables are held to the end. Earlier commits are reconciled, and every check that can fail runs:
+ * ids, order of the versions, staging manifests, versions to delete.
+ * 2. The staging manifests get second names in `commits/`, from which only the catalog deletes, and are flushed. If the
+ * process ends here, the next start removes those names and nothing has changed.
  * 3. One transaction of the store records every change: the commit point.
- * 4. The manifests get their final names, and those of deleted versions are removed. Ended here, it is taken up by
- *    whoever takes the lock of the data or reads the table next, in any process (settle-versions.ts).
- * Step 4 needs two things, and has both. The bytes are there: in step 2 they were given names that the client who
- * owns the staging names does not have. And the final names are free: nobody who goes by the rules writes to the
- * table without the lock of its data, and who takes that settles first. A client that writes around the catalog,
- * although `managed_versioning` tells it not to, may take a name in between; it is never overwritten, and an error
- * in the log says so.
+ * 4. The manifests get their final names, and those of deleted versions are removed. If the process ends here, the next
+ * process that locks the data or reads the table completes this step (reconcile-versions.ts).
+ *
+ * Step 4 cannot fail for lack of bytes or names. The bytes exist under names that the client that owns the staging
+ * names does not know (step 2). The final names are free, because every writer that follows the protocol holds the lock
+ * of the data, and taking it reconciles first. A client that writes around the catalog despite `managed_versioning` may
+ * take a name in between; that file is never overwritten, and an error is logged.
  */
 export async function batchCommitTables(
   catalog: CatalogContext,
@@ -80,7 +80,7 @@ export async function batchCommitTables(
   return { results }
 }
 
-/** Finds the tables. Throws NamespaceNotFound, TableNotFound (404), or InvalidInput (400) for changes that exclude each other. */
+/** Throws NamespaceNotFound, TableNotFound (404), or InvalidInput (400) for changes that exclude each other. */
 async function locateTables(
   catalog: CatalogContext,
   operations: readonly Operation[],
@@ -108,7 +108,7 @@ async function locateTables(
   return changes
 }
 
-/** The first success of a batch that only creates versions, and is sent once more. */
+/** Returns the first success of a replayed batch that only creates versions. */
 async function findReplayedBatch(
   catalog: CatalogContext,
   changes: readonly BatchChange[],
@@ -136,7 +136,7 @@ async function commit(
   }
 }
 
-/** Holds all changes to what is there before any manifest is put aside. */
+/** Validates all changes before any manifest is retained. */
 async function prepareChanges(
   catalog: CatalogContext,
   changes: readonly BatchChange[],
@@ -187,7 +187,7 @@ async function prepareOtherChange(
   })
 }
 
-/** What is committed is committed: trouble here is for the next who uses the table, never for this answer. */
+/** The batch is committed: a failure here must not fail the response, and the next access reconciles the table. */
 async function reconcileTables(catalog: CatalogContext, tables: readonly TableEntry[]): Promise<void> {
   for (const table of tables) {
     try {
@@ -199,7 +199,7 @@ async function reconcileTables(catalog: CatalogContext, tables: readonly TableEn
   }
 }
 
-/** What storage tells of the manifests now: of a copy in an object store, another tag and another time. */
+/** Reads the manifests again: a copy in an object store has another entity tag and time. */
 async function withPublishedVersions(
   catalog: CatalogContext,
   changes: readonly BatchChange[],

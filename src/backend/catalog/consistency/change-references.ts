@@ -5,8 +5,8 @@ import { reconcileVersions } from './reconcile-versions.ts'
 import { requireTableWithData } from './table-data.ts'
 
 /**
- * Runs a change of the tags, the branches or the old versions of a table, one at a time: a version is not deleted
- * while it gets a tag. Throws TableNotFound (404), of a table without data, too.
+ * Runs a change of the tags, branches or old versions of a table, one at a time, so that a version cannot be deleted
+ * while it is being tagged. Throws TableNotFound (404), also for a table without data.
  */
 export async function changeReferences<Result>(
   catalog: CatalogContext,
@@ -17,7 +17,7 @@ export async function changeReferences<Result>(
   return await changeAlone(catalog, table, change)
 }
 
-/** Runs a change as `changeReferences` does, and while nobody writes rows: for one that deletes some. */
+/** Like `changeReferences`, but also excludes writers of rows, for a change that deletes rows. */
 export async function changeReferencesAndRows<Result>(
   catalog: CatalogContext,
   id: Identifier,

@@ -3,9 +3,9 @@ import type { CatalogContext } from '../context/catalog-context.ts'
 import { reconcileVersions } from './reconcile-versions.ts'
 
 /**
- * Runs `work` alone on several tables, each named once: nobody else writes their data, commits a version, or settles one. The locks
- * are taken in one order, those of the data before those of the commits, each by object id, so that no two who do
- * so wait for each other. What was committed before is settled when `work` begins.
+ * Runs `work` with exclusive access to several tables, each named once: no other request writes their data, commits a
+ * version or reconciles. All data locks are taken before all commit locks, each in the order of the object ids, so two
+ * callers cannot deadlock. Earlier commits are reconciled before `work` starts.
  */
 export async function lockTables<Result>(
   catalog: CatalogContext,

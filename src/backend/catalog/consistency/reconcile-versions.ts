@@ -16,17 +16,17 @@ import { mainBranch } from '../context/branches.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { deleteUnusedRetainedManifests, retainedManifestPath } from './retained-manifests.ts'
 
-/** How many commits of a branch can be replayed: a client that lost an answer asks again at once. */
+/** Recorded commits per branch that can be replayed. A client that lost a response retries soon. */
 const replayableVersions = 100
 
 /**
- * Makes the storage of a table agree with what is on record. A version that a client was committing by itself when
- * the process ended gets its final name, or is forgotten where its manifest is gone. What a batch has committed is
- * finished: see commit-batch.ts for why that cannot fail. The caller holds the lock of the commits.
+ * Makes the storage of a table agree with its records. A version whose single commit was interrupted gets its final
+ * name, or its record is deleted if its manifest does not exist. Batch commits are completed; commit-batch.ts explains
+ * why that cannot fail. The caller holds the commit lock.
  */
 export async function reconcileVersions(catalog: CatalogContext, table: TableEntry): Promise<void> {
   const recorded = await listRecordedVersions(catalog.database, table.objectId)
-  // The newest first: whoever opens the table in between sees the newest version, which holds what those before do.
+  // Newest first: a concurrent reader then sees the newest version, which contains the older ones.
   for (const record of recorded.toSorted((one, other) => other.version - one.version)) {
     await reconcileVersion(catalog, table, record)
   }
@@ -35,13 +35,13 @@ export async function reconcileVersions(catalog: CatalogContext, table: TableEnt
     await deleteUnusedRetainedManifests(catalog, table.objectId)
 }
 
-/** Settles a table, if there is need to, before its data is read or changed. */
+/** Reconciles a table with pending changes before its data is read or changed. */
 export async function reconcileIfPending(catalog: CatalogContext, table: TableEntry): Promise<void> {
   if (!(await hasPendingChanges(catalog.database, table.objectId))) return
   await catalog.commitLock.runExclusive(table.objectId, () => reconcileVersions(catalog, table))
 }
 
-/** Records that a version has its final name, and so that the table has data. */
+/** Records that a version has its final name, and therefore that the table has data. */
 export async function finishVersionRecord(
   catalog: CatalogContext,
   table: TableEntry,
@@ -56,7 +56,7 @@ export async function finishVersionRecord(
   })
 }
 
-/** Whether storage has said no for good; anything else may be well the next time. */
+/** Whether storage refused permanently; other errors may be transient. */
 export function isPermanentRefusal(error: unknown): boolean {
   return error instanceof CatalogError && error.status < 500
 }
@@ -73,7 +73,7 @@ async function reconcileVersion(
   else await deleteVersionRecord(catalog.database, table.objectId, record.branch, record.version)
 }
 
-/** False only where storage was changed around the catalog: what was put there is never overwritten. */
+/** Returns false only if storage was changed around the catalog; that file is never overwritten. */
 async function publishRetainedVersion(
   catalog: CatalogContext,
   table: TableEntry,
@@ -112,7 +112,7 @@ async function isPublished(
   } catch (error) {
     if (!isPermanentRefusal(error)) throw error
   }
-  // The staging manifest is gone, or another commit was faster: what has the final name tells which.
+  // Either the staging manifest is missing or another commit won: the file with the final name decides.
   const stored = await catalog.manifestStore.describe(location, record.version, record.branch)
   return stored !== undefined && stored.manifestSize === record.manifestSize && stored.eTag === record.eTag
 }

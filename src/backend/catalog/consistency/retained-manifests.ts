@@ -3,12 +3,11 @@ import { hasPendingChanges } from '../../store/pending-deletions.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 
 /*
- * The manifests of committed batches, from before the commit until they have their final names: one folder for each
- * table, `commits/<object id>`. Only who holds the lock of the commits of a table makes, uses and removes them; and
- * only when no record of the table is left that needs one.
+ * Retained manifests of committed batches, kept from before the commit until they have their final names, in one folder
+ * per table: `commits/<object id>`. Only a holder of the table's commit lock creates, uses or deletes them, and deletes
+ * them only when no record of the table needs one.
  */
 
-/** The whole name of a manifest that was put aside for a table. */
 export function retainedManifestPath(
   catalog: CatalogContext,
   table: Pick<TableEntry, 'objectId'>,
@@ -17,7 +16,7 @@ export function retainedManifestPath(
   return `${retainedManifestsFolder(catalog, table.objectId)}/${name}`
 }
 
-/** Removes what was put aside for a table, unless a record still needs it. */
+/** Deletes the retained manifests of a table that no record refers to. */
 export async function deleteUnusedRetainedManifests(
   catalog: CatalogContext,
   objectId: string,
@@ -26,7 +25,7 @@ export async function deleteUnusedRetainedManifests(
   await catalog.storage.removeAll(retainedManifestsFolder(catalog, objectId))
 }
 
-/** The object ids of the tables for which something was put aside. */
+/** Returns object ids. */
 export async function listTablesWithRetainedManifests(catalog: CatalogContext): Promise<readonly string[]> {
   return await catalog.storage.listFolders(`${catalog.root}/commits`)
 }

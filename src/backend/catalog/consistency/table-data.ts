@@ -6,7 +6,7 @@ import { tableLocation, type CatalogContext } from '../context/catalog-context.t
 import { requireTable } from '../context/lookup.ts'
 import { reconcileIfPending, reconcileVersions } from './reconcile-versions.ts'
 
-/** The table of that id, which has data. Throws TableNotFound (404) for one that is only declared, too. */
+/** Throws TableNotFound (404), also for a table that is only declared. */
 export async function requireTableWithData(catalog: CatalogContext, id: Identifier): Promise<TableEntry> {
   const table = await requireTable(catalog.database, id)
   if (await hasData(catalog, table)) return table
@@ -16,7 +16,7 @@ export async function requireTableWithData(catalog: CatalogContext, id: Identifi
   )
 }
 
-/** Whether a table has data, which then is as recorded. The caller does not hold the lock of the data. */
+/** Whether a table has data; reconciles it first. The caller must not hold the data lock. */
 export async function hasData(catalog: CatalogContext, table: TableEntry): Promise<boolean> {
   await reconcileIfPending(catalog, table)
   if (table.state === 'ready') return true
@@ -24,8 +24,8 @@ export async function hasData(catalog: CatalogContext, table: TableEntry): Promi
 }
 
 /**
- * Whether a table has data; looks where a declared table would have it, for a client may have written it by
- * itself. The caller holds the lock of the data. Throws ConcurrentModification (409) when the table is gone.
+ * Whether a table has data. Also checks the location of a declared table, because a client may have written the data
+ * itself. The caller holds the data lock. Throws ConcurrentModification (409) if the table no longer exists.
  */
 export async function findData(catalog: CatalogContext, table: TableEntry): Promise<boolean> {
   const state = await findTableState(catalog.database, table.objectId)

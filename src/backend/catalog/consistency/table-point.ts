@@ -8,18 +8,18 @@ import { branchNotFoundError, normalizeBranch, mainBranch } from '../context/bra
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { requireTableWithData } from './table-data.ts'
 
-/** How requests name a point in the history of a table. Null is the same as absent. */
+/** A point in the history of a table as requests name it. Null is the same as absent. */
 export interface PointRequest {
   readonly branch?: string | null | undefined
   readonly version?: number | null | undefined
-  /** Stands for a branch and a version, so that it goes with neither. */
+  /** Stands for a branch and a version, and excludes both. */
   readonly tag?: string | null | undefined
 }
 
 /**
- * The table of that id, which has data, and the point that a request names; what only writes passes no version.
- * Throws TableNotFound, TableBranchNotFound, TableTagNotFound or TableVersionNotFound (404), and InvalidInput
- * (400) for a tag together with a branch or a version.
+ * Finds a table with data and resolves the requested point; callers that only write pass no version. Throws
+ * TableNotFound, TableBranchNotFound, TableTagNotFound or TableVersionNotFound (404), and InvalidInput (400) for a tag
+ * together with a branch or a version.
  */
 export async function requirePoint(
   catalog: CatalogContext,
@@ -30,7 +30,7 @@ export async function requirePoint(
   return { table, point: await resolvePoint(catalog, id, table, request) }
 }
 
-/** The point of a table with data that a request names. Throws as `requirePoint` does. */
+/** Resolves the requested point of a table with data. Throws like `requirePoint`. */
 export async function resolvePoint(
   catalog: CatalogContext,
   id: Identifier,
@@ -70,7 +70,7 @@ async function requireVersion(
   )
 }
 
-/** What a tag stands for. Throws TableTagNotFound (404). */
+/** Throws TableTagNotFound (404). */
 export async function requireTag(catalog: CatalogContext, location: string, tag: string): Promise<TableTag> {
   const found = await catalog.engine.tags.find(location, tag)
   if (found !== undefined) return found

@@ -7,30 +7,30 @@ import type { TableEntry } from '../../store/objects.ts'
 import type { CatalogDatabase } from '../../store/database-schema.ts'
 import type { Lock } from '../locks/lock.ts'
 
-/** What the operations of the catalog work with. */
+/** The dependencies of the catalog's operations. */
 export interface CatalogContext {
   readonly database: CatalogDatabase
   readonly engine: Engine
   readonly manifestStore: ManifestStore
   readonly storage: Storage
   readonly getClientOptions: GetClientOptions
-  /** What the names of all that the catalog keeps in its storage begin with. */
+  /** The prefix of every name that the catalog uses in its storage. */
   readonly root: string
-  /** By path: who creates a table takes the lock of its name. No lock is taken within a transaction. */
+  /** Keyed by path; held while a table is created. No lock is taken inside a transaction. */
   readonly nameLock: Lock
   /**
-   * By object id: who creates, replaces or deletes the data of a table does it alone, appends share the lock. It is
-   * taken after the lock of the name; several are taken in the order of the ids. Its holder finds storage as recorded.
+   * Keyed by object id. Exclusive for creating, replacing or deleting the data of a table, shared for appends. Taken
+   * after the name lock; several are taken in the order of the ids. Holders find storage reconciled with the records.
    */
   readonly dataLock: Lock
-  /** By object id: who publishes or settles versions of clients takes the lock, after that of the data. */
+  /** Keyed by object id; held while versions of clients are published or reconciled. Taken after the data lock. */
   readonly commitLock: Lock
   readonly log: Logger
-  /** Lets go of the store, after the requests under way have ended. */
+  /** Closes the store after the active requests have ended. */
   readonly close: () => Promise<void>
 }
 
-/** The folder of the data of a table, named whole. */
+/** The absolute location of the data of a table. */
 export function tableLocation(catalog: CatalogContext, table: Pick<TableEntry, 'location'>): string {
   return `${catalog.root}/${table.location}`
 }

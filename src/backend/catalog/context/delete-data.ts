@@ -2,8 +2,8 @@ import { deleteLeftoverRecord, type RemovedTable } from '../../store/remove-obje
 import { tableLocation, type CatalogContext } from './catalog-context.ts'
 
 /**
- * Deletes the data of tables that the store has removed already. What cannot be deleted now stays a leftover, and
- * is deleted by the next repair; the tables are gone for every client in any case.
+ * Deletes the data of tables that are no longer in the store. Data that cannot be deleted now stays recorded as a
+ * leftover, and the next repair deletes it.
  */
 export async function deleteRemovedData(
   catalog: CatalogContext,

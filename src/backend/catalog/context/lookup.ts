@@ -8,7 +8,7 @@ import {
 import { findObject, type NamespaceEntry, type TableEntry } from '../../store/objects.ts'
 import type { CatalogDatabase } from '../../store/database-schema.ts'
 
-/** The namespace of that id. Throws NamespaceNotFound (404). */
+/** Throws NamespaceNotFound (404). */
 export async function requireNamespace(database: CatalogDatabase, id: Identifier): Promise<NamespaceEntry> {
   const found = await findObject(database, id)
   if (found?.kind === 'namespace') return found
@@ -16,8 +16,8 @@ export async function requireNamespace(database: CatalogDatabase, id: Identifier
 }
 
 /**
- * The table of that id, declared or with data. Throws TableNotFound, or NamespaceNotFound where the namespace
- * above is not there either (both 404).
+ * Finds a table, declared or with data. Throws TableNotFound, or NamespaceNotFound if its namespace does not exist
+ * (both 404).
  */
 export async function requireTable(database: CatalogDatabase, id: Identifier): Promise<TableEntry> {
   const found = await findObject(database, id)
@@ -27,8 +27,8 @@ export async function requireTable(database: CatalogDatabase, id: Identifier): P
 }
 
 /**
- * The table of that id, if it still is the one that was found before. Throws ConcurrentModification (409) when
- * another one has the id by now, and what `requireTable` throws.
+ * Finds the table again after locking it. Throws ConcurrentModification (409) if another table has the id now, and like
+ * `requireTable`.
  */
 export async function requireSameTable(
   database: CatalogDatabase,
@@ -43,7 +43,7 @@ export async function requireSameTable(
   )
 }
 
-/** The 409 of a new table whose name is taken, by a table or by a namespace. */
+/** The error (409) for a new table whose name is taken by a table or a namespace. */
 export function tableAlreadyExistsError(id: Identifier): CatalogError {
   return new CatalogError(
     'TableAlreadyExists',
@@ -51,7 +51,7 @@ export function tableAlreadyExistsError(id: Identifier): CatalogError {
   )
 }
 
-/** The 409 of a new namespace whose name is taken, by a namespace or by a table. */
+/** The error (409) for a new namespace whose name is taken by a namespace or a table. */
 export function namespaceAlreadyExistsError(id: Identifier): CatalogError {
   return new CatalogError(
     'NamespaceAlreadyExists',

@@ -1,16 +1,15 @@
-/** What a request says about the part of a listing that it wants. */
 interface PageRequest {
   readonly page_token?: string | undefined
   readonly limit?: number | undefined
 }
 
-/** A part of a listing; the token is there when more follows. */
+/** A page of a listing; the token is present if more entries follow. */
 interface Page<Entry> {
   readonly entries: readonly Entry[]
   readonly token: { readonly page_token?: string }
 }
 
-/** A page of entries in the byte order of their names in UTF-8; the token is the last name of the page. */
+/** Returns a page of entries in the byte order of their names in UTF-8. The token is the last name of the page. */
 export function pageByName<Entry>(
   all: readonly Entry[],
   nameOf: (entry: Entry) => string,

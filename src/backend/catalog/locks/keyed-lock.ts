@@ -1,16 +1,16 @@
 interface LockQueue {
-  /** The end of the last work that was to run alone. */
+  /** Settles when the last exclusive work ends. */
   exclusive: Promise<unknown>
-  /** The ends of the work that was to be shared, since then. */
+  /** The shared work started since then. */
   shared: Promise<unknown>[]
   pending: number
 }
 
-/** Keeps apart, for each key, work that must run alone from all other work, in the order of asking. */
+/** Runs exclusive work apart from all other work with the same key, in the order of the calls. */
 export class KeyedLock {
   readonly #queues = new Map<string, LockQueue>()
 
-  /** Runs `work` when all work that was asked for under the same key before has ended, well or not. */
+  /** Runs `work` after all earlier work with the same key has ended or failed. */
   async runExclusive<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const queue = this.#getQueue(key)
     const before = Promise.all([queue.exclusive, ...queue.shared])
@@ -20,7 +20,7 @@ export class KeyedLock {
     return await result
   }
 
-  /** Runs `work` together with other shared work, when the work before that was to run alone has ended. */
+  /** Runs `work` concurrently with other shared work, after earlier exclusive work has ended. */
   async runShared<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const queue = this.#getQueue(key)
     const result = queue.exclusive.then(work)
@@ -28,7 +28,7 @@ export class KeyedLock {
     return await result
   }
 
-  /** Runs `work` alone if there is no other work under the same key; does nothing otherwise. */
+  /** Runs `work` exclusively if no work with the same key is active or queued; otherwise does nothing. */
   async runIfFree(key: string, work: () => Promise<void>): Promise<void> {
     if (!this.#queues.has(key)) await this.runExclusive(key, work)
   }
@@ -40,7 +40,7 @@ export class KeyedLock {
     return queue
   }
 
-  /** Resolves when the work has ended, and never rejects. The last one of a queue removes it. */
+  /** Resolves when the work has ended; never rejects. The last work of a queue removes the queue. */
   async #waitForEnd(key: string, queue: LockQueue, result: Promise<unknown>): Promise<void> {
     await result.catch(() => {})
     queue.pending -= 1

@@ -1,17 +1,17 @@
 import type { AdvisoryLocks } from '../../store/advisory-locks.ts'
 import { KeyedLock } from './keyed-lock.ts'
 
-/** Keeps apart, for each key, work that must run alone from all other work, in this process and in other replicas. */
+/** Excludes work with the same key, within this process and across replicas. */
 export interface Lock {
-  /** Runs `work` when no other work under the same key runs. */
+  /** Runs `work` while no other work with the same key runs. */
   runExclusive<Result>(key: string, work: () => Promise<Result>): Promise<Result>
-  /** Runs `work` together with other shared work, but with none that must run alone. */
+  /** Runs `work` concurrently with other shared work, but not with exclusive work. */
   runShared<Result>(key: string, work: () => Promise<Result>): Promise<Result>
-  /** Runs `work` alone if that needs no waiting. */
+  /** Runs `work` exclusively if the lock is free; otherwise does nothing. */
   runIfFree(key: string, work: () => Promise<void>): Promise<void>
 }
 
-/** A lock of that name among those who use the same store; without locks of the store, of this process alone. */
+/** Opens the lock of that name, shared by all users of the same store; without advisory locks, by this process only. */
 export function openLock(name: string, replicas: AdvisoryLocks | undefined): Lock {
   const here = new KeyedLock()
   if (replicas === undefined) return here

@@ -1,8 +1,8 @@
 import type { Lock } from './lock.ts'
 
 /**
- * The lock of the data, whose holder finds in storage all that is on record: `settle` sees to it before any work
- * begins. A batch commits under this lock, so nobody writes between what was committed and its manifests.
+ * Wraps the data lock: calls `reconcile` before any work starts, so holders find storage equal to the records. Batches
+ * commit under this lock, so nothing is written between a commit and its manifests.
  */
 export function createReconcilingLock(lock: Lock, reconcile: (objectId: string) => Promise<void>): Lock {
   const resolved = async <Result>(objectId: string, work: () => Promise<Result>): Promise<Result> => {

@@ -8,9 +8,9 @@ import type { CatalogContext } from '../context/catalog-context.ts'
 import { namespaceAlreadyExistsError, requireNamespace } from '../context/lookup.ts'
 
 /**
- * Creates a namespace under a parent that is there. ExistOk answers the one that is there, as it is. Overwrite
- * makes it anew with the properties of the request, but never throws away what lies in it: that is
- * NamespaceNotEmpty (409), and DropNamespace with Cascade is the way.
+ * Creates a namespace under an existing parent. ExistOk returns an existing namespace unchanged. Overwrite replaces its
+ * properties but never deletes its content: a non-empty namespace is NamespaceNotEmpty (409); use DropNamespace with
+ * Cascade.
  */
 export async function createNamespace(
   catalog: CatalogContext,

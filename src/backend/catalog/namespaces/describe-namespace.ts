@@ -3,7 +3,7 @@ import type { ResponseOf } from '../../../catalog-api/schemas/operation-schemas.
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requireNamespace } from '../context/lookup.ts'
 
-/** The properties of a namespace; the root has none. Throws NamespaceNotFound (404). */
+/** Returns the properties of a namespace; the root has none. Throws NamespaceNotFound (404). */
 export async function describeNamespace(
   catalog: CatalogContext,
   id: Identifier,

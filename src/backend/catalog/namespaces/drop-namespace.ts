@@ -8,8 +8,8 @@ import type { CatalogContext } from '../context/catalog-context.ts'
 import { deleteRemovedData } from '../context/delete-data.ts'
 
 /**
- * Drops a namespace: with Restrict only when nothing lies in it (else NamespaceNotEmpty, 409), with Cascade
- * together with all that lies below. One that is not there is NamespaceNotFound (404), or nothing with Skip.
+ * Drops a namespace. Restrict requires that it is empty (else NamespaceNotEmpty, 409); Cascade also drops its content.
+ * A missing namespace is NamespaceNotFound (404), or no error with Skip.
  */
 export async function dropNamespace(
   catalog: CatalogContext,

@@ -5,7 +5,7 @@ import { fromPath } from '../../store/objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requireNamespace } from '../context/lookup.ts'
 
-/** The names of the namespaces directly in a namespace, in the byte order of UTF-8; the token is the last name. */
+/** Lists the names of the direct child namespaces in the byte order of UTF-8. The token is the last name. */
 export async function listNamespaces(
   catalog: CatalogContext,
   id: Identifier,
@@ -17,7 +17,7 @@ export async function listNamespaces(
   return { namespaces: entries, ...pageTokenMember(token) }
 }
 
-/** The names of the tables directly in a namespace, in the byte order of UTF-8; the token is the last name. */
+/** Lists the names of the tables of a namespace in the byte order of UTF-8. The token is the last name. */
 export async function listTables(
   catalog: CatalogContext,
   id: Identifier,
@@ -31,8 +31,8 @@ export async function listTables(
 }
 
 /**
- * The full ids of all tables of the catalog, joined by the delimiter of the request. The order is that of the
- * names from the root down. Throws InvalidInput (400) where a name holds the delimiter: another one is needed.
+ * Lists the full ids of all tables of the catalog, joined by the delimiter of the request, in the order of the names
+ * from the root down. Throws InvalidInput (400) if a name contains the delimiter.
  */
 export async function listAllTables(
   catalog: CatalogContext,
@@ -53,7 +53,7 @@ interface PageRequest {
   readonly limit?: number | undefined
 }
 
-/** One entry more than the page holds tells whether there is another page. */
+/** Requests one entry more than the page holds, to learn whether another page follows. */
 function toSlice({ page_token: token, limit }: PageRequest): Slice {
   return {
     after: token === undefined || token === '' ? undefined : token,

@@ -9,7 +9,7 @@ import { requireTable } from '../context/lookup.ts'
 import { pageByName } from '../context/page.ts'
 import { resolvePoint } from '../consistency/table-point.ts'
 
-/** The branches of a table besides main, page by page in the order of their names; the token is the last name. */
+/** Lists the branches except main, in the order of their names. The token is the last name. */
 export async function listTableBranches(
   catalog: CatalogContext,
   id: Identifier,
@@ -32,9 +32,9 @@ export async function listTableBranches(
 }
 
 /**
- * Lets a branch begin at a version, the newest one of main unless the request names another. A name is taken as
- * long as versions have it: of a branch that a client is about to make, or was when it ended; deleting it frees
- * the name. Throws TableBranchAlreadyExists (409), TableBranchNotFound or TableVersionNotFound (404).
+ * Creates a branch at a version, by default the newest one of main. A name counts as taken while versions have it, for
+ * example of a branch that a client is creating or was creating when it ended; deleting the branch frees the name.
+ * Throws TableBranchAlreadyExists (409), TableBranchNotFound or TableVersionNotFound (404).
  */
 export async function createTableBranch(
   catalog: CatalogContext,
@@ -55,8 +55,8 @@ export async function createTableBranch(
 }
 
 /**
- * Deletes a branch with its versions and its rows. Throws TableBranchNotFound (404), and InvalidInput (400) while
- * other branches or tags come from it.
+ * Deletes a branch with its versions and rows. Throws TableBranchNotFound (404), and InvalidInput (400) if other
+ * branches or tags depend on it.
  */
 export async function deleteTableBranch(
   catalog: CatalogContext,

@@ -6,7 +6,7 @@ import { requireTable } from '../context/lookup.ts'
 import { pageByName } from '../context/page.ts'
 import { resolvePoint, requireTag } from '../consistency/table-point.ts'
 
-/** The tags of a table, page by page in the order of their names; the token is the last name. */
+/** Lists the tags in the order of their names. The token is the last name. */
 export async function listTableTags(
   catalog: CatalogContext,
   id: Identifier,
@@ -22,7 +22,7 @@ export async function listTableTags(
   return { tags: Object.fromEntries(tags), ...token }
 }
 
-/** The version, and the branch if it is not main, that a tag stands for. Throws TableTagNotFound (404). */
+/** Returns the version of a tag, and its branch unless that is main. Throws TableTagNotFound (404). */
 export async function getTableTagVersion(
   catalog: CatalogContext,
   id: Identifier,
@@ -33,7 +33,7 @@ export async function getTableTagVersion(
   return { version, ...(branch ? { branch } : {}) }
 }
 
-/** Names a version. Throws TableTagAlreadyExists (409), TableVersionNotFound or TableBranchNotFound (404). */
+/** Throws TableTagAlreadyExists (409), TableVersionNotFound or TableBranchNotFound (404). */
 export async function createTableTag(
   catalog: CatalogContext,
   id: Identifier,
@@ -46,7 +46,7 @@ export async function createTableTag(
   })
 }
 
-/** Lets a tag stand for another version. Throws TableTagNotFound and as `createTableTag` does. */
+/** Moves a tag to another version. Throws TableTagNotFound, and like `createTableTag`. */
 export async function updateTableTag(
   catalog: CatalogContext,
   id: Identifier,
@@ -60,7 +60,7 @@ export async function updateTableTag(
   })
 }
 
-/** Forgets a tag; its version stays. Throws TableTagNotFound (404). */
+/** Deletes a tag, not its version. Throws TableTagNotFound (404). */
 export async function deleteTableTag(
   catalog: CatalogContext,
   id: Identifier,

@@ -11,8 +11,8 @@ import { findData, hasData } from '../consistency/table-data.ts'
 import { resolvePoint, requirePoint } from '../consistency/table-point.ts'
 
 /**
- * Merges the rows of an Arrow IPC stream into a table. A table that is only declared is created by them, so that
- * all of them are inserted; where nothing is to be inserted, it is not there (TableNotFound, 404).
+ * Merges the rows of an Arrow IPC stream into a table. A declared table is created with all of the rows; if the merge
+ * inserts nothing, the table does not exist (TableNotFound, 404).
  */
 export async function mergeInsertIntoTable(
   catalog: CatalogContext,
@@ -32,7 +32,7 @@ export async function mergeInsertIntoTable(
   return { version, num_inserted_rows: inserted, num_updated_rows: updated, num_deleted_rows: deleted }
 }
 
-/** Undefined when somebody else has created the data meanwhile. */
+/** Returns undefined if another request has created the data meanwhile. */
 async function createByMerge(
   catalog: CatalogContext,
   id: Identifier,
@@ -56,8 +56,8 @@ async function createByMerge(
 }
 
 /**
- * Sets columns to SQL expressions, in the rows that the predicate selects; properties that are sent are added to
- * those of the table.
+ * Sets columns to SQL expressions in the rows that the predicate selects. Properties of the request are added to those
+ * of the table.
  */
 export async function updateTable(
   catalog: CatalogContext,
@@ -89,7 +89,6 @@ async function addProperties(
   })
 }
 
-/** Deletes the rows that the predicate selects. */
 export async function deleteFromTable(
   catalog: CatalogContext,
   id: Identifier,

@@ -8,8 +8,8 @@ import { findData, hasData } from '../consistency/table-data.ts'
 import { resolvePoint, requirePoint } from '../consistency/table-point.ts'
 
 /**
- * Adds the rows of an Arrow IPC stream to a table, or replaces all rows by them. A table that is only declared
- * is created by its first rows. Throws TableNotFound or TableBranchNotFound (404).
+ * Appends the rows of an Arrow IPC stream to a table, or replaces all rows by them. Creates the data of a declared
+ * table. Throws TableNotFound or TableBranchNotFound (404).
  */
 export async function insertIntoTable(
   catalog: CatalogContext,
@@ -20,7 +20,7 @@ export async function insertIntoTable(
   const table = await requireTable(catalog.database, id)
   const point = await resolvePoint(catalog, id, table, { branch: request.branch })
   const mode = request.mode === 'Append' ? 'append' : 'overwrite'
-  // Appends of different writers agree by themselves.
+  // The engine resolves concurrent appends.
   if (mode === 'append' && (await hasData(catalog, table))) {
     return await catalog.dataLock.runShared(table.objectId, () => insert(catalog, point, upload, mode))
   }
@@ -31,7 +31,7 @@ export async function insertIntoTable(
   )
 }
 
-/** Counts the rows of a table, or those that a SQL predicate selects. */
+/** Counts all rows of a table, or those that a SQL predicate selects. */
 export async function countTableRows(
   catalog: CatalogContext,
   id: Identifier,
@@ -41,7 +41,7 @@ export async function countTableRows(
   return await catalog.engine.count(point.location, { ...point, predicate: request.predicate })
 }
 
-/** Runs a query; the answer is the bytes of one Arrow IPC file. */
+/** Runs a query. Yields the bytes of one Arrow IPC file. */
 export async function queryTable(
   catalog: CatalogContext,
   id: Identifier,
@@ -61,7 +61,7 @@ async function insert(
   return { version, num_inserted_rows: rows }
 }
 
-/** Creates the data of a table that is only declared. The caller holds the lock of the data. */
+/** Creates the data of a declared table. The caller holds the data lock. */
 export async function createByInsert(
   catalog: CatalogContext,
   table: TableEntry,

@@ -4,7 +4,7 @@ import type { TablePoint } from '../../engine/table-point.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requirePoint } from '../consistency/table-point.ts'
 
-/** The plan of a query as text, without running it. */
+/** Returns the plan of a query as text, without running it. */
 export async function explainTableQueryPlan(
   catalog: CatalogContext,
   id: Identifier,
@@ -14,7 +14,7 @@ export async function explainTableQueryPlan(
   return await catalog.engine.plans.explain(point, request.query, request.verbose)
 }
 
-/** Runs a query; what is answered is its plan with what each step took, as text. */
+/** Runs a query and returns its plan with the cost of each step, as text. */
 export async function analyzeTableQueryPlan(
   catalog: CatalogContext,
   id: Identifier,

@@ -3,14 +3,14 @@ import { readCatalogIdentity, recordStorageMarked } from '../../store/catalog-id
 import type { CatalogDatabase } from '../../store/database-schema.ts'
 import type { Lock } from '../locks/lock.ts'
 
-/** Its content is an object whose `catalog` is the id of the catalog that the storage belongs to. */
+/** Contains a JSON object with `catalog`: the id of the catalog that owns the storage. */
 const markFileName = 'catalog.json'
 const maxMarkBytes = 1024
 
 /**
- * Makes sure that the storage belongs to the catalog of this store, for two catalogs would delete each other's
- * manifests. A storage that nobody has marked is taken, once: afterwards the store knows that its storage has a mark,
- * and refuses another one without. Rejects with a plain error.
+ * Verifies that the storage belongs to the catalog of this store, because two catalogs would delete each other's
+ * manifests. Unmarked storage is claimed once; afterwards the store refuses storage without its mark. Rejects with a
+ * plain error.
  */
 export async function claimStorage(
   database: CatalogDatabase,
@@ -28,7 +28,7 @@ export async function claimStorage(
   })
 }
 
-/** Undefined where it is none of ours. */
+/** Returns undefined if the text is not a mark. */
 function parseOwner(text: string): string | undefined {
   try {
     const { catalog } = JSON.parse(text) as { catalog?: unknown }

@@ -14,9 +14,9 @@ import { startRepairLoop, repair } from './repair.ts'
 import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
 
 /**
- * Opens the catalog of a storage, creates it where it is not there, and repairs what an end without notice
- * left: no half-created table, no recorded version without its manifest, no data of a dropped table. Rejects with a
- * plain error where the storage is that of another catalog.
+ * Opens the catalog of a storage, creating it if necessary, and repairs the effects of a crash: half-created tables,
+ * recorded versions without a manifest, data of dropped tables. Rejects with a plain error if the storage belongs to
+ * another catalog.
  */
 export async function openCatalogContext(
   settings: Pick<EmbeddedSettings, 'data' | 'store'>,
@@ -53,7 +53,7 @@ export async function openCatalogContext(
     await store.close()
     throw error
   }
-  // Nobody else clears away what another replica leaves that ends now.
+  // With replicas, only another replica can clean up after one that crashes.
   if (store.locks !== undefined) stopRepairing = startRepairLoop(catalog)
   return catalog
 }

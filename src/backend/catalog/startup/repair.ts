@@ -13,13 +13,11 @@ import {
 } from '../consistency/retained-manifests.ts'
 import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
 
-/** How often each replica looks for what another one has left. */
 const repairIntervalMs = 15_000
 
 /**
- * Clears away what an end without notice left: half-created tables, data of dropped tables, recorded versions
- * without their manifests. Whoever is at work on an object holds its lock, so what is locked is left alone: it
- * belongs to a replica that lives.
+ * Cleans up after crashes: half-created tables, data of dropped tables, recorded versions without a manifest. Locked
+ * objects are skipped: a running replica works on them.
  */
 export async function repair(catalog: CatalogContext): Promise<void> {
   const { database } = catalog
@@ -41,7 +39,9 @@ export async function repair(catalog: CatalogContext): Promise<void> {
   }
 }
 
-/** Repairs again and again, as replicas do for each other. Answers what ends it, after the round under way. */
+/**
+ * Repairs periodically, as replicas do for each other. Returns a function that stops the loop after the current run.
+ */
 export function startRepairLoop(catalog: CatalogContext): () => Promise<void> {
   let round = Promise.resolve()
   const sweep = (): void => {
@@ -64,7 +64,7 @@ async function discardCreation({ database }: CatalogContext, objectId: string): 
   })
 }
 
-/** The trouble of one table is that of those who use it, not of the whole catalog. */
+/** A failure of one table must not stop the repair of the others. */
 async function reconcileOrLog(catalog: CatalogContext, table: TableEntry): Promise<void> {
   try {
     await reconcileIfPending(catalog, table)

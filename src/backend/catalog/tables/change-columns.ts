@@ -5,10 +5,7 @@ import type { TablePoint } from '../../engine/table-point.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requirePoint } from '../consistency/table-point.ts'
 
-/**
- * Adds columns with the values of SQL expressions. Columns that are computed when they are read or filled later
- * are Unsupported (406).
- */
+/** Adds columns with the values of SQL expressions. Columns computed on read or filled later are Unsupported (406). */
 export async function addColumns(
   catalog: CatalogContext,
   id: Identifier,
@@ -28,7 +25,7 @@ export async function addColumns(
   return { version }
 }
 
-/** Renames columns, and changes their types and whether they may hold nulls. Virtual columns are Unsupported. */
+/** Renames columns, and changes their types and nullability. Virtual columns are Unsupported. */
 export async function alterColumns(
   catalog: CatalogContext,
   id: Identifier,
@@ -43,7 +40,7 @@ export async function alterColumns(
   return { version }
 }
 
-/** Drops columns; their values stay in the versions before. */
+/** Drops columns; older versions keep their values. */
 export async function dropColumns(
   catalog: CatalogContext,
   id: Identifier,
@@ -55,7 +52,7 @@ export async function dropColumns(
   return { version }
 }
 
-/** Changes the metadata of fields, and answers what each of them has then. */
+/** Changes the metadata of fields. Returns the resulting metadata of each. */
 export async function updateFieldMetadata(
   catalog: CatalogContext,
   id: Identifier,
@@ -66,7 +63,7 @@ export async function updateFieldMetadata(
   )
 }
 
-/** Two changes of the schema at once conflict, so that each is made alone. */
+/** Concurrent schema changes conflict, so they run one at a time. */
 async function changeColumns<Result>(
   catalog: CatalogContext,
   id: Identifier,

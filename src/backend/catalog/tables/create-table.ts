@@ -21,10 +21,9 @@ type Request = RequestOf<'CreateTable'>
 type Response = ResponseOf<'CreateTable'>
 
 /**
- * Creates a table from an Arrow IPC stream. Of a table that is there, ExistOk answers what it is and Overwrite
- * adds a version that replaces all rows and, if the request has them, the properties. A table that is only declared
- * gets its data in both modes, and keeps its properties in ExistOk; in Create, its name is taken (TableAlreadyExists,
- * 409).
+ * Creates a table from an Arrow IPC stream. For an existing table, ExistOk returns its description and Overwrite adds a
+ * version that replaces all rows and, if sent, the properties. Both modes add the data of a declared table (ExistOk
+ * keeps its properties); with Create, its name is taken (TableAlreadyExists, 409).
  */
 export async function createTable(
   catalog: CatalogContext,
@@ -48,7 +47,7 @@ export async function createTable(
   })
 }
 
-/** Throws InvalidInput (400): where data lies is never a matter of the client. */
+/** Throws InvalidInput (400): clients cannot choose where data is stored. */
 export function rejectLocation(location: string | undefined): void {
   if (location === undefined) return
   throw invalidInput('location is not supported; this catalog chooses the locations of its tables')
@@ -64,7 +63,7 @@ async function reserveName(
     await requireNamespace(database, id.slice(0, -1))
     const there = await findObject(database, id)
     if (there?.kind === 'table' && there.state === 'creating') {
-      // Its creator would hold the lock of the name, which is held here: it is no more.
+      // Its creator would hold the name lock, which is held here: the creation was interrupted.
       await removeTable(database, there.objectId)
     } else if (there !== undefined) {
       if (there.kind !== 'table' || request.mode === 'Create') throw tableAlreadyExistsError(id)
@@ -76,7 +75,7 @@ async function reserveName(
   })
 }
 
-/** Whoever drops the table meanwhile waits for the lock of its data, and deletes what was written. */
+/** A concurrent drop waits for the data lock and then deletes what was written. */
 async function createNew(
   catalog: CatalogContext,
   id: Identifier,

@@ -7,8 +7,8 @@ import { rejectLocation } from './create-table.ts'
 import { requireNamespace, tableAlreadyExistsError } from '../context/lookup.ts'
 
 /**
- * Reserves a name without data and answers where the data is to be written. Throws TableAlreadyExists (409) when
- * the name is taken, and as `clientOptions` does: then it is reserved, and DescribeTable will answer the rest.
+ * Reserves a name without data and returns where to write the data. Throws TableAlreadyExists (409) if the name is
+ * taken, and like `getClientOptions`: the name is reserved even then, and DescribeTable returns the rest later.
  */
 export async function declareTable(
   catalog: CatalogContext,
@@ -23,7 +23,7 @@ export async function declareTable(
   return { ...declared, ...(storageOptions && { storage_options: storageOptions }) }
 }
 
-/** Declares a table in a transaction, and tells nothing of the storage; see `declareTable`. */
+/** Declares a table in a transaction, without storage options; see `declareTable`. */
 export async function declareInTransaction(
   catalog: CatalogContext,
   database: CatalogDatabase,

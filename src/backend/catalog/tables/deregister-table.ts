@@ -7,8 +7,8 @@ import { lockTables } from '../consistency/lock-tables.ts'
 import { requireTable, requireSameTable } from '../context/lookup.ts'
 
 /**
- * Forgets a table and keeps its data, which is nobody's from then on: the catalog never deletes it, and RegisterTable
- * takes it back. What was committed is finished before. Throws TableNotFound (404).
+ * Removes a table from the catalog and keeps its data. The catalog never deletes that data; RegisterTable can add it
+ * again. Pending commits are completed first. Throws TableNotFound (404).
  */
 export async function deregisterTable(
   catalog: CatalogContext,
@@ -22,7 +22,7 @@ export async function deregisterTable(
   )
 }
 
-/** Forgets a table in a transaction; see `deregisterTable`. The caller holds its locks. */
+/** Deregisters a table in a transaction; see `deregisterTable`. The caller holds its locks. */
 export async function deregisterInTransaction(
   catalog: CatalogContext,
   database: CatalogDatabase,

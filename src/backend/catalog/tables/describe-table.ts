@@ -11,9 +11,9 @@ type Request = RequestOf<'DescribeTable'>
 type Response = ResponseOf<'DescribeTable'>
 
 /**
- * Where a table is, and with `load_detailed_metadata` what is in it: version, schema and statistics, never of a
- * table that is only declared. Clients who want credentials need not ask for them, only those who want none (interface
- * section 7.2). Throws TableNotFound, as `pointOf` does where the request names a point (404), and as `clientOptions`.
+ * Returns the location of a table and, with `load_detailed_metadata`, the version, schema and statistics, except for a
+ * declared table. Credentials are included unless the request declines them (interface section 7.2). Throws
+ * TableNotFound, like `resolvePoint` if the request names a point (404), and like `getClientOptions`.
  */
 export async function describeTable(
   catalog: CatalogContext,
@@ -40,7 +40,7 @@ export async function describeTable(
   }
 }
 
-/** Throws TableNotFound or, where the request names what the table has not, as `pointOf` does (404). */
+/** Throws TableNotFound, or like `resolvePoint` if the request names a point (404). */
 export async function requireTableExists(
   catalog: CatalogContext,
   id: Identifier,

@@ -5,7 +5,7 @@ import { tableLocation, type CatalogContext } from '../context/catalog-context.t
 import { deleteRemovedData } from '../context/delete-data.ts'
 import { requireTable } from '../context/lookup.ts'
 
-/** Forgets a table, then deletes its data with all versions. Throws TableNotFound (404). */
+/** Removes a table, then deletes its data with all versions. Throws TableNotFound (404). */
 export async function dropTable(catalog: CatalogContext, id: Identifier): Promise<ResponseOf<'DropTable'>> {
   const { table, removed } = await catalog.database.transaction().execute(async (database) => {
     const table = await requireTable(database, id)

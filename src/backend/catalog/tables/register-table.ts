@@ -10,14 +10,14 @@ import { requireNamespace, requireSameTable, tableAlreadyExistsError } from '../
 
 type Request = RequestOf<'RegisterTable'>
 
-/** The folder of the data of tables, in which every location that can be registered lies. */
+/** The folder that contains every location that can be registered. */
 const registrationFolder = 'tables'
 
 /**
- * Takes a dataset that is there already in as a table: `location` is relative to the folder `tables` of the data
- * folder, a name that ends in `.lance` or one in folders beneath. Overwrite gives the name to the dataset where a
- * table has it, and keeps the data of that, as DeregisterTable does. Throws TableAlreadyExists (409) where the name
- * is taken, or where the dataset is that of another table; InvalidInput (400) for any other location.
+ * Adds an existing dataset as a table. `location` is relative to the folder `tables` of the data folder and ends in
+ * `.lance`; it may name subfolders. Overwrite replaces the table of that name and keeps the old data, like
+ * DeregisterTable. Throws TableAlreadyExists (409) if the name is taken or the dataset belongs to another table;
+ * InvalidInput (400) for any other location.
  */
 export async function registerTable(
   catalog: CatalogContext,
@@ -51,8 +51,8 @@ async function releaseExisting(database: CatalogDatabase, id: Identifier, table:
 }
 
 /**
- * A dataset never lies in another: no folder on the way to it is one. So two locations that differ have no file in
- * common, and it is enough that no two tables have the same.
+ * No folder on the path is a dataset, so datasets never nest: two different locations share no file, and it is enough
+ * that locations are unique.
  */
 function readLocation(location: string): string {
   const segments = location.split('/')
@@ -69,7 +69,7 @@ function readLocation(location: string): string {
   )
 }
 
-/** Throws InvalidInput unless a dataset that the engine can read lies there, in which nothing links elsewhere. */
+/** Throws InvalidInput unless the location contains a dataset that the engine can read, without links. */
 async function requireDataset(catalog: CatalogContext, location: string): Promise<void> {
   const folder = tableLocation(catalog, { location })
   try {

@@ -5,9 +5,8 @@ import type { CatalogContext } from '../context/catalog-context.ts'
 import { requireNamespace, requireTable, tableAlreadyExistsError } from '../context/lookup.ts'
 
 /**
- * Gives a table another name and, if the request names one, another namespace. Its data stays where it is.
- * Throws TableAlreadyExists (409) when the new name is taken, NamespaceNotFound (404) when the new namespace is
- * not there.
+ * Renames a table and, if the request names a namespace, moves it there. The data does not move. Throws
+ * TableAlreadyExists (409) if the new name is taken, NamespaceNotFound (404) if the new namespace does not exist.
  */
 export async function renameTable(
   catalog: CatalogContext,

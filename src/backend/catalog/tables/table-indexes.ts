@@ -10,14 +10,14 @@ import { requirePoint } from '../consistency/table-point.ts'
 
 type IndexContent = ResponseOf<'ListTableIndices'>['indexes'][number]
 
-/** A build takes all processors and much memory, so this process does one at a time, whatever the table. */
+/** A build uses all processors and much memory, so this process runs one at a time across all tables. */
 const builds = new KeyedLock()
 const maxPendingBuilds = 100
 let pendingBuilds = 0
 
 /**
- * Builds an index, and answers when it is there. Throws Unsupported (406) for a type that the engine cannot build,
- * TableIndexAlreadyExists (409), TableColumnNotFound (404), ServiceUnavailable (503) when too many builds wait.
+ * Builds an index; resolves when it is built. Throws Unsupported (406) for a type that the engine cannot build,
+ * TableIndexAlreadyExists (409), TableColumnNotFound (404), ServiceUnavailable (503) if too many builds are queued.
  */
 export async function createTableIndex(
   catalog: CatalogContext,
@@ -33,7 +33,7 @@ export async function createTableIndex(
   }
   pendingBuilds += 1
   try {
-    // The lock of the data is taken last: who drops the table does not wait for the builds of others.
+    // The data lock is taken last, so that dropping the table does not wait for builds of other tables.
     await builds.runExclusive('', () =>
       catalog.dataLock.runShared(table.objectId, () => catalog.engine.indexes.create(point, request)),
     )
@@ -43,7 +43,7 @@ export async function createTableIndex(
   return {}
 }
 
-/** The indexes of a table at a point, page by page in the order of their names; the token is the last name. */
+/** Lists the indexes of a table at a point, in the order of their names. The token is the last name. */
 export async function listTableIndices(
   catalog: CatalogContext,
   id: Identifier,
@@ -55,7 +55,7 @@ export async function listTableIndices(
   return { indexes: entries.map(toContent), ...token }
 }
 
-/** How much of a table an index covers at a point. Throws TableIndexNotFound (404). */
+/** Returns how much of a table an index covers at a point. Throws TableIndexNotFound (404). */
 export async function describeTableIndexStats(
   catalog: CatalogContext,
   id: Identifier,
@@ -90,7 +90,7 @@ function indexNotFoundError(name: string): CatalogError {
   return new CatalogError('TableIndexNotFound', `the table has no index ${quoteForMessage(name)}`)
 }
 
-/** An index is answered when it is built, so none is ever under way. */
+/** A listed index is always built, so the status never shows a build in progress. */
 function toContent(index: TableIndex): IndexContent {
   return {
     index_name: index.name,

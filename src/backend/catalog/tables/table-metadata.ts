@@ -3,7 +3,7 @@ import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operati
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requirePoint } from '../consistency/table-point.ts'
 
-/** How large a table is: bytes, rows, indexes, and how its rows are spread over fragments. */
+/** Returns the size of a table: bytes, rows, indexes, and the distribution of rows over fragments. */
 export async function getTableStats(
   catalog: CatalogContext,
   id: Identifier,
@@ -24,9 +24,9 @@ export async function getTableStats(
 }
 
 /**
- * Sets the keys of the metadata of the schema that are sent, and removes those that are sent as null; other keys
- * stay, for clients keep things of their own there, such as what they embed texts with. The interface speaks of
- * replacing, the engine's own call and the catalogs in use merge. Answers the metadata that there is then.
+ * Merges the sent keys into the schema metadata and returns the result; null removes a key. Other keys stay, because
+ * clients store data of their own there, such as embedding settings. The interface says "replace", but the engine's own
+ * call and existing catalogs merge.
  */
 export async function updateTableSchemaMetadata(
   catalog: CatalogContext,

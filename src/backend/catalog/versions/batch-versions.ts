@@ -14,14 +14,13 @@ import { requireSameTable } from '../context/lookup.ts'
 import { recordStagedVersion } from './record-staged-version.ts'
 import { toTableVersion, type TableVersion } from './table-versions.ts'
 
-/** A version that a batch is to create. */
 export interface BatchedVersion {
   readonly id: Identifier
   readonly table: TableEntry
   readonly request: RequestOf<'CreateTableVersion'>
 }
 
-/** Answers the first success of a batch that is sent once more; undefined unless every version was committed. */
+/** Returns the first success of a replayed batch; undefined unless every version was committed. */
 export async function findReplayedVersions(
   catalog: CatalogContext,
   versions: readonly BatchedVersion[],
@@ -36,7 +35,7 @@ export async function findReplayedVersions(
 }
 
 /**
- * Looks at the staging manifests of the versions; those of one branch must follow the newest one and each other, in
+ * Inspects the staging manifests of the versions. Those of one branch must follow the newest version and each other, in
  * any order. Throws ConcurrentModification (409) or InvalidInput (400). The caller holds the locks of the tables.
  */
 export async function inspectStagedVersions(
@@ -59,7 +58,9 @@ export async function inspectStagedVersions(
   return staged
 }
 
-/** Puts the manifest of a version aside. Answers what records the version in a transaction, and its answer. */
+/**
+ * Retains the manifest of a version. Returns a function that records the version in a transaction, and the response.
+ */
 export async function retainVersion(
   catalog: CatalogContext,
   { id, table, request }: BatchedVersion,
@@ -77,7 +78,7 @@ export async function retainVersion(
   }
 }
 
-/** A version that was committed, as it is in storage; undefined while that cannot be told. */
+/** Returns a committed version as stored; undefined if storage cannot be read now. */
 export async function describePublishedVersion(
   catalog: CatalogContext,
   { table, request }: BatchedVersion,
@@ -92,7 +93,7 @@ export async function describePublishedVersion(
   }
 }
 
-/** The versions of each branch of each table, the oldest first. */
+/** Groups by table and branch, each oldest first. */
 function groupByBranch(versions: readonly BatchedVersion[]): Iterable<readonly BatchedVersion[]> {
   const groups = new Map<string, BatchedVersion[]>()
   for (const version of versions) {
@@ -106,7 +107,7 @@ function groupByBranch(versions: readonly BatchedVersion[]): Iterable<readonly B
   )
 }
 
-/** Answers the naming scheme of the newest version that is there. */
+/** Returns the naming scheme of the newest existing version. */
 async function requireConsecutive(
   catalog: CatalogContext,
   versions: readonly BatchedVersion[],

@@ -19,9 +19,9 @@ import { toTableVersion, type TableVersion } from './table-versions.ts'
 type Request = RequestOf<'CreateTableVersion'>
 
 /**
- * Commits a version: gives the staging manifest of a client its final name, if the version is the next one and
- * nobody was faster. A replay with the same staging path is answered with the first success. Throws
- * ConcurrentModification (409), TableNotFound (404), InvalidInput (400) where the manifest is not what it should be.
+ * Commits a version: gives the staging manifest of a client its final name, if the version is the next one. A replay
+ * with the same staging path gets the first success again. Throws ConcurrentModification (409), TableNotFound (404),
+ * InvalidInput (400) for an invalid manifest.
  */
 export async function createTableVersion(
   catalog: CatalogContext,
@@ -36,7 +36,7 @@ export async function createTableVersion(
   return { version }
 }
 
-/** The first success of a request that is sent once more, known by its staging path. */
+/** Returns the first success of a replayed request, recognized by its staging path. */
 export async function findReplayedVersion(
   catalog: CatalogContext,
   table: TableEntry,
@@ -64,13 +64,13 @@ async function commit(
   try {
     await finishVersionRecord(catalog, table, branch, request.version)
   } catch (error) {
-    // The version is there: a client that is told otherwise commits the same rows again. A reader settles the record.
+    // The version is committed: an error would make the client commit the same rows again. A reader reconciles.
     catalog.log.error({ err: error, table: table.objectId }, 'commit not finalized yet')
   }
   return toTableVersion(stored, request.metadata)
 }
 
-/** Throws ConcurrentModification (409) unless `version` is the one to come. Answers the newest version. */
+/** Throws ConcurrentModification (409) unless `version` is the next one. Returns the newest version. */
 export async function requireNextVersion(
   catalog: CatalogContext,
   id: Identifier,
@@ -79,7 +79,7 @@ export async function requireNextVersion(
   version: number,
 ): Promise<StoredVersion | undefined> {
   const latest = await catalog.manifestStore.describe(tableLocation(catalog, table), undefined, branch)
-  // The first version of a branch has the number after the one that it branched from.
+  // The number of a branch's first version is one above the version that it branched from.
   const next = latest === undefined && branch !== mainBranch ? version : (latest?.version ?? 0) + 1
   if (version === next) return latest
   throw new CatalogError(
@@ -109,7 +109,7 @@ async function publish(
   try {
     return await catalog.manifestStore.publish(staged)
   } catch (error) {
-    // Nothing was published; or if it was, whoever reads the table next finds the record and settles it.
+    // Usually nothing was published; otherwise the next reader finds the record and reconciles.
     if (isPermanentRefusal(error)) {
       await deleteVersionRecord(
         catalog.database,
@@ -122,7 +122,6 @@ async function publish(
   }
 }
 
-/** What a request says about its staging manifest. */
 export function toStagingRequest(request: Request): StagingRequest {
   return {
     version: request.version,

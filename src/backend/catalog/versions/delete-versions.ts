@@ -12,18 +12,17 @@ import { resolvePoint } from '../consistency/table-point.ts'
 const maxDeletedVersions = 1_000_000
 const maxShownVersions = 5
 
-/** The versions of a branch that are to be deleted, the oldest first. */
+/** Versions of one branch to delete, oldest first. */
 interface VersionDeletion {
   readonly branch: string
   readonly versions: readonly number[]
 }
 
 /**
- * Deletes the manifests of versions: of those that the half-open ranges name and that are there; the rows that
- * other versions share stay. The newest version, those with tags and those that branches come from are needed: a
- * range that names one is refused with InvalidInput (400), and nothing is deleted. The end -1 stands for the
- * newest version, which as an end is spared: from 0 to -1 are all but it. All are deleted or none: what is on record
- * as deleted is removed from storage by whoever uses the table next, if the process ends before.
+ * Deletes the manifests of the existing versions in the half-open ranges; rows shared with other versions stay. The
+ * newest version, tagged versions and branch points are protected: a range that names one is refused with InvalidInput
+ * (400). The end -1 means the newest version, exclusive: 0 to -1 deletes all others. All are deleted or none: if the
+ * process ends after the commit, the next access to the table removes the manifests.
  */
 export async function batchDeleteTableVersions(
   catalog: CatalogContext,
@@ -42,7 +41,7 @@ export async function batchDeleteTableVersions(
   })
 }
 
-/** Which versions a request deletes; see `batchDeleteTableVersions`. The caller holds the lock of the commits. */
+/** Determines which versions a request deletes; see `batchDeleteTableVersions`. The caller holds the commit lock. */
 export async function planDeletion(
   catalog: CatalogContext,
   id: Identifier,

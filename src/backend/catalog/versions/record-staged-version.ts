@@ -4,15 +4,14 @@ import { deleteVersionRecord, recordVersion } from '../../store/versions.ts'
 import type { StagedManifest } from '../../engine/manifest/manifest-records.ts'
 import { normalizeBranch } from '../context/branches.ts'
 
-/** What a client says of the version that it commits. */
 interface VersionCommit {
   readonly manifest_path: string
   readonly metadata?: Properties | undefined
 }
 
 /**
- * Records that a staged manifest is to become a version, in a transaction of the caller. Storage has no such version,
- * so what is on record under its number is of a manifest that is no more.
+ * Records, in the caller's transaction, that a staged manifest becomes a version. Storage has no such version, so an
+ * existing record with its number belongs to a manifest that no longer exists.
  */
 export async function recordStagedVersion(
   database: CatalogDatabase,

@@ -4,8 +4,8 @@ import type { CatalogContext } from '../context/catalog-context.ts'
 import { requirePoint } from '../consistency/table-point.ts'
 
 /**
- * Makes an old version the newest one of its branch, as a new version. Throws TableNotFound, TableBranchNotFound
- * or TableVersionNotFound (404).
+ * Restores an old version as a new version of its branch. Throws TableNotFound, TableBranchNotFound or
+ * TableVersionNotFound (404).
  */
 export async function restoreTable(
   catalog: CatalogContext,

@@ -10,12 +10,11 @@ import { tableLocation, type CatalogContext } from '../context/catalog-context.t
 import { requireTable } from '../context/lookup.ts'
 import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
 
-/** A version in the form of the interface. */
 export type TableVersion = ResponseOf<'CreateTableVersion'>['version']
 
 /**
- * The versions of a table, from the oldest on unless `descending`; none of a table that is only declared. The
- * page token is the last version of the page. Throws TableNotFound or TableBranchNotFound (404).
+ * Lists the versions of a table, oldest first unless `descending`; a declared table has none. The page token is the
+ * last version of the page. Throws TableNotFound or TableBranchNotFound (404).
  */
 export async function listTableVersions(
   catalog: CatalogContext,
@@ -29,7 +28,7 @@ export async function listTableVersions(
   const { descending, limit } = request
   const after = parsePageToken(request.page_token)
   if (descending && limit === 1 && after === undefined) {
-    // What clients ask before nearly every read and write.
+    // Clients request this before nearly every read and write.
     const latest = await catalog.manifestStore.describe(location, undefined, branch)
     if (latest === undefined) return emptyListing(branch)
     const more = latest.version > 1 ? { page_token: String(latest.version) } : {}
@@ -49,7 +48,7 @@ export async function listTableVersions(
   }
 }
 
-/** One version of a table, the newest when none is named. Throws TableNotFound or TableVersionNotFound (404). */
+/** Describes one version, by default the newest. Throws TableNotFound or TableVersionNotFound (404). */
 export async function describeTableVersion(
   catalog: CatalogContext,
   id: Identifier,
@@ -67,7 +66,6 @@ export async function describeTableVersion(
   )
 }
 
-/** A stored version as it is answered. */
 export function toTableVersion(stored: StoredVersion, metadata: Properties | undefined): TableVersion {
   return {
     version: stored.version,
@@ -80,7 +78,7 @@ export function toTableVersion(stored: StoredVersion, metadata: Properties | und
   }
 }
 
-/** Versions next to each other, in either order, as they are answered with what clients committed them with. */
+/** Takes consecutive versions in either order and adds the metadata that clients committed with them. */
 async function addMetadata(
   catalog: CatalogContext,
   table: TableEntry,

@@ -12,7 +12,7 @@ import { hasData } from '../consistency/table-data.ts'
 type Response = ResponseOf<'DescribeTransaction'>
 type Action = RequestOf<'AlterTransaction'>['actions'][number]
 
-/** What a commit says of itself cannot be altered. */
+/** Properties that come from the commit itself cannot be altered. */
 const reservedKeys: ReadonlySet<string> = new Set([
   'uuid',
   'version',
@@ -23,8 +23,8 @@ const reservedKeys: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What a commit did, as its manifest tells, and what was altered of it since. The id is that of the table followed
- * by the UUID of the transaction, or by the number of the version that it made. Throws TransactionNotFound (404).
+ * Describes a commit from its manifest, with later alterations applied. The id is that of the table followed by the
+ * UUID of the transaction or by the number of its version. Throws TransactionNotFound (404).
  */
 export async function describeTransaction(catalog: CatalogContext, id: Identifier): Promise<Response> {
   const { table, transaction } = await requireTransaction(catalog, id)
@@ -32,9 +32,9 @@ export async function describeTransaction(catalog: CatalogContext, id: Identifie
 }
 
 /**
- * Alters the status and the properties that a transaction shows, with all actions or with none: the commit itself
- * stays what it is. Throws TransactionNotFound (404), ConcurrentModification (409) where a property is there that
- * must not be, InvalidInput (400) for one that cannot be altered, or that is not there and must be.
+ * Alters the status and properties shown for a transaction, all actions or none; the commit itself does not change.
+ * Throws TransactionNotFound (404), ConcurrentModification (409) if a property exists that must not, InvalidInput (400)
+ * for a property that cannot be altered or that must exist but does not.
  */
 export async function alterTransaction(
   catalog: CatalogContext,
@@ -66,7 +66,7 @@ async function requireTransaction(
   throw transactionNotFound(id)
 }
 
-/** A table that is not there has no transactions: the interface knows no other 404 here. */
+/** A missing table has no transactions: the interface defines no other 404 here. */
 async function findTable(catalog: CatalogContext, id: Identifier): Promise<TableEntry | undefined> {
   try {
     const table = await requireTable(catalog.database, id)
@@ -138,7 +138,7 @@ function unsetProperty(
   throw invalidInput(`cannot unset the property ${quoteForMessage(key)} with mode Fail: it does not exist`)
 }
 
-/** A key such as `__proto__` becomes a property like any other. */
+/** Keys such as `__proto__` become ordinary properties. */
 function withProperty(properties: Properties, key: string, value: string): Properties {
   return Object.fromEntries([...Object.entries(properties), [key, value]])
 }

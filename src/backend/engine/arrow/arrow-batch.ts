@@ -2,21 +2,21 @@ import { CompressionType } from 'apache-arrow/fb/compression-type'
 import type { RecordBatch } from 'apache-arrow/fb/record-batch'
 import { malformedArrow } from './arrow-frames.ts'
 
-/** How large a record batch is when it is decoded. */
+/** The decoded size of a record batch. */
 export interface BatchSize {
   readonly rows: number
   readonly decodedBytes: number
 }
 
-/** No LZ4 block holds more than this many bytes per byte. */
+/** The maximum expansion of an LZ4 block. */
 const lz4Ratio = 255
-/** Columns without any bytes (type null) are believed up to this many rows. */
+/** The row limit for columns without bytes (type null). */
 const emptyRows = 1 << 20
 
 /**
- * Measures a record batch by its header. What a header claims decides how much memory the engine asks for, and a
- * request for too much ends the whole process: so no buffer may lie outside of the body, none may claim to hold
- * more than its compression can, and no column more rows than its bytes can.
+ * Measures a record batch by its header. The header determines how much memory the engine allocates, and an excessive
+ * allocation aborts the process. So each buffer must lie within the body, must not expand beyond what its compression
+ * allows, and no column may claim more rows than its bytes can hold.
  */
 export function measureBatch(batch: RecordBatch, body: Uint8Array): BatchSize {
   const decodedBytes = measureBuffers(batch, body)
@@ -51,7 +51,7 @@ function measureBuffers(batch: RecordBatch, body: Uint8Array): number {
   return decodedBytes
 }
 
-/** A compressed buffer begins with its decoded length; -1 says that it is not compressed after all. */
+/** A compressed buffer starts with its decoded length; -1 means that it is stored uncompressed. */
 function decodedLength(body: DataView, offset: number, length: number, codec: CompressionType): number {
   if (length < 8) throw malformedArrow('truncated compressed buffer')
   const claimed = Number(body.getBigInt64(offset, true))

@@ -6,19 +6,19 @@ import type { Frame } from './arrow-frames.ts'
 import { fileFooter } from './arrow-footer.ts'
 import type { FileBlock } from './arrow-footer.ts'
 
-/** An Arrow IPC file in the making. */
+/** An Arrow IPC file under construction. */
 interface FileParts {
   readonly schema: Frame
   readonly chunks: Uint8Array[]
-  /** Bytes so far; where the next message goes. */
+  /** Bytes so far; the position of the next message. */
   length: number
   readonly dictionaries: FileBlock[]
   readonly batches: FileBlock[]
-  /** The dictionaries by id, to tell one that is replaced. */
+  /** The dictionaries by id, to detect replacements. */
   readonly known: Map<bigint, Uint8Array>
 }
 
-/** An uploaded stream as an Arrow IPC file. */
+/** An uploaded stream converted to an Arrow IPC file. */
 export interface UploadedFile {
   readonly file: Buffer
   readonly rows: number
@@ -29,10 +29,10 @@ const header = Buffer.from('ARROW1\0\0')
 const endOfStream = Buffer.from([255, 255, 255, 255, 0, 0, 0, 0])
 
 /**
- * Turns a whole Arrow IPC stream into an Arrow IPC file with the same messages, byte for byte: only a header and
- * a footer are added, so that compression, types and metadata pass untouched. Throws InvalidInput for what is no
- * stream of one schema, for a dictionary that is replaced (a file cannot say that) and for claims about sizes
- * that cannot be true; answered with 413 above `bytesLimit` decoded bytes.
+ * Converts a complete Arrow IPC stream into an Arrow IPC file with byte-identical messages: only a header and a footer
+ * are added, so compression, types and metadata are preserved. Throws InvalidInput for anything but a stream of one
+ * schema, for a replaced dictionary (not possible in a file) and for impossible sizes; with status 413 above
+ * `bytesLimit` decoded bytes.
  */
 export function streamToFile(stream: Uint8Array, bytesLimit: number): UploadedFile {
   if (stream.length === 0) throw malformedArrow('the body is empty; expected at least a schema')
@@ -58,8 +58,8 @@ export function streamToFile(stream: Uint8Array, bytesLimit: number): UploadedFi
 }
 
 /**
- * Joins Arrow IPC files of one schema, as the engine makes them batch by batch, to the bytes of one file. Takes
- * the next file only when the bytes of the last one were taken.
+ * Concatenates Arrow IPC files of one schema, as the engine produces them per batch, into the bytes of one file. Takes
+ * the next file only after the bytes of the previous one were consumed.
  */
 export async function* joinFiles(
   first: Uint8Array,
@@ -124,7 +124,7 @@ function appendFrame(parts: FileParts, frame: Frame): bigint | undefined {
   return undefined
 }
 
-/** Messages begin on multiples of 8 bytes. */
+/** Messages start at multiples of 8 bytes. */
 function appendBytes(parts: FileParts, bytes: Uint8Array): void {
   parts.chunks.push(bytes)
   const padding = -bytes.length & 7

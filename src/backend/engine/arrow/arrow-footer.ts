@@ -1,9 +1,9 @@
 import type { Frame } from './arrow-frames.ts'
 
-/** Where a message lies in an Arrow IPC file. */
+/** The position of a message in an Arrow IPC file. */
 export interface FileBlock {
   readonly offset: number
-  /** Bytes before the body, the continuation marker and the length included. */
+  /** Bytes before the body, including the continuation marker and the length. */
   readonly metadataLength: number
   readonly bodyLength: number
 }
@@ -18,8 +18,8 @@ const batchesPosition = 32
 const vectorsPosition = 36
 
 /**
- * The end of an Arrow IPC file: footer, its length and the magic. The footer must repeat the schema; offsets in
- * FlatBuffers are relative, so it points into a copy of the original schema message and nothing is encoded anew.
+ * Builds the end of an Arrow IPC file: footer, its length and the magic. The footer must repeat the schema; FlatBuffers
+ * offsets are relative, so it refers to a copy of the original schema message and nothing is re-encoded.
  */
 export function fileFooter(
   schema: Frame,
@@ -27,7 +27,7 @@ export function fileFooter(
   batches: readonly FileBlock[],
 ): Buffer {
   const batchesVector = vectorsPosition + 4 + blockSize * dictionaries.length + 4
-  // Blocks hold 64-bit numbers, so the first one lies on a multiple of 8 and its length 4 bytes before.
+  // Blocks contain 64-bit numbers, so the first one is aligned to 8, and its length is 4 bytes before.
   const schemaMessage = align(batchesVector + 4 + blockSize * batches.length)
   const length = align(schemaMessage + schema.metadata.length)
   const footer = Buffer.alloc(length + 10)

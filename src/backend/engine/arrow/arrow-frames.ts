@@ -3,32 +3,32 @@ import type { CatalogError, CatalogErrorOptions } from '../../../catalog-api/cat
 import { continuation, prefixLength, readMessage, type ArrowMessage } from '../../../lib/arrow/message.ts'
 import { readSchema, type ArrowSchema } from '../../../lib/arrow/schema.ts'
 
-/** One message of an Arrow IPC stream or file: its metadata, and the bytes of its body, which are not decoded. */
+/** One message of an Arrow IPC stream or file: its metadata and the undecoded bytes of its body. */
 export type Frame = ArrowMessage & {
   /** The whole message: continuation marker, length, metadata, padding, body. */
   readonly bytes: Uint8Array
   /** The FlatBuffers message alone. */
   readonly metadata: Uint8Array
-  /** Bytes before the body, the continuation marker and the length included. */
+  /** Bytes before the body, including the continuation marker and the length. */
   readonly metadataLength: number
 }
 
 const magic = Buffer.from('ARROW1')
 
-/** The 400 for bytes that are no Arrow IPC stream; the message says where and what. */
+/** The error (400) for an invalid Arrow IPC stream. */
 export function malformedArrow(detail: string, options?: CatalogErrorOptions): CatalogError {
   return invalidInput(`expected an Arrow IPC stream: ${detail}`, options)
 }
 
-/** True for the beginning of an Arrow IPC file, which is no stream. */
+/** Whether the bytes start an Arrow IPC file, which is not a stream. */
 export function isArrowFile(bytes: Uint8Array): boolean {
   return bytes.length >= magic.length && magic.equals(bytes.subarray(0, magic.length))
 }
 
 /**
- * The messages of an Arrow IPC stream, or of the part of a file before its footer. Ends at the end-of-stream
- * mark or where the bytes end between two messages. Throws InvalidInput for a message that is cut short, for
- * offsets that point outside, for kinds that do not belong into tables and for bytes behind the end of a stream.
+ * Yields the messages of an Arrow IPC stream, or of a file before its footer. Stops at the end-of-stream marker or at
+ * the end of the bytes. Throws InvalidInput for a truncated message, offsets out of bounds, message kinds that tables
+ * do not use, and bytes after the end of a stream.
  */
 export function* readFrames(bytes: Uint8Array): Generator<Frame> {
   const file = isArrowFile(bytes)
@@ -52,7 +52,7 @@ export function* readFrames(bytes: Uint8Array): Generator<Frame> {
   }
 }
 
-/** Writers pad the magic of a file to 8 or to 64 bytes; the first message follows. */
+/** Writers pad the magic of a file to 8 or 64 bytes; the first message follows. */
 function firstMessage(view: DataView): number {
   for (let position = 8; position <= 64 && position + 4 <= view.byteLength; position += 8) {
     if (view.getUint32(position, true) === continuation) return position
@@ -77,7 +77,7 @@ function readFrame(bytes: Uint8Array, position: number, length: number): Frame {
   return { ...message, metadata, bytes: bytes.subarray(position, end), metadataLength: prefixLength + length }
 }
 
-/** Runs a reader of a message; a read outside of the message becomes a 400. */
+/** Runs a reader of a message; turns an out-of-bounds read into a 400. */
 export function readWithin<Result>(position: number, read: () => Result): Result {
   try {
     return read()
@@ -87,7 +87,7 @@ export function readWithin<Result>(position: number, read: () => Result): Result
   }
 }
 
-/** The schema of an Arrow IPC file that the engine made. */
+/** Reads the schema of an Arrow IPC file that the engine created. */
 export function readFileSchema(file: Uint8Array): ArrowSchema {
   for (const { kind, header, metadata } of readFrames(file)) {
     if (kind === 'schema') return readSchema(header, metadata.length)

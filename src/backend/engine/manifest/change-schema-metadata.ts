@@ -12,11 +12,11 @@ import { versionsFolder } from './versions-folder.ts'
 const attempts = 50
 
 /**
- * Changes the metadata of the schema of the newest version of a branch: the engine has no call for this, so the
- * version is written here, as the engine would. Whoever gives a version its final name first has made it, and a
- * name is never given twice; the loser begins anew from the version that won, so that neither change is lost. The
- * engine's own writers read the transaction and do the same. Keys that are not named stay; a change of nothing
- * makes no version. Throws ConcurrentModification when others were faster every time.
+ * Changes the schema metadata of the newest version of a branch. The engine has no call for this, so the new version is
+ * written here, as the engine would write it. The first writer to give a version its final name wins, and no name is
+ * given twice; the loser retries from the winning version, so that neither change is lost. The engine's own writers
+ * read the transaction and do the same. Unnamed keys stay; a change without effect creates no version. Throws
+ * ConcurrentModification after losing every attempt.
  */
 export async function changeSchemaMetadata(
   storage: Storage,
@@ -30,7 +30,7 @@ export async function changeSchemaMetadata(
     if (newest === undefined) throw new CatalogError('TableNotFound', 'the table has no data')
     await storage.assertNoLinks(location, folder)
     const file = await storage.read(`${folder}/${formatManifestName(newest.version, newest.namingScheme)}`)
-    // Deleted in between: another version is the newest one by now.
+    // Deleted meanwhile, so another version is the newest now.
     if (file === undefined) continue
     const stamp = { uuid: randomUUID(), millis: Date.now() }
     const { metadata, next } = editSchemaMetadata(file.bytes, changes, stamp)
@@ -42,8 +42,8 @@ export async function changeSchemaMetadata(
 }
 
 /**
- * False when another writer has made that version. Where nobody can tell what became of it, the transaction stays:
- * a version without it is of no use to other writers.
+ * Returns false if another writer has created that version. If the outcome is unknown, the transaction file stays:
+ * without its version, other writers ignore it.
  */
 async function commit(
   storage: Storage,

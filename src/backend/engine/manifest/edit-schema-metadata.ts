@@ -4,14 +4,14 @@ import { encodeBytesField, encodeNumberField } from '../../../lib/protobuf/write
 import { readFields } from '../../../lib/protobuf/read-fields.ts'
 import type { ProtobufField } from '../../../lib/protobuf/read-fields.ts'
 
-/** Values to set by their keys; null removes a key. */
+/** Values by key; null removes a key. */
 export type MetadataChanges = Readonly<Record<string, string | null>>
 
-/** The manifest of the next version of a table, and the transaction that leads to it. */
+/** The manifest of the next version of a table, and its transaction. */
 export interface NextManifest {
   readonly version: number
   readonly file: Uint8Array
-  /** What other writers read to see whether their change agrees with this one; absent where the table keeps none. */
+  /** Other writers read it to detect conflicts; absent if the table has no transaction files. */
   readonly transaction: { readonly name: string; readonly bytes: Uint8Array } | undefined
 }
 
@@ -27,7 +27,7 @@ const field = {
   transactionSection: 21,
 } as const
 
-/** What the next version says anew; every other field is copied as it stands, known or not. */
+/** Rewritten in the next version; all other fields are copied unchanged, known or not. */
 const replacedFields = new Set<number>([
   field.version,
   field.schemaMetadata,
@@ -37,14 +37,14 @@ const replacedFields = new Set<number>([
   field.transactionSection,
 ])
 
-/** Flags of tables that this writer understands: those of the engine's own version. */
+/** Table flags that this writer supports: those of the engine's pinned version. */
 const knownWriterFlags = 63
 const noTransactionFiles = 32
 
 /**
- * The manifest that follows `file`, a manifest file, with another metadata of the schema and all else the same;
- * undefined where the metadata is that already. Throws InvalidInput for bytes that are no manifest, Unsupported for
- * a table that needs a newer writer.
+ * Builds the manifest that follows the manifest file `file`, with changed schema metadata and all else the same;
+ * undefined if the metadata does not change. Throws InvalidInput for bytes that are not a manifest, Unsupported for a
+ * table that needs a newer writer.
  */
 export function editSchemaMetadata(
   file: Uint8Array,
@@ -59,8 +59,8 @@ export function editSchemaMetadata(
   if (isSameMap(metadata, current.metadata)) return { metadata, version: current.version, next: undefined }
   const version = current.version + 1
   const transaction = encodeTransaction(current.version, uuid, changes)
-  const keepsFiles = (current.writerFlags & noTransactionFiles) === 0
-  const name = keepsFiles ? `${current.version}-${uuid}.txn` : undefined
+  const hasTransactionFiles = (current.writerFlags & noTransactionFiles) === 0
+  const name = hasTransactionFiles ? `${current.version}-${uuid}.txn` : undefined
   const message = Buffer.concat([
     ...current.retainedFields,
     ...Object.entries(metadata).map((entry) => encodeBytesField(field.schemaMetadata, encodeEntry(entry))),
@@ -82,7 +82,7 @@ interface CurrentManifest {
   readonly writerFlags: number
   readonly metadata: Record<string, string>
   readonly retainedFields: readonly Uint8Array[]
-  /** What stands before the transaction: the section of the indexes, at the position that stays true. */
+  /** The index section before the transaction; its recorded position stays valid. */
   readonly prefix: Uint8Array
   readonly trailer: Uint8Array
 }
@@ -134,7 +134,7 @@ function isSameMap(left: Record<string, string>, right: Record<string, string>):
   return keys.length === Object.keys(right).length && keys.every((key) => left[key] === right[key])
 }
 
-/** `Transaction` of `transaction.proto`: the operation is UpdateConfig, of which the schema metadata is field 8. */
+/** Encodes `Transaction` of `transaction.proto`: operation UpdateConfig, field 8 (schema metadata). */
 function encodeTransaction(readVersion: number, uuid: string, changes: MetadataChanges): Buffer {
   const entries = Object.entries(changes).map(([key, value]) =>
     encodeBytesField(1, value === null ? encodeBytesField(1, key) : encodeEntry([key, value])),

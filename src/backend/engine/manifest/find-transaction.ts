@@ -12,7 +12,7 @@ const transactionFile = /^\d+-([0-9a-f-]{36})\.txn$/
 
 type Versions = Pick<ManifestStore, 'list' | 'describe'>
 
-/** See ManifestStore. Commits that failed, or are under way, have no version and are not found. */
+/** See ManifestStore. Failed and unfinished commits have no version and are not found. */
 export async function findTransaction(
   storage: Storage,
   versions: Versions,
@@ -33,7 +33,10 @@ export async function findTransaction(
   return undefined
 }
 
-/** The commit follows the version that it had read, and most often at once; its file tells which that is. */
+/**
+ * The commit's version follows the one that the committer had read, usually directly; the name of its transaction file
+ * contains that number.
+ */
 async function findOnBranch(
   storage: Storage,
   versions: Versions,
@@ -63,7 +66,7 @@ async function readVersionOf(
   return undefined
 }
 
-/** Undefined where the version does not tell what made it, or is deleted at the same time. */
+/** Returns undefined if the version does not record its transaction or is deleted concurrently. */
 async function readCommit(
   storage: Storage,
   location: string,
@@ -100,7 +103,7 @@ async function readTransactionFile(
   return read && parseTransaction(read.bytes)
 }
 
-/** The folder that holds what made the versions of a branch. */
+/** The folder of the transaction files of a branch. */
 export function transactionsFolder(location: string, branch: string | undefined): string {
   return `${path.posix.dirname(versionsFolder(location, branch))}/_transactions`
 }

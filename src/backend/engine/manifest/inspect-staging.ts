@@ -7,13 +7,13 @@ import { parseManifest } from './manifest.ts'
 import { readStoredVersion } from './stored-version.ts'
 import { omitMainBranch, versionsFolder } from './versions-folder.ts'
 
-/** Larger manifests are refused before they are read. */
+/** Larger manifests are rejected unread. */
 const maxManifestBytes = 512 * 1024 * 1024
 const schemes: readonly NamingScheme[] = ['V2', 'V1']
 
 /**
- * Finds the staging manifest of a request and holds it to what the request says; see ManifestStore. The path
- * is never opened as it came: it must be one of those that the version can have, which are built here.
+ * Finds the staging manifest of a request and verifies it; see ManifestStore. The path of the request is never opened:
+ * it must equal one of the possible paths of the version, which are built here.
  */
 export async function inspectStaging(
   storage: Storage,
@@ -44,7 +44,7 @@ export async function inspectStaging(
   return { location, version: request.version, branch, namingScheme, stagingPath, finalPath, ...found }
 }
 
-/** Where the staging manifest of a request lies, and where its version. Throws InvalidInput for any other path. */
+/** Resolves the staging and the final path of a request. Throws InvalidInput for any other path. */
 export function resolveStagingFiles(storage: Storage, location: string, request: StagingRequest) {
   const folder = versionsFolder(location, request.branch)
   const { stagingName, namingScheme } = nameStaging(storage, folder, request)
@@ -52,7 +52,7 @@ export function resolveStagingFiles(storage: Storage, location: string, request:
   return { folder, namingScheme, finalPath, stagingPath: `${folder}/${stagingName}` }
 }
 
-/** The name of the staging file, when its path is `<versions folder>/<final name>-<uuid>`. */
+/** Returns the name of the staging file if its path is `<versions folder>/<final name>-<uuid>`. */
 function nameStaging(
   storage: Storage,
   folder: string,
@@ -71,7 +71,7 @@ function nameStaging(
   throw invalidInput(`manifest_path: expected ${expected} beneath the location of the table or of its branch`)
 }
 
-/** The manifest under its final name, when it is the very file that the request tells the tag of. */
+/** Returns the manifest under its final name if its entity tag is that of the request. */
 async function readPublished(
   storage: Storage,
   finalPath: string,

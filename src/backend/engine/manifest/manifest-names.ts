@@ -5,13 +5,12 @@ const manifestName = /^(\d{1,20})\.manifest$/
 const uuid = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const stagingName = new RegExp(`^(.+\\.manifest)-${uuid}$`, 'i')
 
-/** The file name of the manifest of a version. */
 export function formatManifestName(version: number, scheme: NamingScheme): string {
   const number = scheme === 'V1' ? BigInt(version) : largestVersion - BigInt(version)
   return `${number.toString().padStart(scheme === 'V1' ? 1 : 20, '0')}.manifest`
 }
 
-/** The version that a file name stands for; undefined for what is no published manifest. */
+/** Parses the file name of a published manifest; undefined for other names. */
 export function parseManifestName(name: string): { version: number; namingScheme: NamingScheme } | undefined {
   const digits = manifestName.exec(name)?.[1]
   if (digits === undefined) return undefined
@@ -20,7 +19,7 @@ export function parseManifestName(name: string): { version: number; namingScheme
   return Number.isSafeInteger(version) && version >= 0 ? { version, namingScheme } : undefined
 }
 
-/** The name that publishing gives to a staging file `<final name>-<uuid>`; undefined for other names. */
+/** Returns the final name of a staging file `<final name>-<uuid>`; undefined for other names. */
 export function parseStagingName(staging: string): string | undefined {
   return stagingName.exec(staging)?.[1]
 }

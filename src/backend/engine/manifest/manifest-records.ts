@@ -1,21 +1,21 @@
-/** How the manifest of a version is named: V1 `{version}.manifest`, V2 `{2^64-1-version, 20 digits}.manifest`. */
+/** The file name of a manifest: V1 `{version}.manifest`, V2 `{2^64-1-version, 20 digits}.manifest`. */
 export type NamingScheme = 'V1' | 'V2'
 
 /** A version of a table: a manifest in storage. */
 export interface StoredVersion {
   readonly version: number
-  /** An object-store key, of a local file the absolute path without the leading slash; ends in `.manifest`. */
+  /** An object-store key that ends in `.manifest`; for a local file, the absolute path without the leading slash. */
   readonly manifestPath: string
   /** Bytes. */
   readonly manifestSize: number
-  /** As the object-store client of the engine spells it. */
+  /** In the format of the engine's object-store client. */
   readonly eTag: string
   /** When the manifest was written, in milliseconds since 1970. */
   readonly timestampMillis: number
   readonly namingScheme: NamingScheme
 }
 
-/** What CreateTableVersion says about the manifest that the client has left in storage. */
+/** A request to commit the manifest that a client has staged (CreateTableVersion). */
 export interface StagingRequest {
   readonly version: number
   /** Absent, empty or `main`: the main branch. */
@@ -27,92 +27,90 @@ export interface StagingRequest {
   readonly namingScheme?: NamingScheme | undefined
 }
 
-/** A staging manifest that was found to be what the request says; only `inspectStaging` makes one. */
+/** A staging manifest verified against its request; only `inspectStaging` creates one. */
 export interface StagedManifest {
   readonly location: string
   readonly version: number
   /** Absent: the main branch. */
   readonly branch: string | undefined
   readonly namingScheme: NamingScheme
-  /** The whole name of the staging file. */
+  /** The absolute name of the staging file. */
   readonly stagingPath: string
-  /** The whole name that publishing gives it. */
+  /** The absolute name after publishing. */
   readonly finalPath: string
   readonly manifestSize: number
   readonly eTag: string
-  /** The version that the committer had read, where the manifest tells. */
+  /** The version that the committer had read, if the manifest contains it. */
   readonly readVersion: number | undefined
-  /** What the commit does: `Append`, `Delete`, `Overwrite`, where the manifest tells. */
+  /** The kind of commit (`Append`, `Delete`, `Overwrite`), if the manifest contains it. */
   readonly transactionKind: string | undefined
   /** The program that wrote the manifest: `lance 8.0.0`. */
   readonly writer: string | undefined
 }
 
-/** A commit that made a version. */
+/** A commit that created a version. */
 export interface StoredTransaction {
   readonly uuid: string
   readonly version: number
   /** Absent: the main branch. */
   readonly branch: string | undefined
   readonly readVersion: number
-  /** What it did: `Append`, `Delete`; undefined when the manifest does not tell. */
+  /** `Append`, `Delete`; undefined if the manifest does not contain it. */
   readonly kind: string | undefined
   readonly tag: string | undefined
 }
 
-/** A manifest that `keep` has put aside. */
+/** A manifest retained by `retain`. */
 export interface RetainedManifest extends StagingRequest {
   readonly namingScheme: NamingScheme
-  /** The whole name. */
+  /** Absolute. */
   readonly retainedPath: string
 }
 
-/** The versions of a table as its manifests in storage: the external manifest store. */
+/** The versions of a table as manifests in storage: the external manifest store. */
 export interface ManifestStore {
-  /** The versions, the newest first, at most `limit`; none when nothing was committed yet. */
+  /** Lists versions, newest first, at most `limit`; none before the first commit. */
   list(location: string, branch: string | undefined, limit?: number): Promise<readonly StoredVersion[]>
-  /** One version, the newest when none is named; undefined when it is not there. */
+  /** Returns one version, by default the newest; undefined if it does not exist. */
   describe(
     location: string,
     version: number | undefined,
     branch: string | undefined,
   ): Promise<StoredVersion | undefined>
   /**
-   * Looks at the staging manifest that a client wants published, and throws InvalidInput unless it lies in the
-   * `_versions` folder of the branch under the final name followed by `-` and a UUID, is a regular file with no
-   * symbolic link on the way, and has the size, the version and the branch of the request. A staging manifest
-   * that is gone because it was published is found by its entity tag, so that a request may be repeated.
+   * Verifies a staging manifest to publish. Throws InvalidInput unless it lies in the `_versions` folder of the branch
+   * under the final name followed by `-` and a UUID, is a regular file without a symbolic link on the path, and has the
+   * size, version and branch of the request. A staging manifest that was already published is found by its entity tag,
+   * so a request may be repeated.
    */
   inspectStaging(location: string, request: StagingRequest): Promise<StagedManifest>
   /**
-   * Gives the staging manifest its final name, never over a file that is there, and removes the staging name.
-   * The same bytes already there: the same success. Other bytes: ConcurrentModification.
+   * Gives the staging manifest its final name, never replacing a file, and removes the staging name. Succeeds if the
+   * same bytes already have that name. Throws ConcurrentModification for other bytes.
    */
   publish(staged: StagedManifest): Promise<StoredVersion>
   /**
-   * Gives the staging manifest a second name at `keptPath`, on disk for good: whatever becomes of the staging name,
-   * `publishKept` has what it needs. Answers the version as it will be published. Throws InvalidInput when the
-   * manifest is no longer what was inspected.
+   * Gives the staging manifest a durable second name, `retainedPath`, so that `publishRetained` does not depend on the
+   * staging name. Returns the version as it will be published. Throws InvalidInput if the manifest has changed since it
+   * was inspected.
    */
   retain(staged: StagedManifest, retainedPath: string): Promise<StoredVersion>
   /**
-   * Gives a kept manifest its final name and removes the staging name; once more is no error. Throws
-   * ConcurrentModification when other bytes have the name, or when the kept manifest is gone.
+   * Gives a retained manifest its final name and removes the staging name; idempotent. Throws ConcurrentModification if
+   * other bytes have the name or the retained manifest is missing.
    */
   publishRetained(location: string, retained: RetainedManifest): Promise<void>
   /**
-   * Throws InvalidInput where a symbolic link, or anything else but folders and files, lies in a dataset or on the
-   * way to it from `root`, and where nothing is there.
+   * Throws InvalidInput if a dataset, or the path to it from `root`, contains a symbolic link or anything but folders
+   * and files, or if nothing exists there.
    */
   assertConfined(root: string, location: string): Promise<void>
-  /**
-   * The commit with that number on main, or with that UUID on any of the branches; undefined when it is not there.
-   */
+  /** Finds the commit with that number on main, or with that UUID on any branch; undefined if there is none. */
   findTransaction(
     location: string,
     branches: readonly string[],
     transaction: string,
   ): Promise<StoredTransaction | undefined>
-  /** Deletes the manifest of a version; one that is gone is no error. */
+  /** Deletes the manifest of a version; a missing one is no error. */
   remove(location: string, version: number, branch: string | undefined): Promise<void>
 }

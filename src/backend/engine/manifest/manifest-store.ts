@@ -11,7 +11,7 @@ import { readStoredVersion, toStoredVersion } from './stored-version.ts'
 import { findTransaction } from './find-transaction.ts'
 import { versionsFolder } from './versions-folder.ts'
 
-/** The manifest store of the tables in a storage. */
+/** Opens the manifest store of the tables in a storage. */
 export function openManifestStore(storage: Storage = localFileStorage): ManifestStore {
   const versions: Pick<ManifestStore, 'list' | 'describe'> = {
     list: (location, branch, limit) => listVersions(storage, location, branch, limit),
@@ -41,7 +41,7 @@ async function listVersions(
   for await (const file of storage.list(folder)) {
     const name = parseManifestName(file.name)
     if (name !== undefined) found.push({ file, version: name.version })
-    // The names of scheme V2 begin with that of the newest version.
+    // V2 names sort with the newest version first.
     if (name?.namingScheme === 'V2' && found.length >= limit) break
   }
   const newest = found.toSorted((left, right) => right.version - left.version).slice(0, limit)
@@ -77,7 +77,7 @@ async function removeVersion(
   await storage.flush(folder)
 }
 
-/** `link` is the commit: it is atomic, it shows only whole files and it never replaces a file. */
+/** `link` is the commit: it is atomic, exposes only complete files and never replaces a file. */
 async function publish(storage: Storage, staged: StagedManifest): Promise<StoredVersion> {
   if (!(await isPublished(storage, staged))) {
     await rejectGaps(storage, staged)
@@ -87,16 +87,16 @@ async function publish(storage: Storage, staged: StagedManifest): Promise<Stored
   }
   const published = await readStoredVersion(storage, staged.finalPath)
   if (published === undefined) throw versionConflictError(staged, 'it was deleted concurrently')
-  // The version is committed whatever becomes of its other name.
+  // The version is committed even if its staging name cannot be removed.
   await storage.remove(staged.stagingPath).catch(() => undefined)
   return published
 }
 
-/** True when the version is there with the same bytes: the same request once more. */
+/** Whether the version exists with the same bytes, as for a repeated request. */
 async function isPublished(storage: Storage, staged: StagedManifest): Promise<boolean> {
   const published = await readStoredVersion(storage, staged.finalPath)
   if (published === undefined) return false
-  // The same file, or in an object store the same bytes.
+  // The same file or, in an object store, the same bytes.
   if (isSameTag(published.eTag, staged.eTag)) return true
   if (published.manifestSize !== staged.manifestSize) throw versionConflictError(staged)
   const [there, here] = await Promise.all(
@@ -106,7 +106,7 @@ async function isPublished(storage: Storage, staged: StagedManifest): Promise<bo
   return true
 }
 
-/** A version follows the newest one; the first of a branch has the number after that which it branched from. */
+/** A version must follow the newest one; the first version of a branch follows its branch point. */
 async function rejectGaps(storage: Storage, staged: StagedManifest): Promise<void> {
   const [newest] = await listVersions(storage, staged.location, staged.branch, 1)
   if (newest === undefined) {
@@ -128,7 +128,7 @@ function versionConflictError(
   return new CatalogError('ConcurrentModification', `version ${staged.version} cannot be created: ${reason}`)
 }
 
-/** What the manifest of a version of a branch says. Throws TableVersionNotFound when it is not there. */
+/** Parses the manifest of a version of a branch. Throws TableVersionNotFound. */
 export async function readVersionManifest(
   storage: Storage,
   location: string,

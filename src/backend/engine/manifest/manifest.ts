@@ -1,18 +1,18 @@
 import { invalidInput } from '../../../catalog-api/catalog-error.ts'
 import { readFields } from '../../../lib/protobuf/read-fields.ts'
 
-/** What a manifest or the file of a transaction says about the commit of a version, where it tells. */
+/** The commit of a version, as far as its manifest or transaction file describes it. */
 export interface ManifestTransaction {
   /** The version that the committer had read. */
   readonly readVersion: number | undefined
-  /** What the commit does: `Append`, `Delete`, `Overwrite`. */
+  /** `Append`, `Delete`, `Overwrite`. */
   readonly transactionKind: string | undefined
   /** A UUID. */
   readonly transactionId: string | undefined
   readonly transactionTag: string | undefined
 }
 
-/** What a manifest file says about the version that it stands for. The transaction may be part of the file. */
+/** The content of a manifest file; it may include the transaction. */
 export interface TableManifest extends ManifestTransaction {
   readonly version: number
   /** Absent: the main branch. */
@@ -21,7 +21,7 @@ export interface TableManifest extends ManifestTransaction {
   readonly deletedRows: number
   /** The program that wrote it: `lance 8.0.0`. */
   readonly writer: string | undefined
-  /** The name of the file of the transaction: `{version that was read}-{uuid}.txn`. */
+  /** The name of the transaction file: `{version read}-{uuid}.txn`. */
   readonly transactionFile: string | undefined
 }
 
@@ -29,7 +29,7 @@ export interface TableManifest extends ManifestTransaction {
 const trailerLength = 16
 const magic = 'LANC'
 
-/** The kinds of a transaction, by the number of their field in `transaction.proto`. */
+/** The kinds of transactions by field number in `transaction.proto`. */
 const transactionKinds = new Map([
   [100, 'Append'],
   [101, 'Delete'],
@@ -48,7 +48,7 @@ const transactionKinds = new Map([
   [114, 'UpdateBases'],
 ])
 
-/** Decodes a Lance manifest file. Throws InvalidInput for bytes that are none. */
+/** Decodes a Lance manifest file. Throws InvalidInput for other bytes. */
 export function parseManifest(file: Uint8Array): TableManifest {
   try {
     return decodeManifest(file)
@@ -76,8 +76,8 @@ function decodeManifest(file: Uint8Array): TableManifest {
 }
 
 /**
- * Where the message of a manifest file begins with its length, the message itself, and the trailer behind it.
- * Throws a RangeError for bytes that are no manifest file.
+ * Locates the parts of a manifest file: the position of the message's length, the message, and the trailer after it.
+ * Throws a RangeError for bytes that are not a manifest file.
  */
 export function locateManifest(file: Uint8Array): {
   readonly position: number
@@ -92,7 +92,7 @@ export function locateManifest(file: Uint8Array): {
   return { position, message: file.subarray(position + 4, end), trailer: file.subarray(end) }
 }
 
-/** The fields by their numbers in `table.proto`. */
+/** Collects the fields by their numbers in `table.proto`. */
 function collect(message: Uint8Array) {
   let version = 0
   let branch: string | undefined
@@ -127,9 +127,9 @@ function readWriter(message: Uint8Array): string {
   return Array.from(readFields(message), ({ value }) => toText(toBytes(value))).join(' ')
 }
 
-/** Decodes a transaction, as it is in a manifest or alone in a file. Throws a RangeError where it is malformed. */
+/** Decodes a transaction, from a manifest or from a file of its own. Throws a RangeError if it is malformed. */
 export function parseTransaction(message: Uint8Array | undefined): ManifestTransaction {
-  // A number of zero is not written.
+  // Protobuf omits a zero.
   let readVersion = message && 0
   let transactionKind: string | undefined
   let transactionId: string | undefined
@@ -149,20 +149,19 @@ function lengthPrefixed(file: Uint8Array, view: DataView, position: number): Uin
   return file.subarray(position + 4, end)
 }
 
-/** The number of a field. Throws a RangeError for one that is none, or is not a safe integer. */
+/** Converts a field to a number. Throws a RangeError for other types and for unsafe integers. */
 export function toNumber(value: bigint | Uint8Array): number {
   const number = Number(value)
   if (typeof value !== 'bigint' || !Number.isSafeInteger(number)) throw new RangeError('not a safe number')
   return number
 }
 
-/** The bytes of a field. Throws a RangeError for a number. */
+/** Throws a RangeError for a number. */
 export function toBytes(value: bigint | Uint8Array): Uint8Array {
   if (typeof value === 'bigint') throw new RangeError('a number where bytes were expected')
   return value
 }
 
-/** The bytes read as UTF-8. */
 export function toText(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
 }

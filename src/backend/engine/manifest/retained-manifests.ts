@@ -7,7 +7,7 @@ import { resolveStagingFiles } from './inspect-staging.ts'
 import { readStoredVersion } from './stored-version.ts'
 import { versionsFolder } from './versions-folder.ts'
 
-/** See ManifestStore.keep: in folders a second name of the same file, so that it costs nothing however large it is. */
+/** See `ManifestStore.retain`. In local folders a hard link, so the size does not matter. */
 export async function retainManifest(
   storage: Storage,
   staged: StagedManifest,
@@ -18,18 +18,18 @@ export async function retainManifest(
   const outcome = await storage.link(staged.stagingPath, retainedPath, staged.eTag)
   if (outcome === 'missing') throw invalidInput('manifest_path: the staging manifest no longer exists')
   if (outcome === 'taken') throw new Error('the name for a retained manifest is taken')
-  const kept = outcome === 'linked' ? await storage.stat(retainedPath) : undefined
-  if (kept === undefined) throw manifestChangedError()
-  // The file must be found after a loss of power, too.
+  const info = outcome === 'linked' ? await storage.stat(retainedPath) : undefined
+  if (info === undefined) throw manifestChangedError()
+  // The file must survive a power failure.
   for (const name of [retainedPath, folder, path.posix.dirname(folder)]) await storage.flush(name)
   const { version, manifestSize, eTag, namingScheme } = staged
   const manifestPath = storage.toKey(staged.finalPath)
-  return { version, manifestPath, manifestSize, eTag, timestampMillis: kept.modifiedMillis, namingScheme }
+  return { version, manifestPath, manifestSize, eTag, timestampMillis: info.modifiedMillis, namingScheme }
 }
 
 /**
- * See ManifestStore.publishKept. The name follows from the version alone, and the other one is removed only if it
- * still is where the request said: the data folder may have been moved in between.
+ * See `ManifestStore.publishRetained`. The final name follows from the version alone. The staging name is removed only
+ * if it is still at the requested path: the data folder may have been moved meanwhile.
  */
 export async function publishRetainedManifest(
   storage: Storage,
@@ -47,7 +47,7 @@ export async function publishRetainedManifest(
   await removeStaging(storage, location, retained).catch(() => undefined)
 }
 
-/** True when the version is there: with the bytes that were kept, or as the very file where those are removed. */
+/** Whether the version exists: with the retained bytes or, if the retained file is missing, as the same file. */
 async function isPublished(
   storage: Storage,
   retained: RetainedManifest,

@@ -3,7 +3,7 @@ import type { FileInfo, ListedFile, Storage } from '../../storage/storage.ts'
 import type { StoredVersion } from './manifest-records.ts'
 import { parseManifestName } from './manifest-names.ts'
 
-/** The version that a manifest stands for; undefined when the file is not there or is no manifest. */
+/** Reads the version of a manifest file; undefined if the file is missing or not a manifest. */
 export async function readStoredVersion(storage: Storage, file: string): Promise<StoredVersion | undefined> {
   return await toStoredVersion(storage, path.posix.dirname(file), {
     name: path.posix.basename(file),
@@ -11,7 +11,7 @@ export async function readStoredVersion(storage: Storage, file: string): Promise
   })
 }
 
-/** The version that a file of a versions folder stands for. */
+/** Returns the version of a file in a versions folder; undefined if it is not a manifest. */
 export async function toStoredVersion(
   storage: Storage,
   folder: string,

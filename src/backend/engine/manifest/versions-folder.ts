@@ -2,14 +2,14 @@ import { invalidInput } from '../../../catalog-api/catalog-error.ts'
 
 const segment = /^[\p{L}\p{N}._-]+$/u
 
-/** The branch a request means: undefined for the main one. */
+/** Maps the main branch to undefined. */
 export function omitMainBranch(branch: string | undefined): string | undefined {
   return branch === undefined || branch === '' || branch === 'main' ? undefined : branch
 }
 
 /**
- * The folder that holds the manifests of a branch. Throws InvalidInput for what cannot be the name of a branch:
- * segments of letters, digits, `.`, `-` and `_`, joined by `/`.
+ * The folder that holds the manifests of a branch. Throws InvalidInput for an invalid branch name; valid are segments
+ * of letters, digits, `.`, `-` and `_`, joined by `/`.
  */
 export function versionsFolder(location: string, branch: string | undefined): string {
   const name = omitMainBranch(branch)

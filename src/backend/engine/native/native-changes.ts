@@ -10,7 +10,7 @@ import type {
   UpdateResult,
 } from '@lancedb/lancedb'
 
-/** What a handle to a table has for changing rows and columns. */
+/** The methods of a table handle that change rows and columns. */
 export interface NativeTableChanges {
   stats(): Promise<TableStatistics>
   update(predicate: string | null, columns: [column: string, expression: string][]): Promise<UpdateResult>
@@ -22,18 +22,18 @@ export interface NativeTableChanges {
   updateFieldMetadata(updates: NativeFieldUpdate[]): Promise<UpdateFieldMetadataResult>
 }
 
-/** A merge in the making; all but `setTimeout` and `execute` give a new one. */
+/** A merge builder; all methods but `setTimeout` and `execute` return a new one. */
 export interface NativeMerge {
   whenMatchedUpdateAll(condition: string | null): NativeMerge
   whenNotMatchedInsertAll(): NativeMerge
   whenNotMatchedBySourceDelete(condition: string | null): NativeMerge
   useIndex(use: boolean): NativeMerge
-  /** Milliseconds in 32 bits: greater numbers wrap round. */
+  /** Milliseconds in 32 bits; greater numbers wrap around. */
   setTimeout(milliseconds: number): void
   execute(file: Buffer): Promise<MergeResult>
 }
 
-/** A change of a column; `dataType` is JSON text in the vocabulary of the Lance format. */
+/** A change of a column; `dataType` is JSON text with a type name of the Lance format. */
 export interface NativeAlteration {
   path: string
   rename?: string
@@ -41,14 +41,14 @@ export interface NativeAlteration {
   dataType?: string
 }
 
-/** A change of the metadata of a field; null removes a key. */
+/** A change of field metadata; null removes a key. */
 interface NativeFieldUpdate {
   path: string
   metadata: Record<string, string | null>
   replace: boolean
 }
 
-/** The methods that must be there. */
+/** The methods that must exist. */
 export const changeMethods = {
   table: 'stats update delete mergeInsert addColumns alterColumns dropColumns updateFieldMetadata',
   merge:

@@ -4,19 +4,19 @@ import type { ErrorName } from '../../../catalog-api/catalog-error.ts'
 interface ErrorRule {
   readonly pattern: RegExp
   readonly kind: ErrorName
-  /** What is answered; without it the first line of the engine's own message, cleaned. */
+  /** The message of the response; by default the cleaned first line of the engine's message. */
   readonly message?: string
 }
 
 /**
- * The engine tells its errors apart by their text alone, and repeats the caller's text in some: those come
- * first. The first rule that matches decides.
+ * The engine's errors differ only in their text, and some repeat text of the caller: those come first. The first
+ * matching rule applies.
  */
 const errorRules: readonly ErrorRule[] = [
   { pattern: /sql parser error|Error parsing statement/i, kind: 'InvalidInput' },
   { pattern: /No field named/i, kind: 'TableColumnNotFound' },
   {
-    // Clients repeat what is answered 503, and another try would take as long.
+    // Clients retry a 503, and a retry would take as long.
     pattern: /merge insert timed out/i,
     kind: 'InvalidInput',
     message: 'the merge timed out; use a longer timeout or fewer rows',
@@ -104,16 +104,16 @@ const errorRules: readonly ErrorRule[] = [
   },
 ]
 
-/** Trouble of this machine and not of the upload that was read. */
+/** A failure of this machine, not of the upload. */
 const storageFailure = /os error|LanceError\(IO\)|object store/i
 
 const maxMessageLength = 300
-/** Of a longer text the beginning and the end are read: in the middle it repeats SQL of the caller. */
+/** Longer texts are matched at their start and end: the middle repeats SQL of the caller. */
 const maxScannedLength = 4000
 
 /**
- * The answer to an error of the engine: its message without the paths, source positions and chains of causes
- * that the engine appends. What no rule knows is Internal, and says nothing.
+ * Translates an error of the engine into a CatalogError. Removes the paths, source positions and cause chains that the
+ * engine appends. An unknown error becomes Internal without details.
  */
 export function translateEngineError(error: unknown): CatalogError {
   if (error instanceof CatalogError) return error
@@ -123,13 +123,13 @@ export function translateEngineError(error: unknown): CatalogError {
   return new CatalogError(rule.kind, rule.message ?? cleanMessage(text, rule.pattern), { cause: error })
 }
 
-/** The patterns take time with the square of the text. */
+/** The patterns take quadratic time in the length of the text. */
 function truncateText(text: string): string {
   if (text.length <= maxScannedLength) return text
   return `${text.slice(0, maxScannedLength / 2)}...${text.slice(-maxScannedLength / 2)}`
 }
 
-/** Runs a call of the engine; what it throws becomes an InterfaceError. */
+/** Runs a call of the engine; translates its errors into CatalogError. */
 export async function withCatalogErrors<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call()
@@ -139,8 +139,8 @@ export async function withCatalogErrors<Result>(call: () => Promise<Result>): Pr
 }
 
 /**
- * Runs a call of the engine for an operation to which the interface gives no error of a missing column: it is the
- * SQL of the request that is wrong, InvalidInput.
+ * Like `withCatalogErrors`, for operations for which the interface defines no error for a missing column: the SQL of
+ * the request is wrong, so InvalidInput.
  */
 export async function withExpressionErrors<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
@@ -152,9 +152,8 @@ export async function withExpressionErrors<Result>(call: () => Promise<Result>):
 }
 
 /**
- * Runs a call of the engine that reads an upload. A damaged one makes the engine fail in ways without number,
- * many of them panics whose text is about the engine's own code; so what no rule knows is the upload's fault,
- * unless it is the storage that failed.
+ * Like `withCatalogErrors`, for calls that read an upload. A damaged upload fails in many ways, often with panics about
+ * the engine's own code; so an unknown error is InvalidInput unless storage failed.
  */
 export async function withUploadErrors<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
@@ -166,7 +165,7 @@ export async function withUploadErrors<Result>(call: () => Promise<Result>): Pro
   }
 }
 
-/** The first line that the rule is about says what is wrong. */
+/** Returns the first line that matches the rule. */
 function cleanMessage(text: string, pattern: RegExp): string {
   const lines = text.split('\n')
   const line = lines.find((one) => pattern.test(one)) ?? lines[0] ?? ''

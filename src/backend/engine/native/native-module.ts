@@ -24,13 +24,13 @@ export interface NativeTable extends NativeTableChanges, NativeTableReferences<N
   query(): NativeQuery
 }
 
-/** A query in the making; every Arrow buffer it gives is an IPC file. */
+/** A query builder; every returned Arrow buffer is an IPC file. */
 export interface NativeQuery {
   onlyIf(predicate: string): void
   fullTextSearch(query: { query: unknown; columns?: string[] | null }): void
   select(columns: [alias: string, expression: string][]): void
   selectColumns(columns: string[]): void
-  /** 32 bits: greater numbers wrap round. */
+  /** 32 bits; greater numbers wrap around. */
   limit(limit: number): void
   offset(offset: number): void
   nearestTo(vector: Float32Array): NativeVectorQuery
@@ -43,7 +43,7 @@ export interface NativeQuery {
   analyzePlan(): Promise<string>
 }
 
-/** A search for the rows that are nearest to one or more vectors. */
+/** A nearest-neighbour search for one or more vectors. */
 export interface NativeVectorQuery extends Omit<NativeQuery, 'nearestTo'> {
   column(column: string): void
   addQueryVector(vector: Float32Array): void
@@ -62,7 +62,6 @@ export interface NativeTextQuery {
   readonly queryType: string
 }
 
-/** The makers of full-text queries. */
 export interface NativeTextQueries {
   matchQuery(
     terms: string,
@@ -79,7 +78,7 @@ export interface NativeTextQueries {
   booleanQuery(queries: [occur: string, query: NativeTextQuery][]): NativeTextQuery
 }
 
-/** What is used of the native module. */
+/** The used part of the native module. */
 export interface NativeModule {
   readonly Connection: {
     new: (folder: string, options: Partial<ConnectionOptions>) => Promise<NativeConnection>
@@ -96,7 +95,7 @@ const queryMethods =
 const vectorMethods =
   'column addQueryVector distanceType postfilter refineFactor nprobes maximumNprobes distanceRange ef bypassVectorIndex'
 
-/** The methods that must be there; the handles are not public in the package, so another version may lack them. */
+/** The methods that must exist. The handles are not public in the package, so another version may lack them. */
 const requiredMethods: Readonly<Record<string, string>> = {
   Connection: 'createTable createEmptyTable openTable close',
   Table: `schema version checkout add countRows query ${changeMethods.table} ${referenceMethods.table}`,
@@ -109,20 +108,20 @@ const requiredMethods: Readonly<Record<string, string>> = {
 }
 
 /**
- * The least stack of a thread of the engine, in bytes of address space: what is never touched takes no memory. A
- * level of an expression takes up to 6 KB of it, and the default of 2 MB is good for some 400 levels.
+ * The minimum stack of an engine thread in bytes of address space; untouched pages take no memory. One level of an
+ * expression takes up to 6 KB, so the default of 2 MB allows about 400 levels.
  */
 const minStackBytes = 32 * 1024 * 1024
 /**
- * The least number of threads for the work of the engine. It computes all of it on a pool of two threads less than
- * there are cores, and some work there waits for other work of the same pool: with one thread for ever.
+ * The minimum number of engine threads. The engine computes on a pool of two threads fewer than cores, and some work
+ * there waits for other work of the same pool: with one thread it waits forever.
  */
 const minThreads = 2
 
 /**
- * Loads the native part of the engine, without the layer around it that decodes Arrow in JavaScript. Its log is quiet
- * unless LANCEDB_LOG says otherwise; LANCE_CPU_THREADS and RUST_MIN_STACK may raise its threads and stacks. Throws a
- * plain error that names what is missing when the installed package is not the one that this program was written for.
+ * Loads the native part of the engine, without the JavaScript layer that decodes Arrow. Silences its log unless
+ * LANCEDB_LOG is set; LANCE_CPU_THREADS and RUST_MIN_STACK can raise its threads and stacks. Throws a plain error that
+ * names what is missing if the installed package is not the supported version.
  */
 export function loadNative(): NativeModule {
   process.env['LANCEDB_LOG'] ??= 'error'
@@ -136,7 +135,7 @@ export function loadNative(): NativeModule {
   return loaded
 }
 
-/** Sets a variable that the engine reads to a number that is no less than `least`, whatever it is set to. */
+/** Sets an environment variable of the engine; raises a smaller existing value to `least`. */
 function setAtLeast(name: string, least: number, preset: number): void {
   const set = Number.parseInt(process.env[name] ?? '', 10)
   process.env[name] = String(Math.max(least, Number.isNaN(set) ? preset : set))

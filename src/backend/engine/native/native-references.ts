@@ -1,8 +1,8 @@
-/** What is used of a handle to a table for its tags, branches, indexes and older versions. */
+/** The methods of a table handle for tags, branches, indexes and older versions. */
 export interface NativeTableReferences<Table> {
   tags(): Promise<NativeTags>
   branches(): Promise<NativeBranches<Table>>
-  /** Only of a handle that was opened at a version. */
+  /** Only on a handle opened at a version. */
   restore(): Promise<void>
   createIndex(
     index: NativeIndex,
@@ -29,12 +29,11 @@ interface NativeBranches<Table> {
   delete(name: string): Promise<void>
 }
 
-/** What an index is to be; opaque. */
+/** An index configuration of the engine; opaque. */
 export interface NativeIndex {
   readonly constructor: { readonly name: string }
 }
 
-/** An index that a table has. */
 export interface NativeIndexConfiguration {
   readonly name: string
   readonly indexType: string
@@ -50,7 +49,6 @@ export interface NativeIndexConfiguration {
   readonly indexDetails?: unknown
 }
 
-/** How much of a table an index covers. */
 export interface NativeIndexStatistics {
   readonly indexType: string
   readonly distanceType?: string
@@ -63,7 +61,7 @@ type Count = number | undefined
 type Flag = boolean | undefined
 type Word = string | undefined
 
-/** The makers of what indexes are to be; numbers have 32 bits and wrap round. */
+/** The constructors of index configurations; numbers have 32 bits and wrap around. */
 export interface NativeIndexMakers {
   btree(): NativeIndex
   bitmap(): NativeIndex
@@ -111,7 +109,7 @@ export interface NativeIndexMakers {
   ): NativeIndex
 }
 
-/** The methods that must be there. */
+/** The methods that must exist. */
 export const referenceMethods = {
   table: 'tags branches restore createIndex dropIndex listIndices indexStats',
   tags: 'create update delete',

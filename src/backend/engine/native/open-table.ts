@@ -6,17 +6,17 @@ import type { TablePoint } from '../table-point.ts'
 import type { NativeConnection, NativeModule, NativeTable } from './native-module.ts'
 import { omitMainBranch } from '../manifest/versions-folder.ts'
 
-/** What the engine keeps open. */
+/** The state shared by the parts of the engine. */
 export interface EngineContext {
   readonly native: NativeModule
   readonly storage: Storage
-  /** One for each folder that holds tables. */
+  /** One per folder of tables. */
   readonly connections: LRUCache<string, Promise<NativeConnection>>
   readonly session: Session
   readonly decodedUploadBytes: number
 }
 
-/** A handle to a table at a point of its history; it can only be written to where the point has no version. */
+/** Opens a table at a point of its history; writable only if the point has no version. */
 export async function openTable(
   parts: EngineContext,
   { location, branch, version }: TablePoint,
@@ -30,7 +30,7 @@ export async function openTable(
   return table
 }
 
-/** A connection writes files into its folder on opening, so one is kept for each. */
+/** Opening a connection writes files into its folder, so one per folder is cached. */
 export async function connect(parts: EngineContext, folder: string): Promise<NativeConnection> {
   const known = parts.connections.get(folder)
   if (known !== undefined) return known
@@ -43,7 +43,7 @@ export async function connect(parts: EngineContext, folder: string): Promise<Nat
   return opened
 }
 
-/** The folder and the name of a table; the engine adds the ending itself. */
+/** Splits a location into the folder and the name of a table; the engine appends the extension itself. */
 export function splitLocation(location: string): { location: string; folder: string; name: string } {
   const isWhole = path.isAbsolute(location) || location.startsWith('s3://')
   if (!isWhole || !location.endsWith('.lance')) throw new Error(`not the location of a table: ${location}`)

@@ -3,8 +3,8 @@ import { translateEngineError } from './native-errors.ts'
 const attempts = 5
 
 /**
- * Runs a write that opens the table anew each time, and again when another writer was faster: the engine has
- * written nothing then. After the last attempt the ConcurrentModification is thrown.
+ * Retries a write that lost to a concurrent one; the engine has written nothing then. `write` must open the table
+ * itself. Rethrows the ConcurrentModification of the last attempt.
  */
 export async function retryConflicts<Result>(write: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {

@@ -1,7 +1,7 @@
 import { streamToFile } from '../arrow/arrow-file.ts'
 import type { NativeModule } from './native-module.ts'
 
-/** An Arrow IPC stream of one row with one number. */
+/** An Arrow IPC stream with one row and one number. */
 const oneRow = Buffer.from(
   '/////4AAAAAQAAAAAAAKABAADgAHAAgACgAAAAAAAAEQAAAAAAAEAAgACAAAAAQACAAAAAQAAAABAAAAFAAAABAAFAAEAAAADwAQAAAACAAQAAAAEAAA' +
     'ABQAAAAAAAACGAAAAAEAAABuAAAAAAAAAAgADAAIAAcACAAAAAAAAAEgAAAAAAAAAP////+IAAAAFAAAAAAAAAAMABYAFAAPABAABAAMAAAACAAA' +
@@ -10,13 +10,13 @@ const oneRow = Buffer.from(
   'base64',
 )
 
-/** A minute is much longer than such a write waits behind the build of a large index. */
+/** Much longer than such a write waits behind the build of a large index. */
 const stallTimeoutMs = 60_000
 
 /**
- * Makes a check of whether the engine still works. Each call begins a write of one row in memory, unless the last
- * one has not ended yet; it is true when that has taken longer than `limitMs`. All writes pass through the threads
- * of the engine, which none does any more when they wait for each other.
+ * Creates a check for a stalled engine. Each call starts a write of one row in memory unless the previous one is still
+ * active, and returns true if that one has taken longer than `limitMs`. All writes pass through the engine's threads,
+ * so none completes once those threads deadlock.
  */
 export function createStallDetector(native: NativeModule, limitMs = stallTimeoutMs): () => boolean {
   const { file } = streamToFile(oneRow, oneRow.length)
@@ -31,13 +31,13 @@ export function createStallDetector(native: NativeModule, limitMs = stallTimeout
   }
 }
 
-/** An error is an answer, too: only silence is none. */
+/** An error also shows that the engine responds. */
 async function writeInMemory(native: NativeModule, file: Buffer): Promise<void> {
   try {
     const connection = await native.Connection.new('memory://', {})
     await connection.createTable('row', file, 'create', [])
     connection.close()
   } catch {
-    // Errors of requests are reported with them.
+    // Requests report their own errors.
   }
 }

@@ -4,7 +4,7 @@ import type { ArrowField, ArrowSchema } from '../../../lib/arrow/schema.ts'
 import type { Selection } from './native-query.ts'
 import { parenthesizeExpression } from '../sql/validate-expression.ts'
 
-/** Columns that the engine adds to an answer by itself. */
+/** Columns that the engine adds to results. */
 const addedColumns = new Set(['_rowid', '_distance', '_score', '_relevance_score', 'query_index'])
 const castNames = new Map<Type, string>([
   [Type.Utf8, 'Utf8'],
@@ -14,8 +14,8 @@ const castNames = new Map<Type, string>([
 ])
 
 /**
- * The columns of a query with those of dictionary type cast to the type of their values; undefined when there is
- * nothing to cast. The engine keeps a dictionary for each part of a table, and an Arrow file has room for one.
+ * Returns the columns of a query with dictionary columns cast to their value type; undefined if there is nothing to
+ * cast. The engine has one dictionary per part of a table, but an Arrow file can hold only one.
  */
 export function castDictionaryColumns(response: ArrowSchema, query: TableQuery): Selection | undefined {
   const columns = response.fields.filter((field) => !addedColumns.has(field.name))

@@ -5,14 +5,14 @@ import type { NativeTextQueries, NativeTextQuery } from '../native/native-module
 const defaultExpansions = 50
 const defaultNegativeBoost = 0.5
 
-/** The argument of the engine's `fullTextSearch`. Throws Unsupported for what the engine cannot do. */
+/** Builds the argument of the engine's `fullTextSearch`. Throws Unsupported for what the engine cannot do. */
 export function toFullTextSearch(
   makers: NativeTextQueries,
   query: FullTextQuery,
 ): { query: string | NativeTextQuery; columns?: string[] | null } {
   if ('words' in query) return { query: query.words, columns: query.columns ? [...query.columns] : null }
   const { structured } = query
-  // A plain match without a column is what the engine itself does with bare words: it takes every indexed column.
+  // For bare words the engine itself does a plain match without a column: it searches every indexed column.
   if ('match' in structured && structured.match.column == null && isSimpleMatch(structured.match)) {
     return { query: structured.match.terms, columns: null }
   }
@@ -47,7 +47,7 @@ function matchQuery(makers: NativeTextQueries, match: MatchQuery): NativeTextQue
     match.terms,
     requireColumn(match),
     match.boost ?? 1,
-    // Null asks the engine to choose by the length of the words; absent is an exact match.
+    // Null lets the engine choose by word length; absent is an exact match.
     match.fuzziness === undefined ? 0 : match.fuzziness,
     match.max_expansions ?? defaultExpansions,
     matchOperator(match),
@@ -55,7 +55,7 @@ function matchQuery(makers: NativeTextQueries, match: MatchQuery): NativeTextQue
   )
 }
 
-/** The engine searches several columns for one text; only the boost may differ by column. */
+/** The engine searches several columns for one text only; boosts may differ by column. */
 function multiMatchQuery(makers: NativeTextQueries, matches: readonly MatchQuery[]): NativeTextQuery {
   const [first] = matches
   const differs = (match: MatchQuery) =>

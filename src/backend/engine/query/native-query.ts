@@ -9,13 +9,13 @@ import type {
 } from '../native/native-module.ts'
 import { parenthesizeExpression } from '../sql/validate-expression.ts'
 
-/** The columns of an answer as the engine's `select` takes them. */
+/** The selected columns, in the form of the engine's `select`. */
 export type Selection = [alias: string, expression: string][]
 
-/** The engine's numbers have 32 bits and wrap round: greater ones are cut here. */
+/** The engine's numbers have 32 bits and wrap around; greater ones are capped. */
 export const maxUint32 = 0xffffffff
 
-/** Refuses what the engine would ignore. */
+/** Rejects members that the engine would ignore. */
 export function rejectUnsupported(query: TableQuery): void {
   const searchesText = query.full_text_query != null
   const searchesBoth = searchesText && query.vector.length > 0
@@ -35,14 +35,14 @@ export function rejectUnsupported(query: TableQuery): void {
   }
 }
 
-/** True for a query that wants no rows: only the schema is answered. The engine takes 0 as an error or as all. */
+/** Whether a query requests no rows, only the schema. The engine treats 0 as an error or as all. */
 export function isSchemaOnly(query: TableQuery): boolean {
   return query.k === 0
 }
 
 /**
- * A query of the engine for a query of the interface; `selection` takes the place of its columns. Without `k` a
- * search answers 10 rows and a scan all of them.
+ * Converts a query of the interface to one of the engine; `selection` replaces its columns. Without `k` a search
+ * returns 10 rows and a scan all of them.
  */
 export function toNativeQuery(
   table: NativeTable,
@@ -82,12 +82,12 @@ function vectorQuery(
     native.distanceRange(query.lower_bound ?? null, query.upper_bound ?? null)
   }
   if (query.bypass_vector_index) native.bypassVectorIndex()
-  // The filter comes first unless the caller wants it last: k rows are k rows that pass it.
+  // Prefiltering is the default: k rows are k rows that pass the filter.
   if (query.prefilter === false) native.postfilter()
   return native
 }
 
-/** `nprobes` sets both ends; the lower one goes first, as the engine refuses an upper one below it. */
+/** `nprobes` sets both bounds, the minimum first: the engine rejects a maximum below the minimum. */
 function setProbes(native: NativeVectorQuery, query: TableQuery): void {
   const lower = query.minimum_nprobes ?? query.nprobes
   if (lower != null) native.nprobes(Math.min(lower, maxUint32))

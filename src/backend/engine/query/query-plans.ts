@@ -6,15 +6,15 @@ import { openTable } from '../native/open-table.ts'
 import type { EngineContext } from '../native/open-table.ts'
 import { rejectUnsupported, toNativeQuery } from './native-query.ts'
 
-/** How the engine runs queries, as text for people. It names no path of this machine. */
+/** Query plans as human-readable text, without paths of this machine. */
 export interface QueryPlans {
-  /** The plan, without running the query. */
+  /** Returns the plan without running the query. */
   explain(point: TablePoint, query: TableQuery, verbose: boolean): Promise<string>
-  /** Runs the query, and tells what each step of the plan took. */
+  /** Runs the query and returns the cost of each step of the plan. */
   analyze(point: TablePoint, query: TableQuery): Promise<string>
 }
 
-/** The part of the engine that explains queries; the point decides where they look, whatever they say. */
+/** Opens the part of the engine that explains queries. The point overrides any version or branch in the query. */
 export function openPlans(parts: EngineContext): QueryPlans {
   const { storage } = parts
   const prepare = async (point: TablePoint, query: TableQuery) => {
@@ -33,7 +33,7 @@ export function openPlans(parts: EngineContext): QueryPlans {
   }
 }
 
-/** Plans spell the location as an object-store key; where it is spelled in a way unknown here, all of it goes. */
+/** Plans spell the location as an object-store key; an unknown spelling is removed completely. */
 function withoutPaths(storage: Storage, plan: string, location: string): string {
   const key = storage.toKey(location)
   const spellings = [location, encodeURI(location), key, encodeURI(key)]

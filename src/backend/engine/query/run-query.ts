@@ -6,33 +6,33 @@ import type { Selection } from './native-query.ts'
 
 /** The rows of a query, batch by batch. */
 export interface QueryResult {
-  /** The first batch, or a file of the schema alone. */
+  /** The first batch, or a file with only the schema. */
   readonly first: Buffer
-  /** The next batch, each an Arrow IPC file; null when there are no more. */
+  /** The next batch as an Arrow IPC file; null after the last. */
   readonly next: () => Promise<Buffer | null>
 }
 
 type Batches = AsyncGenerator<Buffer, void>
-/** Runs the query with some of its members changed. */
+/** Runs the query with some members changed. */
 type ReadQuery = (changes: Partial<TableQuery>, rowsPerBatch: number) => Batches
 
 const kibibyte = 1024
 /**
- * Memory grows by the window that the engine reads, and by the batches that JavaScript has not collected yet. Without
- * windows the engine holds whole pages of a scanned column, and a page may be as large as the upload that wrote it.
+ * Bounds memory: the engine holds one window, and JavaScript the batches not yet collected. Without windows the engine
+ * holds whole pages of a scanned column, and a page may be as large as the upload that wrote it.
  */
 const windowBytes = 4096 * kibibyte
 const batchBytes = 256 * kibibyte
 const maxRowsPerWindow = 65_536
 const maxRowsPerBatch = 8192
-/** So few rows fit into memory however large they are; they tell how large. */
+/** Few enough rows to fit into memory at any size; they serve to estimate the row size. */
 const sampleRows = 16
-/** For searches: their answers have columns of their own, and seldom many rows. */
+/** For searches: their results have columns of their own and rarely many rows. */
 const searchRowsPerBatch = 1024
 
 /**
- * Runs a query on a table at one version, with `selection` in the place of its columns. However many rows are
- * answered, and however large they are, a bounded part of them is in memory, unless the engine must sort them.
+ * Runs a query on one version of a table; `selection` replaces its columns. Memory is bounded whatever the number and
+ * size of the rows, unless the engine must sort them.
  */
 export async function runQuery(
   makers: NativeTextQueries,
@@ -62,8 +62,8 @@ function readBatches(query: TableQuery, read: ReadQuery): Batches {
 }
 
 /**
- * Reads the rows one range after the other, each as large as the rows of the one before suggest. The engine finds
- * the beginning of a range by counting, without reading what lies before it.
+ * Reads consecutive ranges of rows, each sized by the rows of the previous one. The engine finds the start of a range
+ * by counting, without reading earlier rows.
  */
 async function* readWindows(query: TableQuery, read: ReadQuery): Batches {
   let offset = query.offset ?? 0
@@ -71,7 +71,7 @@ async function* readWindows(query: TableQuery, read: ReadQuery): Batches {
   let size: RowsSize = { rows: 0, bytes: 0 }
   while (left > 0) {
     const wanted = size.rows === 0 ? sampleRows : rowsThatFit(windowBytes, size, maxRowsPerWindow)
-    // The numbers of the engine end here: the rest of so large a table is read at once.
+    // The engine's 32-bit numbers end here: read the rest in one range.
     const rows = offset + wanted > maxUint32 ? left : Math.min(wanted, left)
     size = yield* measureBatches(read({ k: rows, offset }, rowsPerBatch(size)))
     offset += rows
@@ -79,7 +79,7 @@ async function* readWindows(query: TableQuery, read: ReadQuery): Batches {
   }
 }
 
-/** A filter or an order makes ranges costly: such a query is read at once, in batches for rows as large as the first. */
+/** A filter or an order makes ranges expensive: read once, in batches sized by the first rows. */
 async function* readSampled(read: ReadQuery): Batches {
   const sample = read(
     { filter: undefined, order_by: undefined, offset: undefined, k: sampleRows },
@@ -95,7 +95,7 @@ interface RowsSize {
   bytes: number
 }
 
-/** The batches as they are; in the end how large their rows were. */
+/** Yields the batches unchanged; returns the size of their rows. */
 async function* measureBatches(batches: Batches): AsyncGenerator<Buffer, RowsSize> {
   const size: RowsSize = { rows: 0, bytes: 0 }
   for await (const batch of batches) {
@@ -116,7 +116,7 @@ function rowsPerBatch(size: RowsSize): number {
   return size.rows === 0 ? sampleRows : rowsThatFit(batchBytes, size, maxRowsPerBatch)
 }
 
-/** How many rows of that size the bytes have room for, at least one. */
+/** The number of rows that fit into the bytes, at least one. */
 function rowsThatFit(bytes: number, size: RowsSize, most: number): number {
   return Math.min(Math.max(1, Math.floor((bytes * size.rows) / size.bytes)), most)
 }

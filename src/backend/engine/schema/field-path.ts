@@ -1,11 +1,11 @@
 import type { ArrowField, ArrowSchema } from '../../../lib/arrow/schema.ts'
 
-/** A name, or one in backticks in which a doubled backtick stands for one. */
+/** A name, or a name in backticks with embedded backticks doubled. */
 const segment = /(?:`((?:[^`]|``)*)`|([^.`]+))(?:\.|$)/gy
 
 /**
- * The field of a path: the names from a column down, joined by `.`; a name that holds one stands in backticks.
- * Undefined where there is no such field.
+ * Finds a field by its path: the names from the column down, joined by `.`; a name that contains a dot is in backticks.
+ * Returns undefined if there is no such field.
  */
 export function findField(schema: ArrowSchema, path: string): ArrowField | undefined {
   let fields = schema.fields

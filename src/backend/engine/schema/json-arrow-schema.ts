@@ -1,9 +1,9 @@
-/** A type of the JSON form of an Arrow schema: the name of the type and what it needs besides. */
+/** A type in the JSON form of an Arrow schema: its name and parameters. */
 export interface JsonArrowDataType {
   readonly type: string
   /** The children of a nested type. */
   readonly fields?: readonly JsonArrowField[]
-  /** Bytes of a `fixed_size_binary`, items of a `fixed_size_list`; of a decimal `precision * 1000 + scale`. */
+  /** Bytes of a `fixed_size_binary`, items of a `fixed_size_list`, `precision * 1000 + scale` of a decimal. */
   readonly length?: number
 }
 
@@ -15,15 +15,14 @@ export interface JsonArrowField {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
-/** The JSON form of an Arrow schema, as DescribeTable answers it. */
+/** The JSON form of an Arrow schema in responses to DescribeTable. */
 export interface JsonArrowSchema {
   readonly fields: readonly JsonArrowField[]
   readonly metadata?: Readonly<Record<string, string>>
 }
 
 /**
- * The two vocabularies of type names. `namespace`: the names of the interface (`utf8`, `timestamp`; units and
- * time zones are lost). `lance`: the logical names that the remote client of the engine parses (`string`,
- * `timestamp:us:UTC`).
+ * The two sets of type names. `namespace`: the names of the interface (`utf8`, `timestamp`), without units and time
+ * zones. `lance`: the logical names that the engine's remote client parses (`string`, `timestamp:us:UTC`).
  */
 export type SchemaDialect = 'namespace' | 'lance'

@@ -2,7 +2,7 @@ import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.t
 import type { DataType } from '../../../catalog-api/schemas/columns.ts'
 import type { JsonArrowDataType } from './json-arrow-schema.ts'
 
-/** Where the interface and the Lance format name a type differently. A unit that is not told is microseconds. */
+/** Type names that differ between the interface and the Lance format. The default unit is microseconds. */
 const lanceNames = new Map([
   ['boolean', 'bool'],
   ['utf8', 'string'],
@@ -16,12 +16,12 @@ const lanceNames = new Map([
   ['duration', 'duration:us'],
 ])
 
-/** Names that leave out what the type needs. */
+/** Names that lack required parameters. */
 const incomplete = new Set(['time32', 'time64', 'interval', 'union', 'dictionary'])
 
 /**
- * A type in the vocabulary of the Lance format, for one of the interface or for one that is in it already. Throws
- * InvalidInput where the name alone does not say which type it is, Unsupported where Lance has none.
+ * Converts a type to the names of the Lance format; types already in that form are accepted. Throws InvalidInput for a
+ * name that is ambiguous by itself, Unsupported for a type that Lance lacks.
  */
 export function toLanceType(dataType: DataType): JsonArrowDataType {
   const { type, fields, length } = dataType
@@ -34,14 +34,14 @@ export function toLanceType(dataType: DataType): JsonArrowDataType {
   const decimal = /^decimal(\d+)$/.exec(lower)?.[1]
   if (decimal !== undefined) return { type: decimalType(decimal, length) }
   return {
-    // Names of the Lance format hold time zones, whose case matters.
+    // Lance type names contain time zones, which are case-sensitive.
     type: lanceNames.get(lower) ?? type,
     ...(length !== undefined && { length }),
     ...(fields && { fields: fields.map((field) => ({ ...field, type: toLanceType(field.type) })) }),
   }
 }
 
-/** The interface tells `precision * 1000 + scale` as the length. */
+/** The interface encodes the length as `precision * 1000 + scale`. */
 function decimalType(bits: string, length: number | undefined): string {
   if (bits !== '128' && bits !== '256') {
     throw new CatalogError('Unsupported', `data_type decimal${bits}: the Lance format has no such type`)

@@ -10,7 +10,7 @@ import type {
   SchemaDialect,
 } from './json-arrow-schema.ts'
 
-/** Names of types in both vocabularies, which lack the others. */
+/** Type names that both dialects share. */
 const commonNames = new Map<Type, string>([
   [Type.Null, 'null'],
   [Type.Binary, 'binary'],
@@ -35,8 +35,8 @@ const lanceFloats = ['halffloat', 'float', 'double'] as const
 type NameType = (type: ArrowType) => string | undefined
 
 /**
- * An Arrow schema in its JSON form, in one of the two vocabularies; metadata is left out where there is none.
- * Throws Unsupported for a type that the vocabulary has no name for.
+ * Converts an Arrow schema to its JSON form in one of the two dialects; omits empty metadata. Throws Unsupported for a
+ * type without a name in the dialect.
  */
 export function schemaToJson(schema: ArrowSchema, dialect: SchemaDialect): JsonArrowSchema {
   return { fields: schema.fields.map((field) => fieldToJson(field, dialect)), ...metadataOf(schema) }
@@ -78,7 +78,7 @@ function lengthOf(type: ArrowType, dialect: SchemaDialect): number | undefined {
   return undefined
 }
 
-/** The names of the interface: units and time zones are lost, a dictionary is the type of its values. */
+/** The names of the interface: no units or time zones, and a dictionary has its value type. */
 function namespaceName(type: ArrowType): string | undefined {
   if (type.id === Type.Date) return type.unit === DateUnit.DAY ? 'date32' : 'date64'
   if (type.id === Type.FloatingPoint) return `float${floatBits[type.precision]}`
@@ -87,7 +87,7 @@ function namespaceName(type: ArrowType): string | undefined {
   return commonName(type)
 }
 
-/** The logical type names of the Lance format; its remote client reads no others. */
+/** The logical type names of the Lance format, the only ones that its remote client parses. */
 function lanceName(type: ArrowType): string | undefined {
   if (type.id === Type.Utf8) return 'string'
   if (type.id === Type.LargeUtf8) return 'large_string'

@@ -1,30 +1,30 @@
 import { invalidInput, type CatalogError } from '../../../catalog-api/catalog-error.ts'
 
-/** What a SQL text costs the stack and the parser of the engine at most. */
+/** Upper bounds for the cost of a SQL text in stack and parser time of the engine. */
 interface SqlSize {
   /**
-   * No expression of the text is nested deeper: the most words, values, operators and brackets that a bracket and
-   * those around it hold, without the values of lists.
+   * An upper bound for the nesting of expressions: the most words, values, operators and brackets in a bracket and the
+   * brackets around it, without the values of lists.
    */
   readonly chain: number
-  /** The most operators that compute values, in a bracket and those around it, without AND or OR between them. */
+  /** The most value-computing operators in a bracket and the brackets around it, without AND or OR between them. */
   readonly operators: number
-  /** How deep calls (a word, then a bracket) are nested. */
+  /** The nesting depth of calls (a word followed by a bracket). */
   readonly calls: number
 }
 
-/** The text, or what one bracket of it holds. */
+/** The whole text, or the content of one bracket. */
 interface BracketGroup {
   readonly closing: string | undefined
   readonly isCall: boolean
-  /** Parts of the items that have ended, and may hold more than themselves. */
+  /** Parts of the completed items that may contain nested parts. */
   parts: number
-  /** Parts of the item that is being read. */
+  /** Parts of the current item. */
   item: number
-  /** Operators that compute values since the last AND, OR or comma, and the most of them. */
+  /** Value-computing operators since the last AND, OR or comma, and their maximum. */
   run: number
   longestRun: number
-  /** The largest sizes of the brackets within. */
+  /** The maxima of the nested brackets. */
   chain: number
   operators: number
   calls: number
@@ -35,38 +35,38 @@ interface Token {
   readonly text: string
 }
 
-/** An item of a list with so few parts is a value, perhaps with a sign or a type, or a call. */
+/** A list item with at most this many parts is a plain value, perhaps with a sign or type, or a call. */
 const maxPartsOfValue = 2
-/** Comparisons do not compute values for others to work on. */
+/** Comparisons do not compute values that other operators use. */
 const comparisons = new Set(['=', '<', '>', '!'])
 const closings: ReadonlyMap<string, string> = new Map([
   ['(', ')'],
   ['[', ']'],
   ['{', '}'],
 ])
-/** Words that may stand before a bracket and call nothing. */
+/** Words before a bracket that are not calls. */
 const operatorWords = new Set(['and', 'or', 'not', 'in', 'like', 'between', 'when', 'then', 'else'])
 
 /**
- * The tokens, as the dialect of the engine reads them (sqlparser 0.61: backticks for names, quotes doubled within
- * quotes, no escapes by backslash). What is read otherwise in a corner is no token here.
+ * The tokens of the engine's dialect (sqlparser 0.61: backticks for names, quotes doubled within quotes, no backslash
+ * escapes). Text with ambiguous tokenization matches none of them.
  */
 const kinds = {
   blank: String.raw`\s+|--[^\n]*`,
   value: String.raw`[xX]'[\da-fA-F]*'`,
   quoted: String.raw`(?:'[^']*')+|(?:"[^"]*")+|(?:\x60[^\x60]*\x60)+`,
-  // The engine takes any character behind a leading @ or # as part of the word, even a bracket.
+  // The engine takes any character after a leading @ or # as part of the word, even a bracket.
   word: String.raw`(?:[\p{Alphabetic}\p{N}_]|(?<=\d)\.(?=\d)|[@#](?=[\p{Alphabetic}\p{N}_]))+`,
   bracket: String.raw`[()[\]{}]`,
-  // Dollars may begin a string with delimiters of its own.
+  // Dollars can start a string with custom delimiters.
   operator: '[^\'"`@#$]',
 } as const
 const kindNames = Object.keys(kinds) as (keyof typeof kinds)[]
 const tokens = new RegExp(`(${Object.values(kinds).join(')|(')})`, 'uy')
 
 /**
- * Measures SQL without a parser. Throws InvalidInput (400) where brackets do not match, and for text that this
- * function and the engine might divide into tokens differently.
+ * Measures SQL without a parser. Throws InvalidInput (400) for unbalanced brackets, and for text that the engine might
+ * tokenize differently.
  */
 export function measureSql(sql: string): SqlSize {
   const outer: BracketGroup[] = []
@@ -135,11 +135,11 @@ function isCallee({ kind, text }: Token): boolean {
 
 function assertUnambiguous(before: Token, { kind, text }: Token): void {
   if (kind === 'quoted' && before.kind === 'word') {
-    // Some words make a string behind them one with other rules: r'''it's'''.
+    // Some words change the rules of the string after them: r'''it's'''.
     throw invalidInput('the SQL has a quote directly after a word; put a space between them')
   }
   if (before.text === '/' && text === '*') {
-    // Behind some operators the engine reads them as two more operators.
+    // After some operators the engine reads them as two more operators.
     throw invalidInput('the SQL has a /* comment; use -- comments')
   }
 }

@@ -2,23 +2,23 @@ import { invalidInput } from '../../../catalog-api/catalog-error.ts'
 import { measureSql } from './measure-sql.ts'
 
 /**
- * The longest chain of parts (words, values, operators) in SQL for the engine, which works on it level by level on
- * the stack of a thread and takes time with the square of it: 750 conditions `id = 1` joined by OR.
+ * The longest chain of parts (words, values, operators) in SQL for the engine, which recurses over it on a thread's
+ * stack in quadratic time: 750 conditions `id = 1` joined by OR.
  */
 const maxChain = 3000
 /**
- * The most operators that compute a value from others. The engine determines their types anew on every level: a sum of
- * 1,500 columns took it 18 seconds, a hundred times as long as conditions of that length.
+ * The maximum number of value-computing operators. The engine derives their types again on every level: a sum of 1,500
+ * columns took 18 s, a hundred times as long as conditions of that length.
  */
 const maxOperators = 300
-/** The deepest nesting of calls: the engine's parser reads a wrong argument twice on each level. */
+/** The maximum nesting of calls: the engine's parser parses a wrong argument twice on each level. */
 const maxCallDepth = 10
 
 /**
- * A SQL expression of a request as the engine must see it. The engine takes the expression that a text begins with
- * and ignores what follows, so that `id = 1, id = 2` would delete by half of what it says; within parentheses that
- * the text does not close itself, nothing may follow. A line break ends a comment. Throws InvalidInput for a text
- * whose brackets do not match, and for one that is too deep for the stack or the parser of the engine.
+ * Encloses a SQL expression in parentheses for the engine. The engine parses the first expression of a text and ignores
+ * the rest, so `id = 1, id = 2` would delete by half of it; within parentheses that the text cannot close, nothing may
+ * follow. A line break ends a trailing comment. Throws InvalidInput for unbalanced brackets, and for an expression too
+ * deep for the engine's stack or parser.
  */
 export function parenthesizeExpression(sql: string): string {
   const { chain, operators, calls } = measureSql(sql)
@@ -39,7 +39,7 @@ export function parenthesizeExpression(sql: string): string {
   return sql.includes('--') ? `(${sql}\n)` : `(${sql})`
 }
 
-/** The same for a condition that may be absent; an empty one is no condition. */
+/** Like `parenthesizeExpression`, for an optional condition; an empty one counts as absent. */
 export function parenthesizeCondition(sql: string | undefined): string | null {
   return sql ? parenthesizeExpression(sql) : null
 }

@@ -14,24 +14,23 @@ import { parenthesizeExpression } from '../sql/validate-expression.ts'
 type Alteration = RequestOf<'AlterTableAlterColumns'>['alterations'][number]
 type FieldUpdate = RequestOf<'UpdateFieldMetadata'>['updates'][number]
 
-/** Changes of the schema of a table. Each makes a version. */
+/** Schema changes of a table. Each creates a version. */
 export interface TableColumns {
-  /** Adds columns, each with the values of a SQL expression over the columns that are there. */
+  /** Adds columns, each with the values of a SQL expression over existing columns. */
   add(
     point: TablePoint,
     columns: readonly { readonly name: string; readonly expression: string }[],
   ): Promise<number>
-  /** Renames columns, and changes their types and whether they may hold nulls. */
+  /** Renames columns, and changes their types and nullability. */
   alter(point: TablePoint, alterations: readonly Alteration[]): Promise<number>
   drop(point: TablePoint, columns: readonly string[]): Promise<number>
-  /** Changes the metadata of fields; answers the metadata that they have then, by their paths. */
+  /** Changes the metadata of fields. Returns the resulting metadata by field path. */
   updateMetadata(
     point: TablePoint,
     updates: readonly FieldUpdate[],
   ): Promise<{ version: number; fields: Record<string, Record<string, string>> }>
 }
 
-/** The part of the engine that changes columns. */
 export function openColumns(parts: EngineContext): TableColumns {
   const write = async <Result>(point: TablePoint, change: (table: NativeTable) => Promise<Result>) =>
     retryConflicts(async () => change(await openTable(parts, point)))
@@ -70,7 +69,7 @@ function toNative({ path, rename, nullable, data_type: dataType }: Alteration): 
   }
 }
 
-/** What is answered is read from the version that was made, for another may follow at once. */
+/** The result is read from the created version, because another version may follow at once. */
 async function updateMetadata(
   parts: EngineContext,
   point: TablePoint,

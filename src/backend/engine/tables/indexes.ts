@@ -9,28 +9,26 @@ import { indexTypeName, toNativeIndex } from './native-index.ts'
 import type { NativeIndexConfiguration, NativeIndexStatistics } from '../native/native-references.ts'
 import { openTable, type EngineContext } from '../native/open-table.ts'
 
-/** An index that a table has; the type is spelled as in the interface. */
+/** The type is spelled as in the interface. */
 export type TableIndex = NativeIndexConfiguration
 
-/** How much of a table an index covers. */
 type IndexStatistics = NativeIndexStatistics
 
 /** The indexes of a table at a point of its history. */
 export interface TableIndexes {
   /**
-   * Builds an index; minutes for a large table. Throws Unsupported for what the engine cannot build,
-   * TableIndexAlreadyExists, TableColumnNotFound, InvalidInput where the type does not fit the column.
+   * Builds an index; takes minutes for a large table. Throws Unsupported for what the engine cannot build,
+   * TableIndexAlreadyExists, TableColumnNotFound, InvalidInput if the type does not fit the column.
    */
   create(point: TablePoint, request: IndexRequest): Promise<void>
-  /** In no order. */
+  /** Unordered. */
   list(point: TablePoint): Promise<readonly TableIndex[]>
-  /** Undefined when there is no such index. */
+  /** Returns undefined if there is no such index. */
   describe(point: TablePoint, name: string): Promise<IndexStatistics | undefined>
   /** Throws TableIndexNotFound. */
   drop(point: TablePoint, name: string): Promise<void>
 }
 
-/** The indexes of the tables of an engine. */
 export function openIndexes(parts: EngineContext): TableIndexes {
   return {
     create: async (point, request) => await createIndex(parts, point, request),
@@ -59,13 +57,13 @@ async function createIndex(parts: EngineContext, point: TablePoint, request: Ind
   } catch (error) {
     const failure = translateEngineError(error)
     if (failure.kind === 'TableColumnNotFound') throw columnNotFoundError(request, error)
-    // The engine panics over parameters that do not go together.
+    // The engine panics on incompatible parameters.
     if (!(error instanceof Error && error.message.includes('Panic'))) throw failure
     throw invalidInput('the engine cannot build this index over these rows', { cause: error })
   }
 }
 
-/** The engine panics over them. */
+/** The engine panics on them. */
 function rejectFloatColumns({ fields }: ArrowSchema, column: string): void {
   const vector = fields.find(({ name }) => name === column)
   if (vector?.children[0]?.type.id !== Type.FloatingPoint) return

@@ -63,7 +63,7 @@ const indexFactories = {
     ),
 } satisfies Partial<Record<IndexRequest['index_type'], IndexFactory>>
 
-/** What the engine is to build. Throws Unsupported (406) for what it cannot build. */
+/** Throws Unsupported (406) for an index that the engine cannot build. */
 export function toNativeIndex(make: NativeIndexMakers, request: IndexRequest): NativeIndex {
   const known: Partial<Record<IndexRequest['index_type'], IndexFactory>> = indexFactories
   const maker = known[request.index_type]
@@ -76,7 +76,7 @@ function unsupportedIndexError(what: string): CatalogError {
   return new CatalogError('Unsupported', `${what} is not supported by the engine of this catalog`)
 }
 
-/** The engine's own spelling of a type, `IvfHnswPq`, in that of the interface: `IVF_HNSW_PQ`. */
+/** Converts the engine's spelling of a type, `IvfHnswPq`, to that of the interface: `IVF_HNSW_PQ`. */
 export function indexTypeName(type: string): string {
   const spelled = type.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase()
   return spelled === 'INVERTED' ? 'FTS' : spelled

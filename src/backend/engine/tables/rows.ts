@@ -9,7 +9,6 @@ import type { EngineContext } from '../native/open-table.ts'
 import { retryConflicts } from '../native/retry-conflicts.ts'
 import { parenthesizeCondition, parenthesizeExpression } from '../sql/validate-expression.ts'
 
-/** What a merge did. */
 interface MergeCounts {
   readonly version: number
   readonly inserted: number
@@ -17,11 +16,11 @@ interface MergeCounts {
   readonly deleted: number
 }
 
-/** Changes of rows that are there. Each makes a version, even one that changes no row. */
+/** Changes of existing rows. Each creates a version, even if no row changes. */
 export interface TableRows {
-  /** Merges the rows of a whole Arrow IPC stream by the columns that tell which of them match. */
+  /** Merges the rows of a complete Arrow IPC stream by their key columns. */
   merge(point: TablePoint, upload: Uint8Array, merge: MergeInsert): Promise<MergeCounts>
-  /** Sets columns to SQL expressions, in the rows that a predicate selects or in all of them. */
+  /** Sets columns to SQL expressions in the rows that a predicate selects, or in all rows. */
   update(
     point: TablePoint,
     predicate: string | undefined,
@@ -31,10 +30,9 @@ export interface TableRows {
   delete(point: TablePoint, predicate: string): Promise<{ version: number; rows: number }>
 }
 
-/** The engine's number has 32 bits and wraps round: 49 days are as good as no limit. */
+/** The engine's number has 32 bits and wraps around: 49 days count as no limit. */
 const maxTimeoutMs = 0xffffffff
 
-/** The part of the engine that changes rows. */
 export function openRows(parts: EngineContext): TableRows {
   return {
     merge: async (point, upload, merge) =>
@@ -95,7 +93,7 @@ function toNativeMerge(table: NativeTable, merge: MergeInsert): NativeMerge {
   return native
 }
 
-/** An empty condition is an error, as nothing says whether it would select all rows or none. */
+/** An empty condition is an error, because it does not say whether to select all rows or none. */
 function requireCondition(sql: string | undefined): string | null {
   return sql === undefined ? null : parenthesizeExpression(sql)
 }

@@ -16,38 +16,40 @@ const branchFile = z.object({
   identifier: z.unknown(),
 })
 
-/** A name for a version; no branch is main. */
+/** A tag; without a branch it is on main. */
 export type TableTag = Readonly<z.output<typeof tagFile>>
 
 /**
- * A line of versions of its own, from a version of its parent on; no parent is main. `createAt` is in seconds
- * since 1970. What the engine knows the branch by is `identifier`.
+ * A line of versions that starts at a version of its parent; without a parent it starts on main. `createAt` is in
+ * seconds since 1970. The engine refers to the branch by `identifier`.
  */
 type TableBranch = Readonly<z.output<typeof branchFile>>
 
-/** The names that versions of a table have. */
+/** The tags of a table. */
 export interface TableTags {
   list(location: string): Promise<ReadonlyMap<string, TableTag>>
   find(location: string, name: string): Promise<TableTag | undefined>
   /** Throws TableTagAlreadyExists, TableVersionNotFound. */
   create(point: VersionPoint, name: string): Promise<void>
-  /** Lets a tag that is there stand for another version. Throws TableTagNotFound, TableVersionNotFound. */
+  /** Moves an existing tag to another version. Throws TableTagNotFound, TableVersionNotFound. */
   update(point: VersionPoint, name: string): Promise<void>
   /** Throws TableTagNotFound. */
   delete(location: string, name: string): Promise<void>
 }
 
-/** The branches of a table besides main. */
+/** The branches of a table except main. */
 export interface TableBranches {
   list(location: string): Promise<ReadonlyMap<string, TableBranch>>
   find(location: string, name: string): Promise<TableBranch | undefined>
-  /** Lets a branch begin at a point. The caller has made sure that the name is free. Throws InvalidInput. */
+  /** Creates a branch at a point. The caller has checked that the name is free. Throws InvalidInput. */
   create(point: TablePoint, name: string): Promise<void>
-  /** Deletes a branch with its versions. Throws TableBranchNotFound, and InvalidInput while others come from it. */
+  /**
+   * Deletes a branch with its versions. Throws TableBranchNotFound, and InvalidInput if other branches depend on it.
+   */
   delete(location: string, name: string): Promise<void>
 }
 
-/** Tags are files that the engine and its clients share; here they are read, and written by the engine alone. */
+/** Tags are files shared by the engine and its clients; they are read here but written only by the engine. */
 export function openTags(parts: EngineContext): TableTags {
   const { storage } = parts
   const tagsOf = async ({ location, branch }: TablePoint) =>
@@ -61,7 +63,7 @@ export function openTags(parts: EngineContext): TableTags {
   }
 }
 
-/** Branches, in the same way as tags. */
+/** Branches are stored like tags. */
 export function openBranches(parts: EngineContext): TableBranches {
   const { storage } = parts
   const branchesOf = async (location: string) => await (await openTable(parts, { location })).branches()
@@ -80,7 +82,7 @@ export function openBranches(parts: EngineContext): TableBranches {
         const others = [...(await readAll(storage, location, 'branches', branchFile)).keys()].filter(
           (other) => other !== name,
         )
-        // The engine deletes the name first, so what an interruption leaves of a branch has none.
+        // The engine deletes the name first, so the rest of an interrupted deletion has no name.
         if ((await readOne(storage, location, 'branches', name, branchFile)) !== undefined) {
           await (await branchesOf(location)).delete(name)
         }
@@ -89,7 +91,7 @@ export function openBranches(parts: EngineContext): TableBranches {
   }
 }
 
-/** The engine leaves the folder of a branch where that of another lies in it; then the name was never free again. */
+/** The engine leaves the folder of a branch that contains the folder of another, which would block the name forever. */
 async function clearFolder(
   storage: Storage,
   location: string,
@@ -125,7 +127,7 @@ async function readAll<Contents>(
   return new Map(read.flatMap(([name, contents]) => (contents === undefined ? [] : [[name, contents]])))
 }
 
-/** The file of a name holds no slash, so it never lies elsewhere. */
+/** The encoded file name contains no slash, so it cannot point elsewhere. */
 async function readOne<Contents>(
   storage: Storage,
   location: string,
@@ -133,7 +135,7 @@ async function readOne<Contents>(
   name: string,
   schema: z.ZodType<Contents>,
 ): Promise<Contents | undefined> {
-  // A lone surrogate is no text, and cannot be encoded.
+  // A lone surrogate is not valid text and cannot be encoded.
   if (/\p{Cs}/u.test(name)) return undefined
   const file = await storage.read(`${location}/_refs/${kind}/${encodeURIComponent(name)}.json`)
   return file && schema.parse(JSON.parse(file.bytes.toString()))

@@ -23,7 +23,7 @@ async function tableAtVersionTwo() {
   }
 }
 
-it('the next manifest says the same but for the version, the metadata and the transaction', async () => {
+it('changes only the version, the metadata and the transaction', async () => {
   const { file } = await tableAtVersionTwo()
   const { next, version, metadata } = editSchemaMetadata(file, { 'ä\n': '"', b: '' }, writer)
   expect([version, metadata]).toEqual([3, { 'ä\n': '"', b: '' }])
@@ -39,18 +39,18 @@ it('the next manifest says the same but for the version, the metadata and the tr
   expect(editSchemaMetadata(file, { b: null }, writer).next).toBeUndefined()
 })
 
-it('manifests do not grow with every edit', async () => {
+it('does not grow manifests with every edit', async () => {
   const { file } = await tableAtVersionTwo()
   let current: Uint8Array = file
   const sizes = Array.from({ length: 20 }, (_, index) => {
     current = editSchemaMetadata(current, { a: String(index % 10) }, writer).next?.file ?? current
     return current.length
   })
-  // The name of the transaction holds the version, which gets a second digit.
+  // The name of the transaction contains the version, which gets a second digit.
   expect(Math.max(...sizes) - Math.min(...sizes)).toBe(1)
 })
 
-it('edits of a branch go on in its own chain', async () => {
+it('continues the versions of a branch', async () => {
   const { engine, location, versions } = await tableAtVersionTwo()
   await engine.branches.create({ location }, 'dev')
   const onBranch = { location, branch: 'dev' }
@@ -65,7 +65,7 @@ it('edits of a branch go on in its own chain', async () => {
   expect((await readdir(versions)).includes(formatManifestName(3, 'V2'))).toBe(true)
 })
 
-it('edits of a table with names of the first scheme keep to it', async () => {
+it('keeps the V1 naming scheme of a table', async () => {
   const { engine, location, versions } = await tableAtVersionTwo()
   for (const version of [1, 2]) {
     await rename(
@@ -79,7 +79,7 @@ it('edits of a table with names of the first scheme keep to it', async () => {
   expect((await engine.describe(location)).metadata).toEqual({ a: '1' })
 })
 
-it('a damaged manifest is refused, or edited within its bounds', async () => {
+it('rejects a damaged manifest or edits it within its bounds', async () => {
   const { file } = await tableAtVersionTwo()
   const mutations = fc.array(fc.tuple(fc.nat(file.length - 1), fc.nat(255)), { minLength: 1, maxLength: 6 })
   fc.assert(
@@ -97,7 +97,7 @@ it('a damaged manifest is refused, or edited within its bounds', async () => {
   )
 })
 
-it('a table that needs a newer writer is not written', async () => {
+it('does not write a table that needs a newer writer', async () => {
   const { engine, location, versions, file } = await tableAtVersionTwo()
   const flags = Buffer.from([(10 << 3) | 0, 0x80, 0x01])
   const trailer = file.subarray(file.length - 16)

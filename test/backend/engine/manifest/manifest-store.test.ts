@@ -31,7 +31,7 @@ it('the versions of a table are listed newest first, as object-store keys', asyn
   })
 })
 
-it('staging files, detached versions and hints are no versions', async () => {
+it('does not list staging files, detached versions and hints', async () => {
   const { location, versions, stage } = await tableWithStaging()
   await stage()
   await writeFile(path.join(versions, 'd7.manifest'), 'LANC')
@@ -50,7 +50,7 @@ it('a staged manifest is published under its final name with the tag of the stag
   expect((await readdir(versions)).filter((name) => name.includes('.manifest-'))).toEqual([])
 })
 
-it('the same request once more is the same success, with and without its staging file', async () => {
+it('repeats the success of a replay, with and without its staging file', async () => {
   const { location, stage } = await tableWithStaging()
   const request = await stage()
   const staged = await store.inspectStaging(location, request)
@@ -63,7 +63,7 @@ it('the same request once more is the same success, with and without its staging
   await expect(store.inspectStaging(location, request)).rejects.toMatchObject({ code: 13 })
 })
 
-it('a version that is there with other content is not replaced', async () => {
+it('does not replace a version with other content', async () => {
   const { location, versions, stage } = await tableWithStaging()
   const request = await stage()
   const final = path.join(versions, formatManifestName(2, 'V2'))
@@ -74,7 +74,7 @@ it('a version that is there with other content is not replaced', async () => {
   expect(await readFile(final)).toEqual(other)
 })
 
-/** The same manifest with room for a section before it, which gives every committer content of its own. */
+/** Adds space for a section before the manifest, so that each committer has different content. */
 function withSection(file: Buffer, length: number): Buffer {
   const position = Number(file.readBigInt64LE(file.length - 16))
   const longer = Buffer.concat([file.subarray(0, position), Buffer.alloc(length), file.subarray(position)])
@@ -82,7 +82,7 @@ function withSection(file: Buffer, length: number): Buffer {
   return longer
 }
 
-it('of many committers of one version exactly one wins', async () => {
+it('lets exactly one of many commits of a version win', async () => {
   const { location, stage, read } = await tableWithStaging()
   const requests = []
   for (let committer = 0; committer < 8; committer++) {
@@ -100,7 +100,7 @@ it('of many committers of one version exactly one wins', async () => {
   }
 })
 
-it('a version that does not follow the newest one is refused', async () => {
+it('rejects a version that does not follow the newest one', async () => {
   const { location, versions, stage } = await tableWithStaging()
   const request = await stage()
   const staged = await store.inspectStaging(location, request)
@@ -110,14 +110,14 @@ it('a version that does not follow the newest one is refused', async () => {
   )
 })
 
-it('a name of the other scheme than the versions before is refused', async () => {
+it('rejects a different naming scheme than that of earlier versions', async () => {
   const { location, stage } = await tableWithStaging()
   const request = await stage('2.manifest-00000000-0000-4000-8000-000000000000')
   const staged = await store.inspectStaging(location, { ...request, namingScheme: 'V1' })
   await expect(store.publish(staged)).rejects.toThrow(/expected a manifest name of scheme V2/)
 })
 
-it('the versions of a branch are its own', async () => {
+it('keeps the versions of a branch separate', async () => {
   const { location } = await tableWithStaging()
   expect(await store.list(location, 'dev')).toEqual([])
   for (const branch of ['../other', 'a//b', '/a', 'a/../b', '..', 'a\\b', 'a.lock']) {

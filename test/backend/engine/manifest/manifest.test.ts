@@ -18,7 +18,7 @@ async function manifestsOf(location: string): Promise<Buffer[]> {
   return manifests.toSorted((left, right) => parseManifest(left).version - parseManifest(right).version)
 }
 
-it('the manifests of a real table say what each version did', async () => {
+it("parses the transactions of a real table's manifests", async () => {
   const { engine, location } = await freshEngine()
   await engine.create(location, streamOf(orders(10)), 'create')
   await engine.insert(location, streamOf(orders(5, 10)), 'append')
@@ -61,7 +61,7 @@ function reads(bytes: Uint8Array): void {
   }
 }
 
-it('bytes that are no manifest are refused, whatever they are', async () => {
+it('rejects any bytes that are not a manifest', async () => {
   const { engine, location } = await freshEngine()
   await engine.create(location, streamOf(orders(1)), 'create')
   const [manifest = Buffer.alloc(0)] = await manifestsOf(location)
@@ -83,7 +83,7 @@ it('bytes that are no manifest are refused, whatever they are', async () => {
   expect(() => parseManifest(manifest.subarray(1))).toThrow(/expected a Lance manifest/)
 })
 
-it('names stand for versions in both schemes', () => {
+it('maps names to versions in both schemes', () => {
   expect(formatManifestName(1, 'V1')).toBe('1.manifest')
   expect(formatManifestName(1, 'V2')).toBe('18446744073709551614.manifest')
   fc.assert(

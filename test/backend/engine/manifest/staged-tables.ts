@@ -5,8 +5,8 @@ import { formatManifestName } from '../../../../src/backend/engine/manifest/mani
 import { freshEngine, orders, streamOf } from '../sample-tables.ts'
 
 /**
- * A table at version 1, and the folder of another table that has gone on to version 2: its manifest is what a
- * client would stage. `stage` puts it under a staging name; the request names that.
+ * Creates a table at version 1 and a copy of it at version 2, whose manifest a client would stage. `stage` stores that
+ * manifest under a staging name; the request refers to it.
  */
 export async function tableWithStaging() {
   const { engine, location } = await freshEngine()

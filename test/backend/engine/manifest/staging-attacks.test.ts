@@ -17,7 +17,7 @@ async function refusal(location: string, request: StagingRequest): Promise<strin
   return String(outcome)
 }
 
-it('a path outside of the versions folder is refused', async () => {
+it('rejects a path outside the versions folder', async () => {
   const { location, ahead, stage } = await tableWithStaging()
   const request = await stage(stagingName)
   const key = location.slice(1)
@@ -59,7 +59,7 @@ it('a leading slash and a file URI name the same file', async () => {
   }
 })
 
-it('a symbolic link is not followed, as the file or on the way', async () => {
+it('does not follow symbolic links, as the file or on the path', async () => {
   const { location, versions, aheadManifest, stage } = await tableWithStaging()
   const request = await stage(stagingName)
   const linkName = `${formatManifestName(2, 'V2')}-${uuid.replace('6b', '00')}`
@@ -73,14 +73,14 @@ it('a symbolic link is not followed, as the file or on the way', async () => {
   expect(await refusal(location, request)).toMatch(/symbolic link beneath the location/)
 })
 
-it('a folder under a staging name is refused', async () => {
+it('rejects a folder with a staging name', async () => {
   const { location, versions } = await tableWithStaging()
   await mkdir(path.join(versions, stagingName))
   const manifestPath = path.join(versions, stagingName).slice(1)
   expect(await refusal(location, { version: 2, manifestPath })).toMatch(/not a regular file/)
 })
 
-it('a manifest that is not what the request says is refused', async () => {
+it('rejects a manifest that contradicts the request', async () => {
   const { location, versions, stage } = await tableWithStaging()
   const request = await stage(stagingName)
   expect(await refusal(location, { ...request, manifestSize: 7 })).toMatch(/manifest_size is 7/)
@@ -106,7 +106,7 @@ it('a manifest that is not what the request says is refused', async () => {
   )
 })
 
-it('a staging manifest that is not there is refused', async () => {
+it('rejects a missing staging manifest', async () => {
   const { location, versions } = await tableWithStaging()
   const manifestPath = path.join(versions, stagingName).slice(1)
   expect(await refusal(location, { version: 2, manifestPath })).toMatch(/no such staging manifest/)

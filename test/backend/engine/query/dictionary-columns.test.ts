@@ -9,7 +9,7 @@ function colors(...values: string[]): Table {
   return new Table({ color: vectorFromArray(values, colorType) })
 }
 
-it('a dictionary column whose parts have dictionaries of their own is answered with its values', async () => {
+it('returns the values of a dictionary column with several dictionaries', async () => {
   const { engine, location, query } = await freshEngine()
   await engine.create(location, streamOf(colors('red', 'blue', 'red')), 'create')
   await engine.insert(location, streamOf(colors('green', 'red')), 'append')
@@ -24,21 +24,21 @@ it('a dictionary column whose parts have dictionaries of their own is answered w
   expect(fields).toEqual([{ name: 'color', type: { type: 'utf8' }, nullable: true }])
 })
 
-/** A stream with one row, the first word of its dictionary. */
+/** A stream with one row: the first word of its dictionary. */
 function streamWith(dictionary: string[]): Uint8Array {
   const words = vectorFromArray(dictionary, new Utf8())
   const data = makeData({ type: colorType, length: 1, data: new Int32Array([0]), dictionary: words })
   return streamOf(new Table({ color: makeVector(data) }))
 }
 
-/** The messages of both streams under the schema of the first. */
+/** Joins the messages of both streams under the schema of the first. */
 function join(first: Uint8Array, second: Uint8Array): Uint8Array {
   const endOfStream = 8
   const schema = Buffer.from(second).readInt32LE(4) + 8
   return Buffer.concat([first.subarray(0, first.length - endOfStream), second.subarray(schema)])
 }
 
-it('a stream that replaces a dictionary is refused, one that repeats it is not', () => {
+it('rejects a stream that replaces a dictionary, but not one that repeats it', () => {
   const red = streamWith(['red'])
   expect(streamToFile(join(red, red), 1e9).rows).toBe(2)
   expect(() => streamToFile(join(red, streamWith(['blue'])), 1e9)).toThrow(/dictionary 5 is replaced/)

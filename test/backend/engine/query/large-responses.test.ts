@@ -6,7 +6,7 @@ import { freshEngine, orders, streamOf } from '../sample-tables.ts'
 
 const count = 100_000
 
-it('100,000 rows with vectors come in many pieces and equal what was stored', async () => {
+it('streams 100,000 rows with vectors unchanged in many chunks', async () => {
   const { engine, location } = await freshEngine()
   await engine.create(location, streamOf(orders(count)), 'create')
   const chunks: Uint8Array[] = []
@@ -15,7 +15,7 @@ it('100,000 rows with vectors come in many pieces and equal what was stored', as
   expect(chunks.length).toBeGreaterThan(10)
   const response = tableFromIPC(Buffer.concat(chunks))
   expect(response.numRows).toBe(count)
-  // A scan may answer the parts of a table in any order.
+  // A scan may return the parts of a table in any order.
   const ids = idsOf(response)
   expect(ids.toSorted()).toEqual(idsOf(orders(count)))
   const vectors = response.getChild('embedding')?.toArray() as ArrayLike<{ get(index: number): number }>
@@ -26,7 +26,7 @@ it('100,000 rows with vectors come in many pieces and equal what was stored', as
   }
 })
 
-it('a reader that stops early stops the query', async () => {
+it('stops the query when the reader stops', async () => {
   const { engine, location } = await freshEngine()
   await engine.create(location, streamOf(orders(count)), 'create')
   const response = await engine.query(location, queryTableRequestSchema.parse({}))

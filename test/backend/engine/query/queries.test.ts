@@ -74,7 +74,7 @@ describe('which columns', () => {
   })
 })
 
-it('rows come in the order that is asked for', async () => {
+it('returns rows in the requested order', async () => {
   const { query } = await tableOf(5)
   const response = await query({ order_by: [{ column_name: 'id', ascending: false }], k: 2, columns: ['id'] })
   expect(rowsOf(response)).toEqual([{ id: 4 }, { id: 3 }])

@@ -12,12 +12,12 @@ const mebibyte = 1024 * 1024
 const parts = 4
 const rowsPerPart = 250_000
 const dimensions = 128
-/** The catalog as `catalog-gateway backend` runs it, on a table of four uploads of 33 MB. */
+/** The catalog as `catalog-gateway backend` runs it, with a table of four uploads of 33 MB. */
 let catalog: Program
 let url: string
 let folder: string
 
-/** Rows of an id and a vector, 132 bytes each, in one batch: pages in storage are as large as batches of uploads. */
+/** Rows with an id and a vector, 132 bytes each, in one batch: pages in storage are as large as uploaded batches. */
 function wideRows(): Table {
   const item = makeData({
     type: new Uint8(),
@@ -63,7 +63,7 @@ async function bytesOfResponse(query: object): Promise<number> {
   return bytes
 }
 
-/** The process that has the catalog; the one that was started only watches over it. */
+/** The started process only supervises; returns the id of the child that runs the catalog. */
 async function catalogPid(): Promise<number> {
   for (const pid of await childrenOf(catalog.pid)) {
     // The compiler of the sources is a child as well.
@@ -72,7 +72,7 @@ async function catalogPid(): Promise<number> {
   throw new Error('the catalog has no process of its own')
 }
 
-/** What the process has in memory, and the most that it ever had, in bytes. */
+/** The current and the peak memory of a process in bytes. */
 async function memoryOf(pid: number): Promise<{ now: number; most: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   const read = (name: string): number =>
@@ -80,13 +80,13 @@ async function memoryOf(pid: number): Promise<{ now: number; most: number }> {
   return { now: read('VmRSS'), most: read('VmHWM') }
 }
 
-// Only Linux tells how large a process ever was, and only there the allocator is told to give memory back.
+// Only Linux reports peak memory, and only there is the allocator configured to return memory.
 it.skipIf(process.platform !== 'linux').for([
   ['all rows', {}],
   ['all rows that pass a filter', { filter: 'id >= 0' }],
 ] as const)('a query of %s of 1,000,000 raises memory by no more than 64 MiB', async ([, query]) => {
   const pid = await catalogPid()
-  // What the first query of any size needs, whatever comes after it, is not counted.
+  // Excludes what the first query of any size allocates.
   await bytesOfResponse({ ...query, k: 10_000 })
   const { now } = await memoryOf(pid)
   expect(await bytesOfResponse(query)).toBeGreaterThan(120 * mebibyte)

@@ -23,7 +23,7 @@ describe('both forms of a query come out the same', () => {
   })
 })
 
-it('what the remote client sends is understood', () => {
+it('parses queries of the remote client', () => {
   const text =
     '{"columns":{"x":"id+1"},"k":9223372036854775807,"ef":null,"lower_bound":null,"maximum_nprobes":20,' +
     '"minimum_nprobes":20,"nprobes":20,"prefilter":true,"refine_factor":null,"upper_bound":null,' +
@@ -59,7 +59,7 @@ describe('what is no query is refused', () => {
     expect(queryTableRequestSchema.safeParse(request).success).toBe(false)
   })
 
-  it('a text query that is nested without end', () => {
+  it('rejects an excessively nested text query', () => {
     let nested: unknown = { match }
     for (let level = 0; level < 10_000; level++) nested = { boost: { positive: nested, negative: { match } } }
     expect(queryTableRequestSchema.safeParse({ full_text_query: { query: nested } }).success).toBe(false)

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { queryTableRequestSchema } from '../../../../src/catalog-api/schemas/query.ts'
 import { freshEngine, streamOf } from '../sample-tables.ts'
 
-/** Rows whose text is short for the first ones and long for the last: windows grow and shrink over them. */
+/** Rows with texts that are short at first and long at the end, so that windows grow and shrink. */
 function texts(count: number, first: number): Table {
   const ids = Array.from({ length: count }, (_, index) => first + index)
   return new Table({
@@ -15,7 +15,7 @@ function texts(count: number, first: number): Table {
   })
 }
 
-/** A table of 20,000 rows and 24 MB in parts of different sizes, with rows deleted and rows changed. */
+/** A table of 20,000 rows and 24 MB in fragments of different sizes, with deleted and updated rows. */
 async function scatteredTable() {
   const table = await freshEngine()
   const { engine, location } = table
@@ -36,17 +36,17 @@ function idsOf(response: Table): number[] {
   return Array.from(response.getChild('id')?.toArray() as Int32Array)
 }
 
-it('a scan in windows has every row once, in the order of the engine', async () => {
+it("returns every row once in a windowed scan, in the engine's order", async () => {
   const { query, engine, location } = await scatteredTable()
   const response = await query({})
   expect(response.numRows).toBe(await engine.count(location))
-  // A filter makes the engine read the table at once.
+  // A filter makes the engine read the table in one scan.
   const atOnce = await query({ filter: 'id >= 0' })
   expect(idsOf(response)).toEqual(idsOf(atOnce))
   expect(response.getChild('text')?.toJSON()).toEqual(atOnce.getChild('text')?.toJSON())
 })
 
-it('an offset and a limit hold across windows', async () => {
+it('applies offset and limit across windows', async () => {
   const { query } = await scatteredTable()
   const all = idsOf(await query({ columns: ['id'] }))
   for (const [offset, k] of [
@@ -65,7 +65,7 @@ it('an offset and a limit hold across windows', async () => {
   }
 })
 
-it('whoever writes meanwhile changes nothing of what is answered', async () => {
+it('returns a consistent snapshot during concurrent writes', async () => {
   const { engine, location, query } = await scatteredTable()
   const before = idsOf(await query({}))
   const response = await engine.query(location, queryTableRequestSchema.parse({}))

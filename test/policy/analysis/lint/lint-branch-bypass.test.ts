@@ -90,14 +90,14 @@ it.each<[string, readonly WrittenPolicy[], string]>([
     ],
     isMessage('p/ci', 'DropTable and CreateTable'),
   ],
-])('callers that are restricted to branches may replace a table by %s', (_what, policies, message) => {
+])('reports callers restricted to branches that may replace a table by %s', (_what, policies, message) => {
   const [said, ...more] = found(policies)
   expect(said).toMatch(/^warning way-around p\/ci /)
   expect(said).toContain(message)
   expect(more).toEqual([])
 })
 
-it('a deny on a branch has a way around for callers who may replace the table', () => {
+it('reports a deny on a branch that callers can bypass by replacing the table', () => {
   const deny: WrittenRule = {
     id: 'main',
     effect: 'deny',
@@ -140,7 +140,7 @@ it.each<[string, readonly WrittenPolicy[]]>([
     ],
   ],
   ['on branches that are read', [policy('p', ['a'], [{ ...restricted, operations: ['read'] }, drops])]],
-])('there is no way around by a grant %s', (_what, policies) => {
+])('accepts a grant %s', (_what, policies) => {
   expect(found(policies)).toEqual([])
 })
 
@@ -150,19 +150,22 @@ it.each<[readonly string[], string | undefined]>([
   [['OverwriteTable', 'RegisterTable'], 'OverwriteTable and RegisterTable'],
   [['DeregisterTable', 'DropTable'], undefined],
   [['RegisterTable', 'RenameTable'], undefined],
-])('a requirement that allows %s of whole tables may allow to replace them', (allowWholeTable, names) => {
-  const require: readonly WrittenRequirement[] = [{ id: 'r', notBranches: ['main'], allowWholeTable }]
-  expect(found([policy('p', ['a'], [], { commits: { require } })])).toEqual(
-    names === undefined
-      ? []
-      : [
-          `warning way-around p/r allows ${names} on whole tables, which together can replace every branch of a table; ` +
-            'name one of them at most in "allowWholeTable"',
-        ],
-  )
-})
+])(
+  'checks whether a requirement that allows %s on whole tables allows replacing them',
+  (allowWholeTable, names) => {
+    const require: readonly WrittenRequirement[] = [{ id: 'r', notBranches: ['main'], allowWholeTable }]
+    expect(found([policy('p', ['a'], [], { commits: { require } })])).toEqual(
+      names === undefined
+        ? []
+        : [
+            `warning way-around p/r allows ${names} on whole tables, which together can replace every branch of a table; ` +
+              'name one of them at most in "allowWholeTable"',
+          ],
+    )
+  },
+)
 
-it('for each rule only so many callers are tried, however many rules there are above', () => {
+it('limits the callers tried per rule, however many rules are above', () => {
   const count = 300
   const above = Array.from({ length: count }, (_, at) =>
     allow(`r${at}`, ['drop'], { subjects: { groups: [`g${at}`] } }),

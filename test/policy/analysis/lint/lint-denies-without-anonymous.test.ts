@@ -50,7 +50,7 @@ it.each<[what: string, deny: WrittenPolicy, grant: WrittenPolicy, isSaid: boolea
     policy('grant', ['x'], { subjects: { any: true } }),
     false,
   ],
-])('lint tells of a deny for everybody that leaves out callers without a credential: %s', (...row) => {
+])('reports a deny for all authenticated callers that does not cover anonymous ones: %s', (...row) => {
   const [, deny, grant, isSaid] = row
   const said = lintRules(parseDocuments([deny, grant])).filter(({ check }) => check === 'anonymous')
   expect(said.map(({ level }) => level)).toEqual(isSaid ? ['warning'] : [])
