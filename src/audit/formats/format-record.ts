@@ -4,14 +4,14 @@ import { createOcsfEvent } from './ocsf-event.ts'
 import type { RecordContext } from './record-context.ts'
 
 /**
- * How a record is written for others. `json`: as it stands in the log, so that its hash still holds. `ocsf`: an API
- * Activity of the Open Cybersecurity Schema Framework. `cloudevents`: a CloudEvent 1.0 in its JSON format.
+ * Output formats of records. `json`: as stored in the log, so that the hash remains valid. `ocsf`: an API Activity of
+ * the Open Cybersecurity Schema Framework. `cloudevents`: a CloudEvent 1.0 in the JSON format.
  */
 export const recordFormats = ['json', 'ocsf', 'cloudevents'] as const
 
 export type RecordFormat = (typeof recordFormats)[number]
 
-/** The record in that format: JSON on one line, without a newline. */
+/** Formats a record as single-line JSON without a newline. */
 export function formatRecord(record: DeliveredRecord, format: RecordFormat, context: RecordContext): string {
   if (format === 'json') return JSON.stringify(record)
   return JSON.stringify(

@@ -1,31 +1,31 @@
 import { operations, type OperationName } from '../../catalog-api/operations.ts'
 
 /**
- * How the record of an operation is written. `strict`: no intent on disk, no operation (503), and no answer before
- * the outcome is on disk. `durable`: no intent on disk, no operation; the outcome follows by itself. `besteffort`:
- * nothing waits; what is lost is counted in the log. `off`: no record. What nobody waits for is written some
- * milliseconds later, so that it shares writes (group-commit.ts).
+ * How the record of an operation is written. `strict`: without a durable intent, the operation fails (503), and the
+ * response waits for the durable outcome. `durable`: without a durable intent, the operation fails; the outcome is
+ * written asynchronously. `besteffort`: all records are asynchronous; losses are counted in the log. `off`: no record.
+ * Asynchronous records are written some milliseconds later in shared writes (group-commit.ts).
  */
 export const operationModes = ['strict', 'durable', 'besteffort', 'off'] as const
 export type OperationMode = (typeof operationModes)[number]
 
 /**
- * The classes of operations. `commit`: creates, deletes or restores table versions. `data`: does so by changing rows.
+ * Classes of operations. `commit`: creates, deletes or restores table versions. `data`: does so by changing rows.
  * `admin`: changes anything else. `read`: changes nothing.
  */
 type AuditClass = 'commit' | 'data' | 'admin' | 'read'
 
-/** How each class of operations is recorded, and what else is: denials, and reloads of policies and keys. */
+/** Modes of each class of operations, of denials, and of reloads of policies and keys. */
 export interface AuditModes extends Readonly<Record<AuditClass, OperationMode>> {
   readonly denial: EventMode
   readonly reload: EventMode
 }
 
-/** An event has happened already: nothing can wait for its record. */
+/** Events have already happened, so nothing can wait for their records. */
 export const eventModes = ['besteffort', 'off'] as const
 type EventMode = (typeof eventModes)[number]
 
-/** No change without a record; reads are not recorded. */
+/** Records all changes durably; does not record reads. */
 export const defaultModes: AuditModes = {
   commit: 'strict',
   data: 'strict',
@@ -35,7 +35,7 @@ export const defaultModes: AuditModes = {
   reload: 'besteffort',
 }
 
-/** The class of an operation, as the table of the interface has it. */
+/** Returns the class of an operation according to the operations table. */
 export function getAuditClass(name: OperationName): AuditClass {
   const { effect, group } = operations[name]
   if (effect === 'read') return 'read'

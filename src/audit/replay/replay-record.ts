@@ -25,17 +25,17 @@ import {
 } from '../../policy/analysis/reaching-rules.ts'
 import type { KnownCaller } from '../../policy/analysis/subject.ts'
 
-/** The groups of a caller as far as they are known from elsewhere: the log does not hold them. */
+/** Groups of a caller from other sources: the log does not contain them. */
 interface KnownGroups {
   readonly groups: ReadonlySet<string>
-  /** Whether there are no others. */
+  /** Whether the list is complete. */
   readonly isComplete: boolean
 }
 
-/** Tells the groups of the caller of a recorded call. */
+/** Finds the groups of the caller of a recorded call. */
 export type FindGroups = (call: Pick<IntentEntry, 'principal'> & Partial<IntentEntry>) => KnownGroups
 
-/** A call of the log as the candidate policies decide it. */
+/** A recorded call and its decision under the candidate policies. */
 export interface ReplayedCall {
   readonly time: string
   readonly request: string
@@ -43,20 +43,20 @@ export interface ReplayedCall {
   readonly id: Identifier
   readonly principal: string
   readonly wasAllowed: boolean
-  /** The rule that decided then. */
+  /** The rule that decided originally. */
   readonly recordedRule: RuleReference | undefined
-  /** Undefined where it depends on what the log does not hold. */
+  /** Undefined if it depends on unrecorded input. */
   readonly isAllowed: boolean | undefined
-  /** The rule that would decide. */
+  /** The rule that decides now. */
   readonly decidingRule: ReachingRule | undefined
-  /** What the answer depends on and the log does not hold. */
+  /** Unrecorded inputs that the decision depends on. */
   readonly missing: readonly string[]
 }
 
 /**
- * Decides a call of the audit log anew; undefined for a record that tells of none. What the log does not hold is
- * never guessed: where the answer depends on it, there is none. `current` are the policies that the record was
- * written under, where they are at hand: what they deny, an allowed call has not asked for.
+ * Decides a recorded call with the candidate policies; undefined for a record that contains no call. Unrecorded input
+ * is never guessed: if the decision depends on it, it is undefined. `current` are the policies in force when the record
+ * was written, if available: an allowed call cannot have required what they deny.
  */
 export function replayRecord(
   record: StoredRecord,
@@ -167,7 +167,7 @@ function knownCallerOf({ principal }: RecordedCall, { groups, isComplete }: Know
   }
 }
 
-/** Whether something in the namespace or beneath it may be decided otherwise than the namespace. */
+/** Returns whether the decision may differ for an object within the namespace. */
 function mayDifferBeneath(candidate: DocumentIndex, id: Identifier, permission: Permission): boolean {
   return [...candidate.values()].flat().some(({ namespace, inherit, rules }) => {
     if (!id.every((part, index) => part === namespace[index])) return false
