@@ -53,7 +53,7 @@ interface AuthenticatorStatus extends BearerTokenStatus {
 
 export interface Authenticator {
   /**
-   * Returns the principal of the credentials; throws or rejects with AuthenticationRefused. Returns a promise only if
+   * Returns the principal of the credentials; throws or rejects with AuthenticationError. Returns a promise only if
    * it must wait.
    */
   authenticate(credentials: Credentials): Principal | Promise<Principal>
@@ -62,7 +62,7 @@ export interface Authenticator {
   close(): Promise<void>
 }
 
-/** Reads keys and key sets; throws if the configuration is wrong or a file cannot be read. */
+/** Creates an authenticator. Reads keys and JWKS; rejects if the configuration is invalid or a file cannot be read. */
 export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
   const { now = Date.now, report = () => undefined, multipleCredentials = 'agree' } = options
   const {
@@ -109,7 +109,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
   }
 }
 
-/** At once where the token is remembered. */
+/** Synchronous if the token is cached. */
 function authenticateBearer(
   tokens: BearerTokenVerifier,
   authorization: string,
@@ -118,7 +118,7 @@ function authenticateBearer(
   return verified instanceof Promise ? verified.then(principalOfUnbound) : principalOfUnbound(verified)
 }
 
-/** Throws for a token that may only be sent with a certificate: none was. */
+/** Throws for a token that is bound to a certificate: the request has none. */
 function principalOfUnbound({ principal, certificateThumbprint }: VerifiedToken): Principal {
   if (certificateThumbprint !== undefined) throw new AuthenticationError('unproven_binding')
   return principal

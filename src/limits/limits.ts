@@ -8,18 +8,18 @@ import { createRateLimit } from './rate-limit.ts'
 import type { LimitedRequest } from './limit-key.ts'
 import type { CallerLimitSettings } from '../config/caller-limit-settings.ts'
 
-/** What callers may take of this gateway. */
+/** Limits of callers. */
 export interface Limits {
   /**
-   * Lets a request in, and takes its share of every limit that is about it. Throws LimitReached (429) or
-   * LimitsUnavailable (503), and then has taken nothing. The share is undefined where nothing has to be told of the
-   * request any more; whoever has one ends it.
+   * Admits a request and charges all limits that apply to it. Throws LimitExceeded (429) or LimitsUnavailable (503)
+   * without charging anything. Returns undefined if no further events need to be reported; otherwise the caller must
+   * release the lease.
    */
   admit(request: LimitedRequest): LimitLease | undefined
   /**
-   * Counts the entries of a batch that was let in, each as a request of its own where it lies. They may leave a debt in
-   * what let the batch in. Throws LimitReached (429) or LimitsUnavailable (503) if another limit is used up, and then
-   * has taken nothing.
+   * Charges the entries of an admitted batch, each as a request for its own object. They may leave a debt in the limits
+   * that admitted the batch. Throws LimitExceeded (429) or LimitsUnavailable (503) if another limit is exhausted,
+   * without charging anything.
    */
   admitEntries(batch: LimitedRequest, entries: readonly LimitedRequest['route'][]): void
   readonly failedAuthentications: FailedAuthentications
@@ -32,7 +32,7 @@ interface Claim {
 
 type LimitsInput = Omit<CallerLimitSettings, 'shedAfterMs' | 'shared'>
 
-/** The limits of the settings, of which nothing is used yet here. Rates and bytes are counted in those buckets. */
+/** Creates the configured limits, initially unused. Rates and bytes are counted in buckets of `makeBuckets`. */
 export function createLimits(settings: LimitsInput, makeBuckets: BucketFactory = createLocalBuckets): Limits {
   const limits = [
     ...settings.rates.map((rate) => createRateLimit(rate, makeBuckets)),
@@ -63,7 +63,7 @@ export function createLimits(settings: LimitsInput, makeBuckets: BucketFactory =
 
 const createLocalBuckets: BucketFactory = (_limit, settings) => createBuckets(settings)
 
-/** What the request would take. Throws LimitReached for the limit that would have it wait longest. */
+/** Finds the charges of a request. Throws LimitExceeded for the limit with the longest wait. */
 function findClaims(request: LimitedRequest, limits: readonly Limit[], now: number): readonly Claim[] {
   const claims: Claim[] = []
   for (const limit of limits) {
@@ -74,7 +74,7 @@ function findClaims(request: LimitedRequest, limits: readonly Limit[], now: numb
   return claims
 }
 
-/** What the entries of a batch would take of a limit that counts requests: how many of them by key. */
+/** Counts the entries of a batch by their key in a limit that counts requests. */
 function findEntryClaims(
   limit: Limit,
   batch: LimitedRequest,
@@ -90,7 +90,7 @@ function findEntryClaims(
   return Array.from(counts, ([key, count]) => ({ limit, key, entries: count }))
 }
 
-/** Throws LimitReached for the limit that would have the request wait longest. */
+/** Throws LimitExceeded for the limit with the longest wait. */
 function assertNotExceeded(claims: readonly Claim[], request: LimitedRequest, now: number): void {
   let longest = 0
   let reached: Limit | undefined

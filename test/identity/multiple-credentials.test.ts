@@ -13,7 +13,7 @@ const signer = makeIssuerKey('ES256', 'one')
 const stranger = makeIssuerKey('ES256', 'one')
 const alice = (): string => `Bearer ${signed(signer, claimsWith())}`
 
-/** An authenticator, a key that is bound to alice, and one that is bound to nobody. */
+/** Opens an authenticator with a key bound to alice and an unbound one. */
 async function open(multipleCredentials?: CredentialPrecedence, more: AuthenticatorOptions = {}) {
   const folder = await makeFolder()
   const [file, jwks] = [join(folder, 'keys.yaml'), join(folder, 'jwks.json')]

@@ -10,7 +10,6 @@ import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 
-/** `dev` and `alice` may do everything, `nobody` nothing. */
 function limited(limits: z.input<typeof limitsSchema>): GatewaySetup {
   const subjects = { users: ['dev', 'alice'] }
   return {
@@ -23,7 +22,7 @@ function limited(limits: z.input<typeof limitsSchema>): GatewaySetup {
 const describe = '/v1/table/sales$orders/describe'
 const insert = '/v1/table/sales$orders/insert'
 const arrow = { 'content-type': 'application/vnd.apache.arrow.stream' }
-/** Slow enough to never fill while a test runs. */
+/** Slow enough to never refill during a test. */
 const perSecond = 0.001
 
 it('what is over a rate is refused with the name of the limit and the time, and others are not', async () => {
@@ -195,7 +194,7 @@ it('no more run at a time than may, and each that is over makes room', async () 
   expectError(refused, { kind: 'Throttling', says: /the limit "together" of 2 requests at a time/ })
   expect(refused.headers['retry-after']).toBe('1')
   expect(await countRefusals(gateway, 'concurrency_limited')).toBe(1)
-  // One is answered, and the client of the other goes away.
+  // One receives its response, and the client of the other disconnects.
   retained[0]?.end('{}')
   leave.abort()
   const ends = await Promise.allSettled(running)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createBuckets } from '../../src/limits/token-buckets.ts'
 
-/** A bucket that is filled millisecond by millisecond: a thousandth of a token per token a second. */
+/** Models a bucket refilled millisecond by millisecond: a thousandth of a token per token a second. */
 function slowBucket({ perSecond, burst }: { perSecond: number; burst: number }) {
   const full = burst * 1000
   let thousandths = full
@@ -28,7 +28,7 @@ const arrivals = fc.array(
     afterMs: fc.oneof(fc.constant(0), fc.nat(50), fc.nat(400)),
     key: fc.constantFrom('one', 'other'),
     tokens: fc.integer({ min: 1, max: 12 }),
-    // Whether it is taken where it is not there: bytes that flow are.
+    // Whether it is taken even if unavailable, as for transferred bytes.
     isCertain: fc.boolean(),
   }),
   { maxLength: 60 },

@@ -49,7 +49,7 @@ export interface ApiKeysStatus {
 
 export interface ApiKeys {
   /**
-   * Returns the principal of the key; throws AuthenticationRefused. Takes microseconds, and equally long for an unknown
+   * Returns the principal of the key; throws AuthenticationError. Takes microseconds, and equally long for an unknown
    * id.
    */
   verify(text: string): VerifiedKey
@@ -140,7 +140,7 @@ type LoadedKeys = ReadonlyMap<string, LoadedKey>
 // Compared if the id is unknown, so that all refusals take equally long.
 const placeholderHash = Buffer.alloc(32)
 
-/** Returns the key with this secret, regardless of its validity period. Throws AuthenticationRefused. */
+/** Returns the key with this secret, regardless of its validity period. Throws AuthenticationError. */
 function verifySecret(keys: LoadedKeys, pepper: Uint8Array, text: string): LoadedKey {
   const parts = parseApiKey(text)
   if (parts === undefined) throw new AuthenticationError('malformed_api_key')

@@ -16,10 +16,10 @@ import { AuthenticationError } from '../authentication-error.ts'
 import { trustworthyUrlSchema } from '../../config/trustworthy-url.ts'
 
 const path = z.string().min(1)
-/** Where a pod finds its own token and the certificate of the API server. */
+/** Folder of the pod's own token and the certificate of the API server. */
 const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
 
-/** The service accounts of the Kubernetes cluster that the gateway runs in. */
+/** Service accounts of the Kubernetes cluster that the gateway runs in. */
 export const kubernetesSchema = z.strictObject({
   name: sourceNameSchema,
   audience: audienceSchema,
@@ -47,12 +47,11 @@ export const kubernetesSchema = z.strictObject({
   ...jwksTimingFields,
 })
 
-/** The service accounts of a cluster, checked and with all defaults. */
 export type KubernetesSettings = z.output<typeof kubernetesSchema>
 
 /**
- * The keys of the cluster, from its API server and from nowhere else: the token of the gateway is for nobody but it.
- * Certificate and token are read each time, because both are exchanged while a pod lives.
+ * Creates a fetcher for the keys of the cluster. Uses only its API server, because the token of the gateway must not be
+ * sent elsewhere. Certificate and token are read each time, because both are rotated during the lifetime of a pod.
  */
 export function createClusterFetcher(settings: KubernetesSettings): FetchJwks {
   const { apiServer, caFile, tokenFile, issuer } = settings
@@ -80,8 +79,8 @@ const boundAccountSchema = z.looseObject({
 })
 
 /**
- * The caller of a token of a service account: `system:serviceaccount:<namespace>:<name>`, with the groups that
- * Kubernetes itself gives it. Throws AuthenticationRefused if the token does not name one, or names two.
+ * Reads the caller of a service account token: `system:serviceaccount:<namespace>:<name>`, with the groups that
+ * Kubernetes assigns to it. Throws AuthenticationError if the token does not name exactly one.
  */
 export function readServiceAccount({ sub, 'kubernetes.io': account }: Claims): TokenCaller {
   const bound = boundAccountSchema.safeParse(account)

@@ -5,53 +5,52 @@ import { LimitsUnavailable } from './limits-unavailable.ts'
 import type { Charge, SharedBuckets, SyncState } from './shared-buckets.ts'
 import { withTimeout } from '../../lib/async/with-timeout.ts'
 
-/** Hears how exchanges go. Must not throw. */
+/** Receives sync events. Must not throw. */
 export interface SyncObserver {
   synced(seconds: number): void
-  /** Nothing is shared until something is exchanged again. */
+  /** Nothing is shared until the next successful sync. */
   failed(error: unknown): void
 }
 
-/** What exchanges are made with. */
 export interface BucketSyncOptions {
   readonly connect: (onLost: () => void, signal: AbortSignal) => Promise<BucketStore>
   readonly timeoutMs: number
   /** Whether requests are refused while nothing is shared. */
   readonly isClosedOnFailure: boolean
-  /** What stands for nobody's bucket, to find out whether charges are taken. */
+  /** Key of an unused bucket, for probing the server. */
   readonly probeKey: string
   readonly observer: SyncObserver
 }
 
-/** Buckets and how their keys are called where they are shared. */
+/** Buckets and the mapping of their keys to shared ones. */
 interface SyncedBuckets {
   readonly buckets: SharedBuckets
   readonly getStoreKey: (key: string) => string
 }
 
-/** Passes on what was taken here, and hears what is taken everywhere. */
+/** Sends local charges to the server and applies the shared state. */
 export interface BucketSync extends SyncState {
-  /** To be called before it starts. */
+  /** Must be called before `start`. */
   add(exchanged: SyncedBuckets): void
-  /** Whether it ever went well. */
+  /** Whether any sync has succeeded. */
   hasSynced(): boolean
-  /** Begins, and resolves when it is known whether the server can be reached. Never rejects. */
+  /** Resolves when it is known whether the server is reachable. Never rejects. */
   start(): Promise<void>
   /** Never rejects. */
   close(): Promise<void>
 }
 
-/** How long what is taken is gathered: so much later at most do others know of it, but for the way. */
+/** Batching period of charges: other gateways see them at most this much later, plus the network latency. */
 const batchMs = 20
-/** A connection that is not used is tried out so often. */
+/** Probe interval of an idle connection. */
 const probeIntervalMs = 5_000
-/** So many keys at a time: the server does nothing else meanwhile. */
+/** Maximum keys per call: the server processes nothing else in the meantime. */
 const maxKeys = 256
 const [firstPauseMs, longestPauseMs] = [100, 5_000]
-/** What stands for the lifetime of a probe. */
+/** Charge of a probe. */
 const probeMs = 1
 
-/** An exchange that was not started yet. No request waits for it: it has one at a time under way, all by itself. */
+/** Creates a sync, not started yet. Runs in the background with one call in flight; no request waits for it. */
 export function createBucketSync(options: BucketSyncOptions): BucketSync {
   const { connect, timeoutMs, isClosedOnFailure, probeKey, observer } = options
   const all: SyncedBuckets[] = []
@@ -90,19 +89,19 @@ export function createBucketSync(options: BucketSyncOptions): BucketSync {
         await serve(tried)
       } catch (error) {
         isShared = false
-        // What was taken while nobody else could know is not held against anybody later.
+        // Charges made while sharing was impossible must not be applied later.
         for (const { buckets } of all) buckets.discardCharges()
         if (!signal.aborted) observer.failed(error)
       }
       tried()
-      // One that is lost again and again is not tried more and more often.
+      // Continue to back off if connections are lost repeatedly.
       if (performance.now() - startedAt > longestPauseMs) pauseMs = firstPauseMs
       await idle(pauseMs * (0.5 + Math.random() / 2))
       pauseMs = Math.min(pauseMs * 2, longestPauseMs)
     }
   }
 
-  /** Exchanges over one connection until it fails, or all ends. */
+  /** Syncs over one connection until it fails or the sync is closed. */
   async function serve(tried: () => void): Promise<void> {
     const connection = await connect(bell.notify, signal)
     try {

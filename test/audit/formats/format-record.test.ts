@@ -11,7 +11,7 @@ import { operations, type OperationName } from '../../../src/catalog-api/operati
 import { aRefusal, anIntent, committed, logOptions } from '../audit-fixtures.ts'
 import { linesInLog } from '../sinks/log-with-sinks.ts'
 
-/** A log with a record of every kind that a gateway writes in peace, and one of each operation. */
+/** Writes a log with every kind of record of normal operation, and one record of each operation. */
 async function writeLog(folder: string): Promise<void> {
   const log = await openAuditLog(logOptions(folder))
   log.recordRefusal(aRefusal('refused', { needs: [] }))
@@ -91,7 +91,7 @@ it('ocsf has what class API Activity of version 1.6.0 requires, for records of e
     })
     expect([1, 2, 3, 4, 99]).toContain(event.activity_id)
     expect([1, 2, 3, 4]).toContain(event['severity_id'])
-    // At least one of the attributes that name somebody, as the schema demands of these objects.
+    // The schema requires at least one of the identifying attributes in these objects.
     expect(event['actor']).toSatisfy((actor: object) => 'user' in actor || 'app_name' in actor)
     expect(event['src_endpoint']).toSatisfy((endpoint: object) => 'ip' in endpoint || 'svc_name' in endpoint)
     expect(JSON.parse(event.raw_data)).toEqual(record)
@@ -160,7 +160,7 @@ const quiet = { activity_id: 99, severity_id: 1, actor: { app_name: 'catalog-gat
 const alarm = { ...quiet, severity_id: 4 }
 const change = { activity_id: 3, resources: [{ type: 'table', data: { id: ['production', 'orders'] } }] }
 
-/** A record of every kind, and what its event says: a kind that is not here does not compile. */
+/** A record of each kind and its expected event; a missing kind is a compile error. */
 const events: {
   readonly [Kind in DeliveredRecord['kind']]: readonly [
     body: Omit<Extract<DeliveredRecord, { kind: Kind }>, keyof typeof location | 'kind'>,

@@ -14,7 +14,7 @@ import {
   temporaryFolder,
 } from '../audit-fixtures.ts'
 
-/** A folder as a crash leaves it: of three intents, only the second has its outcome. */
+/** Creates a folder as after a crash: of three intents, only the second has an outcome. */
 async function crashedFolder(): Promise<{ folder: string; path: string; chain: string }> {
   const [running, folder] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(running))
@@ -55,7 +55,7 @@ it('a torn last line is cut, wherever it was torn, and the next chain says so', 
   for (let bytes = 1; bytes < lastLine.length; bytes += 1) {
     await writeFile(path, Buffer.concat([good, lastLine.subarray(0, bytes)]))
     expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, records: 6, tornTail: { file, bytes } })
-    // Cutting waits for the disk.
+    // Each truncation waits for the disk.
     if (bytes % 32 !== 1) continue
     expect((await recoverFolder(folder)).repairs).toEqual([{ file, bytesCut: bytes }])
     expect(await readFile(path)).toEqual(good)

@@ -9,7 +9,7 @@ import { eventually } from '../../gateway/support/waiting.ts'
 import { ofKind, recordsOf, temporaryFolder } from '../audit-fixtures.ts'
 import { keyOf } from '../verify/forge-log.ts'
 
-/** A disk of its own, which really is full when it is full, that nobody else on the machine sees. */
+/** A small disk that is really full, in a private mount namespace. */
 const onSmallDisk = 'mount -t tmpfs -o size=2m tmpfs "$TMPDIR" && exec "$0" --import tsx "$@"'
 const canMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0
 if (!canMount) console.warn('SKIPPED: the test of a full disk, as no file system can be mounted here.')
@@ -29,7 +29,7 @@ async function gatewayOnSmallDisk(upstreamUrl: string) {
   })
   const [line] = (await once(child.stdout, 'data')) as [Buffer]
   const printed = JSON.parse(String(line)) as Record<'url' | 'adminUrl' | 'auditFolder' | 'key', string>
-  // What the gateway sees under that name is seen from here through its process.
+  // Accesses the private mount through the process.
   return { ...printed, seen: (path: string) => `/proc/${child.pid}/root${path}`, folder }
 }
 
@@ -49,7 +49,7 @@ it.skipIf(!canMount)(
     const logged = () => recordsOf(seen(auditFolder))
     expect(await change()).toBe(200)
 
-    // One change is under way when the disk becomes full: its outcome must find room.
+    // One change is in progress when the disk becomes full: its outcome must fit.
     let response: (() => void) | undefined
     const responded = new Promise<void>((resolve) => (response = resolve))
     upstream.answering = async (...call) => {
@@ -75,7 +75,7 @@ it.skipIf(!canMount)(
     expect(intents).toHaveLength(passed)
     expect(outcomes).toHaveLength(passed)
 
-    // Nothing else: reads pass, refusals are refusals, and the process is well.
+    // All other functions continue: reads succeed, refusals work, and the process is healthy.
     expect((await post('/v1/table/orders/describe')).status).toBe(200)
     expect((await post('/v1/table/orders/update', {})).status).toBe(401)
     expect((await fetch(`${adminUrl}/livez`)).status).toBe(200)

@@ -91,7 +91,7 @@ it('a record that nobody waits for stays for others to share its write with, and
   const observer = { flushed: () => (flushes += 1), failed() {}, dropped() {} }
   const log = await openAuditLog(logOptions(folder, { observer }))
   let stayed = 0
-  // A busy machine may take longer for a turn than it stays.
+  // On a busy machine, an event loop iteration may take longer than the flush interval.
   for (let round = 1; round <= 10; round += 1) {
     log.recordRefusal(aRefusal('alone'))
     for (let turn = 0; turn < 3; turn += 1) await endOfTurn()

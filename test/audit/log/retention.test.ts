@@ -16,7 +16,7 @@ import {
 } from '../audit-fixtures.ts'
 import { forge, keyOf } from '../verify/forge-log.ts'
 
-/** An open log with some segments of 4,000 bytes, oldest first. */
+/** Opens a log with several segments of 4,000 bytes, oldest first. */
 async function segmentedLog(retention?: Retention, folder?: string) {
   const where = folder ?? (await temporaryFolder())
   const log = await openAuditLog(logOptions(where, { segmentBytes: 4_000, ...(retention && { retention }) }))
@@ -43,7 +43,7 @@ it('the oldest segments go when the log is too large, and the rest still verifie
   expect(report).toMatchObject({ ok: true, unresolved: 0, pruned: { chain: log.chain } })
   expect((await segmentsOf(folder))[0]).not.toMatch(/-0000\.jsonl$/)
 
-  // The checkpoint itself is pruned in its time, and so is a whole chain.
+  // The checkpoint itself is pruned later, and so is a whole chain.
   const next = await segmentedLog({ maxBytes: 12_000 }, folder)
   await eventually(async () =>
     expect((await segmentsOf(folder)).filter((file) => file.startsWith(log.chain))).toEqual([]),

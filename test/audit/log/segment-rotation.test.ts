@@ -32,7 +32,7 @@ it('a chain goes on over its segments without a gap', async () => {
   for (const file of files) {
     await cp(folder, copy, { recursive: true })
     await rm(join(copy, file))
-    // The last segment of a chain that nothing follows is not missed.
+    // The removal of the last segment of the last chain cannot be detected.
     expect((await verifyAuditLog(copy)).ok).toBe(file === files.at(-1))
   }
 })
@@ -50,7 +50,7 @@ it('a crash is recovered from the last segment alone', async () => {
   await log.close()
 
   const files = await segmentsOf(crashed)
-  // Recovery reads none but the last, so it does not see that the first is damaged; verification does.
+  // Recovery reads only the last segment, so it does not detect the damage of the first; verification does.
   await writeFile(join(crashed, files[0] ?? ''), 'not read')
   const next = await openAuditLog(logOptions(crashed))
   expect(next.recovery.repairs).toEqual([])

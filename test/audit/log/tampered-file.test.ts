@@ -9,7 +9,7 @@ import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { anIntent, logOptions, ofKind, recordsOf, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
 import { keyOf } from '../verify/forge-log.ts'
 
-/** Does that to the file of an open log, and answers the log after two more intents. */
+/** Modifies the file of an open log, appends two intents, and returns the log. */
 async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
   const folder = await temporaryFolder()
   const notes: AuditLogEvent[] = []
@@ -17,7 +17,7 @@ async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
   await log.recordIntent(anIntent('before'))
   const [file = ''] = await segmentsOf(folder)
   await tamper(join(folder, file))
-  // Now the next record looks at the file.
+  // The next record checks the file again.
   await pause(fileCheckIntervalMs + 1)
   await log.recordIntent(anIntent('after'))
   await log.recordIntent(anIntent('later'))

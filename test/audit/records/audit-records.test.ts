@@ -43,7 +43,7 @@ it('a record holds what the entry says, in a fixed order', async () => {
   expect(reload).toMatchObject({ kind: 'reload', what: 'keys', revision: 'k2' })
 })
 
-/** The beginning of a line, with a letter for what is another in every log. */
+/** Start of a line, with a letter for each value that differs between logs. */
 function head(kind: string, seq: number, table: string): string {
   return (
     `{"v":1,"kind":"${kind}","chain":"C","seq":${seq},"time":"T","prev":"H",` +

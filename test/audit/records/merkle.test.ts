@@ -6,7 +6,7 @@ import { MerkleRoot, createMerklePaths, computeRootFromPath } from '../../../src
 const digest = (...parts: readonly (string | Buffer)[]): Buffer =>
   parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest()
 
-/** RFC 6962, section 2.1, word for word. */
+/** Literal implementation of RFC 6962, section 2.1. */
 function slowRoot(leaves: readonly Buffer[]): Buffer {
   if (leaves.length === 0) return digest()
   if (leaves.length === 1) return digest('\0', leaves[0] ?? '')

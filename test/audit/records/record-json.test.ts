@@ -16,10 +16,10 @@ import type {
 } from '../../../src/audit/records/audit-record.ts'
 import { temporaryFolder } from '../audit-fixtures.ts'
 
-/** Every member of an entry, in the order in which a record has them. */
+/** All members of an entry, in the order of the record. */
 type Ordered<Entry> = { readonly [Member in keyof Required<Entry>]: unknown }
 
-/** What JSON.stringify makes of the members, without the braces. */
+/** JSON.stringify without the braces. */
 const slowText = (members: object): string => JSON.stringify(members).slice(1, -1)
 
 const text = fc.oneof(
@@ -50,7 +50,7 @@ const operation = fc.constantFrom('CreateTableVersion', 'BatchCreateTableVersion
 const versions = fc.array(fc.record({ id, branch: maybe(text), version: fc.nat(), eTag: maybe(text) }))
 const outOfBand = fc.array(fc.record({ id, from: fc.nat(), to: fc.nat() }), { maxLength: 2 })
 
-/** A redaction that shows some claims and context entries, and filters as they were sent. */
+/** A redaction that allows some claims and context entries, and unredacted filters. */
 async function someRedaction() {
   const keyFile = join(await temporaryFolder(), 'key')
   await writeFile(keyFile, randomBytes(32).toString('base64url'))
@@ -130,7 +130,7 @@ it('an intent is written as JSON.stringify writes its members', async () => {
   fc.assert(
     fc.property(entry, (intent) => {
       expect(records.createIntent(intent).members).toBe(slowText(slow(intent)))
-      // What was written once is found again.
+      // Cached text must be equal.
       expect(records.createIntent(intent).members).toBe(slowText(slow(intent)))
     }),
   )

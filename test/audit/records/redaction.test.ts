@@ -15,7 +15,7 @@ const entry: IntentEntry = {
   principal: { ...anIntent('').principal, claims: { department: 'sales', email: 'alice@example.org' } },
 }
 
-/** The records of the entry in a log with that redaction. */
+/** Records the entry in a log with that redaction. */
 async function recorded(settings: object, folder?: string) {
   const location = folder ?? (await temporaryFolder())
   const log = await openAuditLog(logOptions(location, { redaction: redactionSchema.parse(settings) }))

@@ -23,7 +23,7 @@ interface Recorded extends Partial<IntentEntry> {
   readonly operation: OperationName
 }
 
-/** `allowed` or `denied` by those rules, or what the record does not hold. */
+/** Returns `allowed` or `denied` under those rules, or the unrecorded input. */
 function replayed(
   record: Recorded,
   rules: readonly WrittenRule[],
@@ -118,10 +118,10 @@ it('an unknown fact beside one that is not recorded leaves the decision open', (
   expect(replayed(record, [everything, deny(when)])).toBe(`whether ${when}`)
 })
 
-/** A record of the operation that needed the permission besides. */
+/** A record of an operation with an additional required permission. */
 const needing = (operation: Recorded['operation'], permission: string, more: object = {}) =>
   ({ operation, objects: [{ operation: permission, id: ['a', 't'], ...more }], ...reported }) as Recorded
-/** Rules that allow everything but the operation, if the condition holds. */
+/** Rules that allow everything except the operation if the condition holds. */
 const rules = (operation: string, when: string) => [everything, deny(when, [operation])]
 
 it('every further permission of the record is decided, with its own facts', () => {

@@ -23,7 +23,7 @@ function begin(history: TableHistory, operation: 'CreateTableIndex' | 'RegisterT
 const stated = (version: number): CreatedVersion[] => [{ id, version }]
 const observed = (version: number): CreatedVersion[] => [{ id, version, observed: true }]
 
-/** One change after the other. */
+/** Runs changes sequentially. */
 function pass(history: TableHistory, ...ends: readonly ChangeEffect[]) {
   return ends.flatMap((end) => history.end(begin(history), end))
 }
@@ -72,7 +72,7 @@ it('an open change may still move an observed one into a gap that no open change
   const index = begin(history)
   expect(pass(history, stated(6))).toEqual([])
   const insert = begin(history)
-  // The index is version 5; the insert is version 7, which is seen before its response has arrived.
+  // The index is version 5; the insert is version 7, which is observed before its response has arrived.
   expect(history.end(index, observed(7))).toEqual([])
   expect(history.end(insert, stated(7))).toEqual([])
 })
@@ -129,18 +129,18 @@ it('a change that was open during a registration may be one of either dataset', 
   expect(history.getNewestVersion(id, undefined)).toBeUndefined()
 })
 
-/** What happens to a table. Changes whose responses state no version are observed before they end. */
+/** Events of a table. Changes whose responses state no version are observed before they end. */
 type Step = 'begin' | 'make' | 'observe' | 'end' | 'fail' | 'elsewhere'
 
 interface Change {
   readonly begun: StartedChange
   /** Whether the response states the version. */
   readonly isStated: boolean
-  /** The version that it made, or the newest one that was observed after it. */
+  /** The created version, or the newest one observed afterwards. */
   version: number
 }
 
-/** A catalog that makes versions in order, and a history that learns of changes as their responses come. */
+/** Simulates a catalog that creates versions in order, and a history that receives its responses. */
 function play(steps: readonly (Step | 'make none' | 'lose')[], numbers: Iterator<number>) {
   const history = new TableHistory()
   pass(history, stated(1))
@@ -154,7 +154,7 @@ function play(steps: readonly (Step | 'make none' | 'lose')[], numbers: Iterator
   const end = ({ begun: started }: Change, how: ChangeEffect): void => {
     for (const { from, to } of history.end(started, how))
       for (let version = from; version <= to; version += 1) flagged.push(version)
-    // At no time is more flagged than was made elsewhere.
+    // The number of flagged versions must never exceed those created elsewhere.
     expect(flagged.length).toBeLessThanOrEqual(elsewhere.length)
   }
   const perform: Record<Step | 'make none' | 'lose', () => void> = {
@@ -203,8 +203,8 @@ function play(steps: readonly (Step | 'make none' | 'lose')[], numbers: Iterator
 }
 
 /**
- * The versions that a reader of all outcomes would flag: those that no response states, less the highest possible one
- * for each change that was observed.
+ * Versions that a reader of all outcomes would flag: those that no response states, except the highest possible one for
+ * each observed change.
  */
 function leftOver({ newest, ended }: ReturnType<typeof play>): number[] {
   const left = new Set(Array.from({ length: newest - 1 }, (_, index) => index + 2))

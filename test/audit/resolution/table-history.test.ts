@@ -17,7 +17,7 @@ function made(version: number, branch?: string): CreatedVersion[] {
   return [{ id, version, ...(branch !== undefined && { branch }) }]
 }
 
-/** One change after the other. */
+/** Runs changes sequentially. */
 function passed(history: TableHistory, ...versions: number[]) {
   return versions.flatMap((version) => history.end(started(history, `r${version}`), made(version)))
 }
@@ -85,13 +85,13 @@ it('it says who made a version', () => {
   expect(history.findMaker(id, undefined, 3)).toBeUndefined()
 })
 
-/** What happens to a table: changes begin and end in any order, and some versions are made elsewhere. */
+/** Events of a table: changes begin and end in any order, and some versions are created elsewhere. */
 const happenings = ['begin', 'make', 'answer', 'fail', 'elsewhere'] as const
 
 const stepsOf = <Step extends string>(...steps: readonly Step[]) =>
   fc.array(fc.constantFrom(...steps), { maxLength: 60, size: 'max' })
 
-/** Lets that happen to a table, ends all that is open, and makes two more versions: then all that shows has shown. */
+/** Runs the events on a table, ends all open changes, and creates two more versions, which reveals all gaps. */
 function play(
   history: TableHistory,
   steps: readonly ((typeof happenings)[number] | 'lose')[],

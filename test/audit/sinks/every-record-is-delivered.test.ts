@@ -17,10 +17,10 @@ import {
   type Receiving,
 } from './http-receiver.ts'
 
-/** The bytes after which a segment ends, so that many are read. */
+/** Small segments, so that many are read. */
 const segmentBytes = 4_000
 
-/** The receiver took half of the batch and its acknowledgement is lost. */
+/** The receiver stores half of the batch, and its acknowledgement is lost. */
 const takesAndDrops: Receiving = (_, response) => response.socket?.resetAndDestroy()
 
 it.each([
@@ -78,7 +78,7 @@ it('a sink goes on where it was, after a restart, and a new sink begins with the
   expect(linesOf(second.taken)).toEqual(lines)
 })
 
-/** Makes changes that end, so that nothing but a sink holds retention back. */
+/** Makes changes that end, so that only a sink can delay retention. */
 async function change(log: AuditLog, times: number): Promise<void> {
   for (let count = 0; count < times; count += 1) {
     await log.recordOutcome(await log.recordIntent(anIntent(`change ${count}`)), committed)
@@ -96,7 +96,7 @@ it('retention waits for a sink, and goes on once the sink has taken what is to b
   receiver.receiving = takes
   await eventually(async () => {
     await change(log, 1)
-    // On a busy machine changes could go on to begin files faster than the sink reads them.
+    // On a busy machine, changes could create files faster than the sink reads them.
     await eventually(() => expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0 } }]))
     expect((await segmentsOf(folder)).length).toBeLessThan(4)
   })

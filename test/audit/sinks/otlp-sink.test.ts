@@ -5,8 +5,8 @@ import { aRefusal, anIntent, temporaryFolder } from '../audit-fixtures.ts'
 import { httpSettings, linesInLog, openLogWithSinks } from './log-with-sinks.ts'
 import { startReceiver, takes } from './http-receiver.ts'
 
-// The messages of opentelemetry.proto.collector.logs.v1 and what they are made of, in the JSON encoding of OTLP:
-// names in lowerCamelCase, 64-bit integers as strings, enums as integers. Unknown members are mistakes here.
+// The messages of opentelemetry.proto.collector.logs.v1 and their parts, in the JSON encoding of OTLP: names in
+// lowerCamelCase, 64-bit integers as strings, enums as integers. Unknown members are errors here.
 const anyValue = z.strictObject({ stringValue: z.string() })
 const attributes = z.array(z.strictObject({ key: z.string().min(1), value: anyValue }))
 const fixed64 = z.string().regex(/^\d{1,20}$/)

@@ -1,24 +1,22 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 
-/** Who may come in. */
 export interface SaslUser {
   readonly name: string
   readonly password: string
 }
 
-/** What a server says to a message; `isGood` when it is decided. */
+/** Response to a message; `isGood` once the login is decided. */
 interface SaslResponse {
   readonly answer: Buffer
   readonly isGood?: boolean
 }
 
-/** What it speaks. */
 export const mechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const
 
 const iterations = 4_096
 const nothing = Buffer.alloc(0)
 
-/** The server's side of a login: PLAIN (RFC 4616) or SCRAM (RFC 5802). Undefined for any other mechanism. */
+/** The server side of a login: PLAIN (RFC 4616) or SCRAM (RFC 5802). Undefined for any other mechanism. */
 export function saslServer(
   mechanism: string,
   user: SaslUser,

@@ -16,7 +16,7 @@ it('a reader of standard output that stalls stops nobody, and gets whole lines o
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exited = once(child, 'exit')
-  // More than a pipe and the buffer of this process hold.
+  // Exceeds the capacity of the pipe and the buffer of this process.
   let durable = 0
   createInterface({ input: child.stderr }).on('line', () => (durable += 1))
   await eventually(() => expect(durable).toBeGreaterThan(120))

@@ -12,7 +12,7 @@ import { startReceiver } from './http-receiver.ts'
 const isWithout = !hasOpenssl()
 if (isWithout) console.warn('SKIPPED: the tests of sinks with TLS, as there is no openssl on this machine.')
 
-/** A receiver that wants a certificate of its own authority, and the settings of whoever has one. */
+/** Starts a receiver that requires a client certificate of its own authority, with the settings of a valid client. */
 async function certifiedReceiver() {
   const folder = await temporaryFolder()
   const [authority, stranger] = [

@@ -11,7 +11,7 @@ import { anIntent, logOptions, ofKind, recordsOf, segmentsOf, temporaryFolder } 
 import { forge } from '../verify/forge-log.ts'
 import { cutPower, losses, unsyncedPart } from './power-cut.ts'
 
-/** A folder as a kill leaves it, with the requests one to five in the journal, and its segment. */
+/** Creates a folder as after a kill, with the requests one to five in the journal, and its segment. */
 async function killedFolder(): Promise<{ folder: string; path: string; file: string }> {
   const [running, folder] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(running))
@@ -45,7 +45,7 @@ async function changeByte(path: string, at: number): Promise<void> {
 it('what is lost because the journal is damaged too is told, and what is before it is put back', async () => {
   const { folder, file } = await killedFolder()
   await cutPower(folder)
-  // The third entry: each takes a block.
+  // The third entry: each occupies one block.
   await changeByte(join(folder, journalName), 2 * 4_096 + 100)
   const { repairs, found, report } = await restarted(folder)
   const damage = 'records lost: the journal is damaged'
@@ -136,7 +136,7 @@ it.each(['{"v":1}\n', '\u0001CGJ9', '\u0001CGJ1', '', '\0'.repeat(10_000), '\u00
 it.each([
   ['removed', true, (path: string) => rm(path)],
   ['resized', true, (path: string) => truncate(path, 4_096)],
-  // It may be that of another writer: there is none then.
+  // The file may belong to another writer: then there is no journal.
   ['replaced', false, (path: string) => cp(path, `${path}.1`).then(() => rename(`${path}.1`, path))],
 ] as const)(
   'where a journal is %s beside a running log, no record is lost',
@@ -146,7 +146,7 @@ it.each([
     const log = await openAuditLog(logOptions(folder, { onEvent: (note) => notes.push(note) }))
     await log.recordIntent(anIntent('before'))
     await tamper(join(folder, journalName))
-    // Now the next record looks at the file.
+    // The next record checks the file again.
     await pause(journalCheckIntervalMs + 1)
     await log.recordIntent(anIntent('after'))
     expect(notes).toContainEqual({ what: 'tampered', file: journalName, trouble: problem })

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../audit-fixtures.ts'
 const file = '00000000-0123456789ab-0000.jsonl'
 const lines = (length: number, text = '{"v":1}\n') => Buffer.alloc(length, text)
 
-/** Entries one behind the other, of those lengths, and what a journal holds then. */
+/** Contiguous entries of those lengths, and the journal that contains them. */
 function journalOf(
   generation: number,
   lengths: readonly number[],
@@ -27,7 +27,7 @@ function journalOf(
   return { entries, content: Buffer.concat(parts) }
 }
 
-/** Buffers are compared byte by byte, and slowly. */
+/** Comparing buffers byte by byte is slow. */
 const readable = (entries: readonly JournalEntry[] | string) =>
   typeof entries === 'string' ? entries : entries.map((entry) => ({ ...entry, bytes: String(entry.bytes) }))
 
@@ -48,7 +48,7 @@ it('an entry whose write was cut off at any byte is none, and those before it ar
   const { entries, content } = journalOf(2, [5_000, 300, 4_200])
   const old = journalOf(1, [3_000, 3_000, 3_000, 3_000, 3_000]).content
   const begin = content.length - 8_192
-  // What follows the bytes of the entry says nothing.
+  // Data after the bytes of the entry is ignored.
   const end = content.findLastIndex((byte) => byte !== 0) + 1
   for (let at = begin; at < content.length; at += 1) {
     const disk = Buffer.concat([content.subarray(0, at), old.subarray(at)])

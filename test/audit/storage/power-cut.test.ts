@@ -11,7 +11,7 @@ import { keyOf } from '../verify/forge-log.ts'
 import { killedWriter } from '../log/killed-writer.ts'
 import { cutPower, losses, unsyncedPart, type Unsynced } from './power-cut.ts'
 
-/** Sixteen of these do not fit into the journal any more. */
+/** Sixteen of these exceed the journal. */
 const large = { note: 'x'.repeat(65_000) }
 
 const moments: Record<string, (log: AuditLog) => Promise<unknown>> = {
@@ -28,7 +28,7 @@ async function append(log: AuditLog, count: number): Promise<void> {
   for (let n = 0; n < count; n += 1) await log.recordIntent(anIntent(`${n}`, large))
 }
 
-/** What a kill leaves at that moment: all that was written, as it is in memory and on disk. */
+/** Returns the state after a kill at that moment: all written data, in memory and on disk. */
 async function killedAt(moment: (log: AuditLog) => Promise<unknown>): Promise<string> {
   const [running, folder] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(running))
@@ -40,7 +40,7 @@ async function killedAt(moment: (log: AuditLog) => Promise<unknown>): Promise<st
 
 const hashesOf = async (folder: string) => (await recordsOf(folder)).map(({ hash }) => hash)
 
-/** Starts again, and answers what that found wrong. */
+/** Starts again and returns the repairs. */
 async function restarted(folder: string) {
   const log = await openAuditLog(logOptions(folder))
   await log.close()
@@ -70,7 +70,7 @@ it.each(Object.entries(moments))('no record is lost when the power is cut while 
   const whole = await hashesOf(folder)
   const part = await unsyncedPart(folder)
   for (const [name, lose] of Object.entries(losses)) {
-    // What follows the part was synced when the journal was full.
+    // Data after the part was synced when the journal was full.
     if (part === undefined || (name === 'is gone' && (await stat(part.path)).size > part.to)) continue
     for (const at of locationsIn(part)) {
       const cut = await temporaryFolder()

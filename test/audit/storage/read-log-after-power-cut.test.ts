@@ -11,7 +11,7 @@ import { losses, unsyncedPart, type Unsynced } from './power-cut.ts'
 
 const requests = ['one', 'two', 'three']
 
-/** The folder of a log that is being written, copied, and the part of its segment that was not synced. */
+/** Copies the folder of an active log, and returns the unsynced part of its segment. */
 async function copied(): Promise<{ folder: string; part: Unsynced; whole: string }> {
   const [running, folder] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(running))
@@ -73,7 +73,7 @@ it('records that neither the file nor the damaged journal holds are a problem', 
   const { folder, part } = await copied()
   await losses['is gone'](part, part.from)
   const journal = await readFile(join(folder, journalName))
-  // The second entry: each takes a block.
+  // The second entry: each occupies one block.
   journal[4_096 + 100] = (journal[4_096 + 100] ?? 0) ^ 1
   await writeFile(join(folder, journalName), journal)
   expect((await verifyAuditLog(folder)).problem).toEqual({

@@ -7,7 +7,7 @@ import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { anIntent, committed, logOptions, recordsOf, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
 import { keyOf } from './forge-log.ts'
 
-/** Chains of seven records each: start, seal, two intents, two outcomes, seal. */
+/** Writes chains of seven records each: start, seal, two intents, two outcomes, seal. */
 async function writeChains(count: number): Promise<{ folder: string; paths: string[] }> {
   const folder = await temporaryFolder()
   for (let chain = 0; chain < count; chain += 1) {
@@ -21,7 +21,7 @@ async function writeChains(count: number): Promise<{ folder: string; paths: stri
   return { folder, paths: (await segmentsOf(folder)).map((file) => join(folder, file)) }
 }
 
-/** A chain of one intent, so that every byte can be tried: start, seal, intent, outcome, seal. */
+/** Writes a chain of one intent, so that every byte can be changed: start, seal, intent, outcome, seal. */
 async function writeShortChain(): Promise<{ folder: string; path: string }> {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
@@ -65,7 +65,7 @@ describe('a changed log is found out', () => {
     for (let at = 0; at < good.length; at += 1) {
       await file.write(Buffer.of((good[at] ?? 0) ^ (1 << (at % 8))), 0, 1, at)
       const { ok, tornTail } = await verifyAuditLog(folder, { keys })
-      // Without its last newline the newest chain looks as a crash leaves it.
+      // Without its last newline, the newest chain looks as after a crash.
       const pollsTorn = at === good.length - 1
       expect({ at, ok, torn: tornTail !== undefined }).toEqual({ at, ok: pollsTorn, torn: pollsTorn })
       await file.write(good, at, 1, at)
@@ -86,7 +86,7 @@ describe('a changed log is found out', () => {
         const moved = lines.toSpliced(at, 1).toSpliced(last ? 0 : at + 1, 0, lines[at] ?? '')
         for (const bad of [removed, doubled, moved]) {
           await writeFile(path, bad.join(''))
-          // What the newest chain never told anybody about cannot be missed.
+          // The removal of the end of the newest chain cannot be detected.
           expect((await verifyAuditLog(folder)).ok).toBe(bad === removed && last && index === 1)
         }
       }
@@ -108,7 +108,7 @@ describe('a changed log is found out', () => {
     for (let length = newest.length - 1; length >= 0; length -= 1) {
       await truncate(join(folder, next), length)
       const report = await verifyAuditLog(folder)
-      // A chain begins with a whole record; after that, the newest one looks as if it had got no further.
+      // A chain starts with a complete record; truncated after that, the newest one looks unfinished.
       const pollsUnfinished = length > newest.indexOf(10)
       const torn = pollsUnfinished && newest[length - 1] !== 10
       expect({ length, ok: report.ok, torn: report.ok && report.tornTail !== undefined }).toEqual({

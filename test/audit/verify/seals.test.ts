@@ -23,7 +23,7 @@ async function writeChanges(log: AuditLog, count: number): Promise<void> {
     await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
 }
 
-/** A closed log of so many changes. */
+/** Writes and closes a log with that number of changes. */
 async function writtenLog(changes: number, options: Partial<AuditLogOptions> = {}) {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder, options))
@@ -86,7 +86,7 @@ it('records that were rewritten with good hashes show by the seals alone', async
   const { folder, keys, path } = await writtenLog(3)
   await forge(path, (lines) => lines.map((line) => line.replaceAll('corp:alice', 'corp:mallory')))
   expect((await verifyAuditLog(folder)).problem?.what).toMatch(/seal does not match the records/)
-  // Whoever rewrites the records leaves the seals out.
+  // An attacker who rewrites the records must omit the seals.
   await forge(path, (lines) => lines.filter((line) => !line.includes('"kind":"seal"')))
   expect((await verifyAuditLog(folder)).ok).toBe(true)
   expect((await verifyAuditLog(folder, { keys })).problem?.what).toMatch(/no seal in the log/)
@@ -129,7 +129,7 @@ it('a log that was cut at its end shows by a head that was noted elsewhere', asy
   const expectedHeads = [head?.hash.slice(0, 12) ?? '']
   expect((await verifyAuditLogs(folder, { keys, expectedHeads })).missingHeads).toEqual([])
   const text = await readFile(path, 'utf8')
-  // To the end of the first seal: what is left is signed to its last byte.
+  // To the end of the first seal: the rest is signed completely.
   await truncate(
     path,
     Buffer.byteLength(
@@ -154,7 +154,7 @@ it('what a crash left unsigned is signed by the next start, and a key may change
   const [sealKeyFile, publicFile] = [join(folder, 'new.pem'), join(folder, 'new-public.pem')]
   await writeFile(sealKeyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }))
   await writeFile(publicFile, publicKey.export({ type: 'spki', format: 'pem' }))
-  // It may also allow more or fewer records between two seals than the one before.
+  // The next process may also allow more or fewer records between two seals.
   await (await openAuditLog(logOptions(crashed, { sealKeyFile, sealRecords: 5_000 }))).close()
   const keys = [await keyOf(folder), await readSealVerifier(publicFile)]
   const report = await verifyAuditLog(crashed, { keys })

@@ -10,7 +10,10 @@ import { keyOf } from './forge-log.ts'
 const orders = ['production', 'orders']
 const people = ['production', 'people']
 
-/** Two chains over several segments, in which two tables take turns; the last records of both are not signed. */
+/**
+ * Writes two chains with several segments and alternating records of two tables; the last records of both are not
+ * signed.
+ */
 async function logOfTwoTables() {
   const folder = await temporaryFolder()
   const options = logOptions(folder, { segmentBytes: 6_000, sealRecords: 5 })
@@ -50,7 +53,7 @@ function onlyReport(reports: Awaited<ReturnType<typeof verifyProofs>>) {
 it('a proof holds the whole history of its table, and stands without the log', async () => {
   const { folder, keys } = await logOfTwoTables()
   const proof = await proofOf(folder, orders)
-  // Of each chain 8 intents, outcomes and refusals, and the batch, whose outcome is one record more in the first.
+  // 8 intents, outcomes and refusals per chain, and the batch, whose outcome adds one record to the first chain.
   const good = { ok: true, table: orders, records: 2 * 25 + 1, isFromBeginning: true }
   expect(await checked(await temporaryFolder(), proof, keys)).toMatchObject(good)
   expect(await checked(folder, await proofOf(folder, people), keys)).toMatchObject({ ok: true, records: 67 })

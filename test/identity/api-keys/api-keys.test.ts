@@ -15,7 +15,6 @@ import {
 const pepper = randomBytes(32)
 const loader: NewKey = { principal: 'loader', groups: ['writers', 'eu'] }
 
-/** A store with one key. */
 async function makeStore(request: Partial<NewKey> = {}) {
   const file = join(await makeFolder(), 'keys.yaml')
   const { text, key } = await createKey(file, pepper, { ...loader, ...request })

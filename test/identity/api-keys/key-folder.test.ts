@@ -13,7 +13,7 @@ import {
 
 const pepper = randomBytes(32)
 
-/** The folder as Kubernetes makes it: links to a hidden folder, which is exchanged by a rename. */
+/** Creates a folder like Kubernetes: links to a hidden folder that is replaced by a rename. */
 async function mountSecret() {
   const mount = await makeFolder()
   let version = 0
@@ -30,7 +30,7 @@ async function mountSecret() {
   return { mount, publish }
 }
 
-/** The text of a store with one key, and the key. */
+/** Returns the text of a store with one key, and the key. */
 async function oneKey(principal: string) {
   const file = join(await makeFolder(), 'keys.yaml')
   const { text } = await createKey(file, pepper, { principal, groups: [] })

@@ -36,7 +36,7 @@ it('keys are listed as they were made, without their secrets', async () => {
   expect(stored).not.toContain(pepper.toString('hex'))
 })
 
-// So deep, the library that reads YAML ends the process.
+// At this depth, the YAML library crashes the process.
 it.each(['[', '{ a: ', '- '])(
   'a store that nests %s without end is one problem, with its line',
   (opening) => {

@@ -16,13 +16,12 @@ import {
 const pepper = randomBytes(32)
 const loader = { principal: 'loader', groups: [] }
 
-/** A store with one key. */
 async function makeStore() {
   const file = join(await makeFolder(), 'keys.yaml')
   return { file, ...(await createKey(file, pepper, loader)) }
 }
 
-/** A gateway's view of that store; whoever opens it closes it. */
+/** Opens the keys of a gateway with that store; the caller must close them. */
 async function open(lastUsedFile: string, store: { readonly file: string }, now: () => number) {
   const apiKeys = { file: store.file, pepper, lastUsedFile }
   return await createAuthenticator({ apiKeys, now, lastUsedIntervalMs: 10, reloadIntervalMs: 10 })

@@ -29,7 +29,7 @@ async function settingsFor(
   return introspectionSchema.parse({ ...stated, clientSecretFile, ...changes })
 }
 
-/** An authorization server that answers what it is told to, and an authenticator that asks it. */
+/** Starts an authorization server with that response, and an authenticator that queries it. */
 async function answering(response: RequestListener, changes: Partial<IntrospectionSettings> = {}) {
   let ahead = 0
   const server = await startServer(response)
@@ -54,7 +54,7 @@ const says =
   (_request, response) =>
     response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
 
-/** A real provider, and how to trust its opaque and its signed tokens. */
+/** Starts a real provider, with the settings that trust its opaque and its signed tokens. */
 async function startTrustedProvider() {
   const provider = await startIdentityProvider([await makeProviderKey('one')])
   onTestFinished(() => provider.stop())

@@ -7,7 +7,7 @@ import { startServer } from './token-issuer.ts'
 
 const key = makeIssuerKey('ES256', 'one')
 
-/** An issuer whose documents a test writes; it answers 404 for what is not there. */
+/** Starts an issuer with the given documents; it responds with 404 to all other paths. */
 async function startDocuments() {
   const documents: Record<string, unknown> = {}
   const requested: string[] = []

@@ -41,7 +41,7 @@ function options(more: AuthenticatorOptions = {}): AuthenticatorOptions {
   }
 }
 
-/** Runs once with the issuer up, so that its keys are kept; then the issuer goes down. */
+/** Runs once with the issuer up, so that its keys are persisted; then stops the issuer. */
 async function keepKeys(): Promise<void> {
   const authenticator = await createAuthenticator(options())
   await authenticator.close()
@@ -104,7 +104,7 @@ it.each<[string, (retained: Record<string, unknown>) => string]>([
 
 it('keys that cannot be kept are told, and used all the same', async () => {
   const events: IdentityEvent[] = []
-  // Nobody can replace a folder by a file, not even root.
+  // Not even root can replace a folder by a file.
   const blocked = join(await makeFolder(), 'blocked')
   await mkdir(join(blocked, 'corp.keys.json'), { recursive: true })
   const other = await openAuthenticator(

@@ -27,7 +27,7 @@ async function issuer() {
   return started
 }
 
-/** What becomes of a good token when its key set is answered like this. */
+/** Returns the refusal of a valid token if its JWKS is fetched with this response. */
 async function reasonWithResponse(response: RequestListener, timeoutSeconds = 5): Promise<string> {
   const server = await startServer(response)
   onTestFinished(() => server.stop())

@@ -17,7 +17,7 @@ import { claimsWith, makeIssuerKey, signed } from './forged-tokens.ts'
 const clusterIssuer = 'https://kubernetes.default.svc.cluster.local'
 const key = makeIssuerKey('RS256', 'S1x0mHKZ0ZzJqv9cCt7m1y0QFZ2n8l1Ck3Z7aQ1xY0s')
 
-/** A token as the API server makes them for a projected volume. */
+/** Creates a token like those of the API server for a projected volume. */
 function projectedToken(changes: Record<string, unknown> = {}): string {
   const now = Math.floor(Date.now() / 1000)
   const claims = {
@@ -45,7 +45,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
   let authority: TestAuthority
   let certificate: TestCertificate
   let settings: KubernetesSettings
-  /** What the API server was asked for, and with what. */
+  /** Requests to the API server and their credentials. */
   const requested: string[] = []
   let issuerOfDiscovery = clusterIssuer
 
@@ -56,7 +56,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  /** As a real API server: TLS of an authority of its own, and nothing for who has no token. */
+  /** Like a real API server: TLS with its own authority, and no access without a token. */
   beforeEach(async () => {
     issuerOfDiscovery = clusterIssuer
     requested.length = 0
@@ -69,7 +69,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
         const responses: Record<string, unknown> = {
           '/.well-known/openid-configuration': {
             issuer: issuerOfDiscovery,
-            // The address of the API server from outside: it need not be reachable from a pod.
+            // The external address of the API server may be unreachable from a pod.
             jwks_uri: 'https://172.18.0.2:6443/openid/v1/jwks',
             response_types_supported: ['id_token'],
             subject_types_supported: ['public'],

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose'
 import type { TokenIssuerInput } from '../../../src/config/token-issuer-settings.ts'
 
-/** A signing key with what is published of it. */
+/** A signing key and its published part. */
 export interface SigningKey {
   readonly kid: string
   readonly algorithm: string
@@ -15,7 +15,7 @@ export async function makeSigningKey(kid: string, algorithm = 'RS256'): Promise<
   return { kid, algorithm, privateKey, publicKey: { ...(await exportJWK(publicKey)), kid, use: 'sig' } }
 }
 
-/** A server on a port of this machine that counts its requests. */
+/** A local server that counts its requests. */
 export interface CountingServer {
   readonly url: string
   readonly requests: () => number
@@ -47,15 +47,15 @@ export async function startServer(answer: RequestListener): Promise<CountingServ
   return { url: `http://127.0.0.1:${port}`, requests: () => requests, start, stop }
 }
 
-/** An issuer that publishes keys and signs what it is told to. */
+/** An issuer that publishes keys and signs any content. */
 export interface TestIssuer extends CountingServer {
   readonly configuration: TokenIssuerInput
-  /** What is published; exchange it to rotate keys. */
+  /** Published keys; replace them to rotate keys. */
   published: JWK[]
   readonly key: SigningKey
 }
 
-/** Starts an issuer; `changes` go into its configuration. */
+/** Starts an issuer; `changes` override its configuration. */
 export async function startIssuer(changes: Partial<TokenIssuerInput> = {}): Promise<TestIssuer> {
   const key = await makeSigningKey('first')
   const published = [key.publicKey]
@@ -74,7 +74,7 @@ export async function startIssuer(changes: Partial<TokenIssuerInput> = {}): Prom
   return issuer
 }
 
-/** What a good token of the test issuer says; undefined leaves a claim out. */
+/** Claims of a valid token with overrides; undefined omits a claim. */
 export function goodClaims(changes: Record<string, unknown> = {}): JWTPayload {
   const claims = {
     iss: 'https://corp.example',
@@ -87,7 +87,6 @@ export function goodClaims(changes: Record<string, unknown> = {}): JWTPayload {
   return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined))
 }
 
-/** A token signed with this key. */
 export async function signToken(
   key: SigningKey,
   claims: Record<string, unknown> = {},
@@ -98,7 +97,7 @@ export async function signToken(
     .sign(key.privateKey)
 }
 
-/** A token with any header and payload text; `sign` makes the signature of the signing input. */
+/** Creates a token with any header and payload text; `sign` signs the signing input. */
 export function forgeToken(header: unknown, payload: string, sign: (input: string) => string): string {
   const input = [JSON.stringify(header), payload]
     .map((part) => Buffer.from(part).toString('base64url'))

@@ -160,7 +160,7 @@ it('a forged token is refused again from memory, until the keys change', async (
   expect(() => authenticator.authenticate({ apiKey: undefined, authorization: `Bearer ${token}` })).toThrow(
     'not accepted',
   )
-  // The issuer uses the kid again; another unknown kid makes the gateway look.
+  // The issuer reuses the kid; another unknown kid triggers a fetch.
   rotating.published = [replacement.publicKey]
   expect(
     await captureReason(authenticateBearer(authenticator, await signToken(await makeSigningKey('unknown')))),

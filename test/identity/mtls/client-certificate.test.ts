@@ -14,7 +14,7 @@ import { makeIssuerKey, claimsWith, signed } from '../jwt/forged-tokens.ts'
 const spiffe = 'spiffe://cluster.example/ns/etl/sa/loader'
 const mesh = { name: 'mesh', sanType: 'uri' as const }
 
-/** The claim of a token that may only be sent with this certificate. */
+/** The claim of a token bound to this certificate. */
 function boundTo({ cert }: TestCertificate): Record<string, unknown> {
   const fingerprint = new X509Certificate(cert).fingerprint256.replaceAll(':', '')
   return { cnf: { 'x5t#S256': Buffer.from(fingerprint, 'hex').toString('base64url') } }
@@ -34,7 +34,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  /** A TLS server that answers who calls: the principal, or the reason of a refusal. */
+  /** Starts a TLS server that responds with the principal or the reason of the refusal. */
   async function listen(options: AuthenticatorOptions, tls: TlsOptions = {}): Promise<number> {
     const authenticator = await createAuthenticator(options)
     const listening = createServer(
@@ -57,7 +57,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     return (listening.address() as AddressInfo).port
   }
 
-  /** What the server answers; rejects where TLS refuses. */
+  /** Returns the response of the server; rejects if TLS refuses the connection. */
   function ask(
     port: number,
     client?: TestCertificate,

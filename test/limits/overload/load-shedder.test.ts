@@ -73,7 +73,7 @@ it('while requests wait too long for their turn, rows are refused, whatever the 
   onTestFinished(() => shedding.close())
   await eventually(() => expect(() => shedding.admit('catalog', 'QueryTable', 'dev')).toThrow(Overloaded))
   expect(() => shedding.admit('catalog', 'DescribeTable', 'dev')).not.toThrow()
-  // Documents are large, and can wait: they are shed with the listings.
+  // Documents are large and can wait: they are shed like listings.
   expect(() => shedding.admitDocument()).not.toThrow()
   await eventually(() => expect(() => shedding.admitDocument()).toThrow(Overloaded))
   batches.wait = 0

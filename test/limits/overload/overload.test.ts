@@ -15,7 +15,7 @@ it.skipIf(!isThorough)(
     expect(overload.workPerSecond).toBeGreaterThan(0.9 * peak.workPerSecond)
     expect(overload.queries.refused).toBeGreaterThan(overload.queries.served)
     expect(overload.reads.refused).toBe(0)
-    // A queue of everything would take a minute and more.
+    // An unbounded queue would take more than a minute.
     expect(overload.reads.p99Ms).toBeLessThan(5_000)
   },
 )

@@ -29,7 +29,7 @@ it('a delay that lasts refuses one class after the other, and no more than all o
     const now = capacitiesOf(pressure)
     now.forEach((capacity, index) => {
       expect(capacity).toBeGreaterThanOrEqual(before[index] ?? 0)
-      // As long as anything of a class is let in, nothing of the next is refused.
+      // While any request of a class is admitted, none of the next class is refused.
       if ((now[index - 1] ?? 1) < 1) expect(capacity).toBe(0)
     })
     before = now

@@ -15,7 +15,7 @@ it.skipIf(isWithoutRedis)('what one gateway lets in is missing at the other, for
   const setup = sharingSetup(redis.port, limits)
   const [one, other] = (await gatewaysBeforeOne(setup, setup)) as [TestedGateway, TestedGateway]
   for (let sent = 0; sent < 4; sent += 1) expect(await one.post(describe)).toMatchObject({ status: 200 })
-  // The other hears of it with the first request that it lets in.
+  // The other gateway learns of it with its first admitted request.
   await eventually(async () => {
     const refused = await other.post(describe)
     expectError(refused, { kind: 'Throttling', says: 'the limit "asking"' })
@@ -40,7 +40,7 @@ it.skipIf(isWithoutRedis)(
     await eventually(async () =>
       expectError(await insert(other, 60_000), { kind: 'Throttling', says: 'the limit "up"' }),
     )
-    // As if a third one had given back what it never got.
+    // As if a third gateway had returned tokens that it never took.
     for (const key of (await redis.command('KEYS', '*')) as string[]) await redis.command('DEL', key)
     await eventually(async () => expect(await insert(other, 60_000)).toMatchObject({ status: 200 }))
   },

@@ -13,7 +13,7 @@ import type { Shared } from './sharing-gateways.ts'
 const isWithout = isWithoutRedis || !hasOpenssl()
 if (isWithout) console.warn('SKIPPED: the test of shared limits over TLS, as Redis or openssl is missing.')
 
-/** A server that speaks TLS alone, to whoever shows a certificate, and lets in one user; with the way in. */
+/** Starts a server that requires TLS, a client certificate and a user; returns the settings for it. */
 async function startSecureRedis() {
   const folder = await temporaryFolder()
   const authority = await makeAuthority(folder, 'authority')
@@ -41,7 +41,7 @@ async function startSecureRedis() {
   return { redis, access, passwordFile }
 }
 
-/** Shares nothing in particular; tells why that fails, as long as it does. */
+/** Opens a sync without charges; returns the last failure. */
 async function sharing(settings: Shared) {
   let failure: string | undefined
   const limits = await openSharedLimits(sharedLimitsSchema.parse({ timeoutMs: 10_000, ...settings }), {

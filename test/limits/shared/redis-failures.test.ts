@@ -13,7 +13,7 @@ const limits = {
 const connected = 'catalog_gateway_shared_limits_connected'
 const failures = 'catalog_gateway_shared_limits_sync_failures_total'
 
-/** A way to fail, and what makes it good again. */
+/** A failure and its repair. */
 interface Failure {
   readonly fail: (redis: RunningRedis) => unknown
   readonly repair: (redis: RunningRedis) => unknown
@@ -60,7 +60,7 @@ it.skipIf(isWithoutRedis).each(everyInTheLongForm(Object.entries(ways), 3))(
     }
     await fail(redis)
     await eventually(async () => {
-      // Each is answered at once, and finds out that there is nobody for the next.
+      // Each request is served immediately, and reveals the failure to the next one.
       expect((await open.post(describe)).status).toBeLessThan(500)
       expect(await metricOf(open, connected)).toBe(0)
       const refused = await closed.post(describe)

@@ -12,13 +12,13 @@ interface Settings {
   readonly burst: number
 }
 
-/** What all gateways took from one bucket, which is filled millisecond by millisecond, and may be in debt. */
+/** Models the charges of all gateways to one bucket, refilled millisecond by millisecond; a debt is possible. */
 function slowServer({ perSecond, burst }: Settings) {
   const full = burst * 1000
   let thousandths = full
   let at = 0
   return {
-    /** Answers how many milliseconds the bucket then needs to be full. */
+    /** Returns the milliseconds until the bucket is full. */
     charge(ms: number, now: number): number {
       for (; at < now; at += 1) thousandths = Math.min(full, thousandths + perSecond)
       thousandths = Math.min(full, thousandths - Math.round(ms * perSecond))
@@ -27,7 +27,7 @@ function slowServer({ perSecond, burst }: Settings) {
   }
 }
 
-/** A gateway that passes on what it took `gatherMs` after the first of it, and hears of it `wayMs` later. */
+/** Models a gateway that sends its charges `gatherMs` after the first, and receives the result `wayMs` later. */
 function slowGateway(settings: Settings, server: ReturnType<typeof slowServer>, times: Times) {
   let sendAt = Infinity
   let underWay:
@@ -52,7 +52,7 @@ function slowGateway(settings: Settings, server: ReturnType<typeof slowServer>, 
       underWay = { charges, fills: charges.map(({ ms }) => server.charge(ms, now)), at: now + times.wayMs }
       sendAt = Infinity
     },
-    /** Whether a request is let in. */
+    /** Returns whether a request is admitted. */
     ask(): boolean {
       if (buckets.waitMs('key', 1, now) > 0) return false
       buckets.take('key', 1, now)
