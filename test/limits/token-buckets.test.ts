@@ -34,7 +34,7 @@ const arrivals = fc.array(
   { maxLength: 60 },
 )
 
-it('buckets hold what buckets hold that are filled millisecond by millisecond', () => {
+it('buckets behave like buckets filled millisecond by millisecond', () => {
   const settings = fc.record({
     perSecond: fc.integer({ min: 1, max: 40 }),
     burst: fc.integer({ min: 1, max: 10 }),
@@ -59,7 +59,7 @@ it('buckets hold what buckets hold that are filled millisecond by millisecond', 
   )
 })
 
-it('what is given back was never taken', () => {
+it('returned tokens count as never taken', () => {
   const buckets = createBuckets({ perSecond: 1, burst: 5 })
   buckets.take('key', 5, 0)
   buckets.take('key', -4, 0)
@@ -71,7 +71,7 @@ it('what is given back was never taken', () => {
   expect(buckets.waitMs('key', 1, 0)).toBe(1000)
 })
 
-it('no more buckets are remembered than may be, and one that is forgotten is full', () => {
+it('bounds the number of buckets, and an evicted one is full', () => {
   const buckets = createBuckets({ perSecond: 1, burst: 1, maxKeys: 2 })
   for (const key of ['first', 'second', 'third']) buckets.take(key, 1, 0)
   expect(buckets.waitMs('first', 1, 0)).toBe(0)

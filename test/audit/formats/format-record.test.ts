@@ -48,11 +48,11 @@ interface OcsfEvent {
   readonly raw_data: string
 }
 
-it('json is the line of the log, byte by byte', async () => {
+it('formats json as the exact line of the log', async () => {
   expect((await formatted('json')).map(({ text }) => text)).toEqual(await linesInLog(folder))
 })
 
-it('cloudevents has the required attributes, and the record as its data', async () => {
+it('formats cloudevents with the required attributes and the record as data', async () => {
   const ids = new Set<string>()
   for (const { record, text } of await formatted('cloudevents')) {
     const { id, source, type, subject, time, data, ...rest } = JSON.parse(text) as Record<string, unknown>
@@ -71,7 +71,7 @@ it('cloudevents has the required attributes, and the record as its data', async 
   expect(ids.size).toBe((await linesInLog(folder)).length)
 })
 
-it('ocsf has what class API Activity of version 1.6.0 requires, for records of every kind', async () => {
+it('formats ocsf records of every kind as required by class API Activity of version 1.6.0', async () => {
   const kinds = new Set<string>()
   for (const { record, text } of await formatted('ocsf')) {
     kinds.add(record.kind)
@@ -117,7 +117,7 @@ it.each([
   ['a read', 'QueryTable', 'intent', { activity_id: 2 }],
   ['a lost answer', 'lost', 'outcome', { activity_id: 3, status_id: 0, severity_id: 3 }],
   ['a refusal', 'refused', 'refusal', { status_id: 2, action_id: 2, disposition_id: 2, severity_id: 2 }],
-])('ocsf says of %s who did what to which table, and how it ended', async (_, request, kind, expected) => {
+])('ocsf contains principal, operation, table and result of %s', async (_, request, kind, expected) => {
   const events = await formatted('ocsf')
   const found = events.find(
     ({ record }) => record.kind === kind && 'request' in record && record.request === request,
@@ -132,7 +132,7 @@ it.each([
   })
 })
 
-it('ocsf takes no pseudonym for an address', () => {
+it('ocsf omits a pseudonymized address', () => {
   const { client, ...rest } = aRefusal('refused')
   const head = { v: 1, kind: 'refusal', chain: 'c', seq: 1, time: '2026-01-01T00:00:00.000Z' } as const
   const event = (from: string): unknown => {
@@ -229,7 +229,7 @@ it.each(
   Object.entries(events).flatMap(([kind, cases]) =>
     cases.map(([body, event]) => [kind, 'result' in body ? body.result : '', body, event] as const),
   ),
-)('a record of kind %s %s is told as what it says', (kind, _, body, event) => {
+)('formats a record of kind %s %s', (kind, _, body, event) => {
   const record = { ...location, kind, ...body } as unknown as DeliveredRecord
   const tracker = createContextTracker({ gateway: 'g', software: '1' })
   tracker.track({ ...location, seq: 1, kind: 'intent', ...anIntent('asked') })

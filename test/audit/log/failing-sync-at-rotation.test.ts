@@ -18,7 +18,7 @@ const failures: (FailingSync & { what: string; refused: number })[] = [
 ]
 
 it.skipIf(!canFailSyncs).each(failures)(
-  'while $what cannot be synced at a rotation, nothing is taken, and nothing that was taken is lost',
+  'rejects records while $what cannot be synced at a rotation, and loses no accepted one',
   async ({ refused, ...failure }) => {
     const folder = await temporaryFolder()
     const program = programOf('failing-sync-process.ts')
@@ -39,7 +39,7 @@ it.skipIf(!canFailSyncs).each(failures)(
 
 // A later sync of the folder does not guarantee a name that an earlier sync failed to write: the segment must be
 // created again.
-it.skipIf(!canFailSyncs)('a segment whose name cannot be made durable is removed again', async () => {
+it.skipIf(!canFailSyncs)('removes a segment whose name cannot be made durable', async () => {
   const folder = await temporaryFolder()
   const program = programOf('failing-sync-process.ts')
   const { stdout } = withFailingSync(

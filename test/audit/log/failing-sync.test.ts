@@ -16,7 +16,7 @@ const cases = [
 ]
 
 it.skipIf(!canFailSyncs).each(everyInTheLongForm(cases, 3))(
-  'while the file cannot be synced ($which), nothing is taken, and nothing that was taken is lost',
+  'rejects records while the file cannot be synced ($which), and loses no accepted one',
   async ({ which, refused }) => {
     const folder = await temporaryFolder()
     const program = programOf('failing-sync-process.ts')

@@ -14,7 +14,7 @@ const cases = [
 ]
 
 it.skipIf(process.platform === 'win32').each(cases)(
-  'a disk that fails at $limit KiB refuses changes, spoils nothing, and heals',
+  'a disk that fails at $limit KiB rejects changes, corrupts nothing, and recovers',
   async ({ limit, lengths }) => {
     const folder = await temporaryFolder()
     const program = join(import.meta.dirname, 'limited-process.ts')

@@ -33,7 +33,7 @@ async function sizeOf(folder: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
 }
 
-it('the oldest segments go when the log is too large, and the rest still verifies', async () => {
+it('removes the oldest segments of a log that is too large; the rest still verifies', async () => {
   const { folder, log, write } = await segmentedLog({ maxBytes: 12_000 })
   await write(20)
   await eventually(async () => expect(await sizeOf(folder)).toBeLessThan(20_000))
@@ -52,7 +52,7 @@ it('the oldest segments go when the log is too large, and the rest still verifie
   expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true })
 })
 
-it('old segments go at the next start, and not those that are younger', async () => {
+it('removes only expired segments at the next start', async () => {
   const { folder, log } = await segmentedLog()
   await log.close()
   const files = await segmentsOf(folder)
@@ -66,7 +66,7 @@ it('old segments go at the next start, and not those that are younger', async ()
   expect(await verifyAuditLog(folder, { keys: [await keyOf(folder)] })).toMatchObject({ ok: true, chains: 2 })
 })
 
-it('what somebody still reads, and an intent without an outcome, stay', async () => {
+it('retains segments that are still read or contain an unresolved intent', async () => {
   const { folder, log } = await segmentedLog()
   await log.close()
   const files = await segmentsOf(folder)
@@ -91,7 +91,7 @@ it('what somebody still reads, and an intent without an outcome, stay', async ()
   expect((await verifyAuditLog(folder)).ok).toBe(true)
 })
 
-it('an intent whose outcome is looked for stays, and nothing goes before it is known which these are', async () => {
+it('retains in-doubt intents, and removes nothing before they are known', async () => {
   const { folder, log } = await segmentedLog()
   const { seq } = await log.recordIntent(anIntent('lost'))
   await log.close()
@@ -121,7 +121,7 @@ it('an intent whose outcome is looked for stays, and nothing goes before it is k
   expect((await verifyAuditLog(folder)).ok).toBe(true)
 })
 
-it('segments that somebody else removed are missed', async () => {
+it('verification detects segments removed by another process', async () => {
   const { folder, log } = await segmentedLog()
   await log.close()
   const keys = [await keyOf(folder)]
@@ -135,7 +135,7 @@ it('segments that somebody else removed are missed', async () => {
   })
 })
 
-it('a checkpoint that is not signed excuses nothing', async () => {
+it('verification rejects an unsigned checkpoint', async () => {
   const { folder, log } = await segmentedLog()
   await log.close()
   const [first = '', second = '', ...others] = await segmentsOf(folder)

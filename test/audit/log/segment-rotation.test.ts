@@ -13,7 +13,7 @@ import {
   temporaryFolder,
 } from '../audit-fixtures.ts'
 
-it('a chain goes on over its segments without a gap', async () => {
+it('a chain continues across segments without a gap', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder, { segmentBytes: 2_000 }))
   for (let n = 0; n < 50; n += 1) await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
@@ -37,7 +37,7 @@ it('a chain goes on over its segments without a gap', async () => {
   }
 })
 
-it('a crash is recovered from the last segment alone', async () => {
+it('recovers from a crash with the last segment only', async () => {
   const folder = await temporaryFolder()
   const crashed = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder, { segmentBytes: 1_000 }))
@@ -59,7 +59,7 @@ it('a crash is recovered from the last segment alone', async () => {
   expect((await verifyAuditLog(crashed)).problem).toMatchObject({ file: files[0], line: 1 })
 })
 
-it('a crash in the middle of a rotation is recovered from the segment before', async () => {
+it('recovers from a crash during a rotation with the previous segment', async () => {
   const folder = await temporaryFolder()
   const crashed = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))

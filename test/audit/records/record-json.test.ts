@@ -69,7 +69,7 @@ const shownPrincipal = (caller: AuditedPrincipal): Ordered<AuditedPrincipal> => 
   claims: only(caller.claims, 'team'),
 })
 
-it('texts, ids and members are written as JSON.stringify writes them', () => {
+it('writes texts, ids and members like JSON.stringify', () => {
   fc.assert(
     fc.property(text, id, (anyText, anyId) => {
       expect(stringToJson(anyText)).toBe(JSON.stringify(anyText))
@@ -84,7 +84,7 @@ it('texts, ids and members are written as JSON.stringify writes them', () => {
   expect(() => memberToJson('name', 7n)).toThrow(TypeError)
 })
 
-it('an intent is written as JSON.stringify writes its members', async () => {
+it('writes an intent like JSON.stringify', async () => {
   const redaction = await someRedaction()
   const records = createRequestRecordFactory(redaction)
   const objects = fc.array(
@@ -136,7 +136,7 @@ it('an intent is written as JSON.stringify writes its members', async () => {
   )
 })
 
-it('a refusal is written as JSON.stringify writes its members', async () => {
+it('writes a refusal like JSON.stringify', async () => {
   const redaction = await someRedaction()
   const records = createRequestRecordFactory(redaction)
   const optional = { operation, id, principal, rule, policyRevision: text, context, details }
@@ -164,7 +164,7 @@ it('a refusal is written as JSON.stringify writes its members', async () => {
   )
 })
 
-it('what became of a change is written as JSON.stringify writes its members', () => {
+it('writes outcomes and resolutions like JSON.stringify', () => {
   const intent = { chain: '00000001-a', seq: 7, request: 'r"', tables: [['a', 'b']] }
   const outcome: fc.Arbitrary<OutcomeEntry> = fc.record({
     result: fc.constantFrom('committed', 'rejected', 'failed', 'unknown'),

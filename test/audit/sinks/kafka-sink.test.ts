@@ -61,7 +61,7 @@ async function startBroker(): Promise<Broker> {
 }
 
 it.skipIf(!hasBroker)(
-  'a broker gets every record; those of one table in one partition, in order',
+  'a broker gets every record, those of one table in order in one partition',
   async () => {
     const [folder, broker] = [await temporaryFolder(), await startBroker()]
     const { log, failures } = await openLogWithSinks(folder, [settingsFor(broker.address)])
@@ -87,7 +87,7 @@ it.skipIf(!hasBroker)(
   },
 )
 
-it.skipIf(!hasBroker)('records that no broker takes stay in the log until one does', async () => {
+it.skipIf(!hasBroker)('undelivered records stay in the log until a broker accepts them', async () => {
   const folder = await temporaryFolder()
   const { log, failures, close } = await openLogWithSinks(folder, [settingsFor('127.0.0.1:9')])
   await log.recordIntent(anIntent('while it is away'))
@@ -120,7 +120,7 @@ async function startSecureBroker(password?: string) {
 }
 
 it.skipIf(isWithoutTls)(
-  'a broker over TLS is trusted by its authority, and shown a certificate',
+  'verifies a TLS broker against its authority, and sends a client certificate',
   async () => {
     const { folder, front, trusting, tls, isThere } = await startSecureBroker()
     for (const wrong of [undefined, {}, trusting]) {
@@ -140,7 +140,7 @@ it.skipIf(isWithoutTls)(
 )
 
 it.skipIf(isWithoutTls).each(['plain', 'scram-sha-256', 'scram-sha-512'])(
-  'a broker that wants a login by %s gets it, with the password that the file holds then',
+  'logs in to a broker with %s and the current password of the file',
   async (mechanism) => {
     const { folder, front, tls, passwordFile, isThere } = await startSecureBroker('correct horse')
     const settings = {

@@ -25,7 +25,7 @@ async function writeAndDie(folder: string, settings: object, intents: number, is
   return durable
 }
 
-it('a killed process loses nothing on its way to a sink, and what comes twice is the same', async () => {
+it('a killed process loses no undelivered record, and duplicates are identical', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
   const settings = httpSettings(receiver.url, { batch: { maxRecords: 20, maxWaitMs: 0 } })
   const durable: string[] = []

@@ -9,7 +9,7 @@ import { linesInLog, quickly } from './log-with-sinks.ts'
 
 const script = fileURLToPath(new URL('writing-process.ts', import.meta.url))
 
-it('a reader of standard output that stalls stops nobody, and gets whole lines of all records', async () => {
+it('a stalled reader of standard output blocks nothing, and gets all records as complete lines', async () => {
   const folder = await temporaryFolder()
   const settings = [{ name: 'stdout', type: 'stdout', timeoutMs: 50, batch: { maxWaitMs: 0 }, ...quickly }]
   const child = spawn(process.execPath, ['--import', 'tsx', script, folder, JSON.stringify(settings)], {

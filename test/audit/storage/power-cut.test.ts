@@ -56,7 +56,7 @@ function locationsIn({ from, to }: Unsynced): number[] {
   )
 }
 
-it('a kill alone loses nothing, and is nothing to repair', async () => {
+it('a kill loses nothing and needs no repair', async () => {
   const folder = await killedAt((log) => append(log, 20))
   const whole = await hashesOf(folder)
   const { recovered, report } = await restarted(folder)
@@ -65,7 +65,7 @@ it('a kill alone loses nothing, and is nothing to repair', async () => {
   expect(report).toMatchObject({ ok: true, chains: 2, unresolved: 0 })
 })
 
-it.each(Object.entries(moments))('no record is lost when the power is cut while %s', async (_, moment) => {
+it.each(Object.entries(moments))('loses no record in a power failure while %s', async (_, moment) => {
   const folder = await killedAt(moment)
   const whole = await hashesOf(folder)
   const part = await unsyncedPart(folder)
@@ -91,7 +91,7 @@ it.each(Object.entries(moments))('no record is lost when the power is cut while 
 it.each([
   ['behind others', 3],
   ['as the first of a generation', 16],
-])('a record whose way into the journal was cut off %s costs no other', async (_, before) => {
+])('a journal write interrupted %s affects no other record', async (_, before) => {
   const [running, folder] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(running))
   await append(log, before)
@@ -119,7 +119,7 @@ it.each([
   }
 })
 
-it('a restart that is interrupted can be made again', async () => {
+it('an interrupted restart can be repeated', async () => {
   const folder = await killedAt((log) => append(log, 3))
   const whole = await hashesOf(folder)
   const part = await unsyncedPart(folder)
@@ -132,7 +132,7 @@ it('a restart that is interrupted can be made again', async () => {
   expect(await hashesOf(folder)).toEqual(whole)
 })
 
-it('what a killed writer had reported outlives a power cut too', async () => {
+it('records reported by a killed writer survive a power failure', async () => {
   const folder = await temporaryFolder()
   const printed: string[] = []
   const rounds = isThorough ? 20 : 2

@@ -50,7 +50,7 @@ function onlyReport(reports: Awaited<ReturnType<typeof verifyProofs>>) {
   return report
 }
 
-it('a proof holds the whole history of its table, and stands without the log', async () => {
+it('a proof contains the whole history of its table, and verifies without the log', async () => {
   const { folder, keys } = await logOfTwoTables()
   const proof = await proofOf(folder, orders)
   // 8 intents, outcomes and refusals per chain, and the batch, whose outcome adds one record to the first chain.
@@ -59,7 +59,7 @@ it('a proof holds the whole history of its table, and stands without the log', a
   expect(await checked(folder, await proofOf(folder, people), keys)).toMatchObject({ ok: true, records: 67 })
 })
 
-it('a proof shows nothing of other tables but the ids that a batch shares', async () => {
+it('a proof reveals only ids of other tables that share a batch', async () => {
   const { folder } = await logOfTwoTables()
   const lines = (await proofOf(folder, orders)).slice(1)
   const records = lines.flatMap((line) => (JSON.parse(line) as { records: { line: string }[] }).records)
@@ -68,7 +68,7 @@ it('a proof shows nothing of other tables but the ids that a batch shares', asyn
   expect(others).toHaveLength(3)
 })
 
-it('a record that is left out is missed, wherever it stood', async () => {
+it('detects a missing record at any position', async () => {
   const { folder, keys } = await logOfTwoTables()
   const [head = '', ...sealed] = await proofOf(folder, orders)
   const groups = sealed.map((line) => JSON.parse(line) as { seal: string; records: unknown[] })
@@ -84,7 +84,7 @@ it('a record that is left out is missed, wherever it stood', async () => {
   expect(await checked(folder, later, keys)).toMatchObject({ ok: true, isFromBeginning: false })
 })
 
-it('a proof is bad with any character changed', async () => {
+it('rejects a proof with any changed character', async () => {
   const { folder, keys } = await logOfTwoTables()
   const proof = (await proofOf(folder, orders)).slice(0, 2)
   const good = await checked(folder, proof, keys)
@@ -99,7 +99,7 @@ it('a proof is bad with any character changed', async () => {
   }
 })
 
-it('a proof by another key is bad, and so is that of another table', async () => {
+it('rejects a proof with another key, or of another table', async () => {
   const { folder, keys } = await logOfTwoTables()
   const other = await logOfTwoTables()
   const proof = await proofOf(folder, orders)

@@ -37,7 +37,7 @@ async function oneKey(principal: string) {
   return { stored: await readFile(file, 'utf8'), text }
 }
 
-it('its files are read together, and followed when they are exchanged', async () => {
+it('reads the files together, and reloads them when they are replaced', async () => {
   const { mount, publish } = await mountSecret()
   const [sales, research, later] = [await oneKey('sales'), await oneKey('research'), await oneKey('later')]
   await publish({ 'sales.yaml': sales.stored, 'research.yml': research.stored, 'notes.txt': 'no keys' })
@@ -51,7 +51,7 @@ it('its files are read together, and followed when they are exchanged', async ()
   expect(await captureReason(authenticateApiKey(authenticator, sales.text))).toBe('unknown_api_key')
 })
 
-it('faults of all its files are told at once, and one key in two files is a fault', async () => {
+it('reports the errors of all files, and a key that is in two files', async () => {
   const { mount, publish } = await mountSecret()
   const { stored } = await oneKey('sales')
   await publish({ 'a.yaml': stored, 'b.yaml': stored, 'c.yaml': 'keys: {', 'd.yaml': 'keys: 1' })
@@ -61,7 +61,7 @@ it('faults of all its files are told at once, and one key in two files is a faul
   )
 })
 
-it('a folder without files of keys', async () => {
+it('rejects a folder without key files', async () => {
   const { mount } = await mountSecret()
   await expect(openAuthenticator({ apiKeys: { file: mount, pepper } })).rejects.toThrow('has no .yaml')
 })

@@ -29,7 +29,7 @@ const trust = (issuer: string): TokenIssuerInput => ({
 
 const wellKnown = '/.well-known/openid-configuration'
 
-it('a real OpenID provider is asked where its keys are', async () => {
+it('discovers the keys of a real OpenID provider', async () => {
   const provider = await startIdentityProvider([await makeProviderKey('one')])
   onTestFinished(() => provider.stop())
   const issuers = [{ ...trust(provider.issuer), audience: 'urn:catalog' }]
@@ -39,7 +39,7 @@ it('a real OpenID provider is asked where its keys are', async () => {
   )
 })
 
-it.each(['', '/realms/corp', '/tenant/'])('an issuer with the path "%s"', async (path) => {
+it.each(['', '/realms/corp', '/tenant/'])('discovers an issuer with the path "%s"', async (path) => {
   const { url, documents, asked: requested } = await startDocuments()
   const issuer = url + path
   const document = path.replace(/\/$/, '') + wellKnown
@@ -52,7 +52,7 @@ it.each(['', '/realms/corp', '/tenant/'])('an issuer with the path "%s"', async 
   )
 })
 
-it('an issuer that moves its keys is followed', async () => {
+it('follows an issuer that moves its keys', async () => {
   const { url, documents } = await startDocuments()
   documents[wellKnown] = { issuer: url, jwks_uri: `${url}/keys` }
   documents['/keys'] = { keys: [] }

@@ -48,7 +48,7 @@ async function keepKeys(): Promise<void> {
   await server.stop()
 }
 
-it('a start while the issuer is down serves the last good keys, for as long as they are not too old', async () => {
+it('a start while the issuer is down uses the last valid keys until they are too old', async () => {
   await keepKeys()
   let ahead = 23 * hourMs
   const authenticator = await openAuthenticator(options({ now: () => Date.now() + ahead }))
@@ -59,7 +59,7 @@ it('a start while the issuer is down serves the last good keys, for as long as t
   expect(await captureReason(authenticateBearer(authenticator, token()))).toBe('jwks_unavailable')
 })
 
-it('an unknown key is not refused for good before the issuer was asked', async () => {
+it('responds with 503 to an unknown key until the issuer was queried', async () => {
   await keepKeys()
   const authenticator = await openAuthenticator(options())
   const fresh = makeIssuerKey('ES256', 'two')
@@ -70,7 +70,7 @@ it('an unknown key is not refused for good before the issuer was asked', async (
   expect(await captureReason(authenticateBearer(authenticator, signed(key)))).toBe('unknown_kid')
 })
 
-it('keys that the issuer has now win over the kept ones', async () => {
+it('current keys of the issuer replace the persisted ones', async () => {
   await keepKeys()
   published = [makeIssuerKey('ES256', 'two')]
   await server.start()
@@ -78,7 +78,7 @@ it('keys that the issuer has now win over the kept ones', async () => {
   expect(await captureReason(authenticateBearer(authenticator, signed(key)))).toBe('unknown_kid')
 })
 
-it('they are kept for their owner alone, and nothing else is left behind', async () => {
+it('the file is readable by its owner only, and nothing else is left behind', async () => {
   await keepKeys()
   expect(await readdir(jwksCacheFolder)).toEqual(['corp.keys.json'])
   expect((await stat(file)).mode & 0o777).toBe(0o600)
@@ -102,7 +102,7 @@ it.each<[string, (retained: Record<string, unknown>) => string]>([
   expect(await captureReason(authenticateBearer(authenticator, signed(key)))).toBe('jwks_unavailable')
 })
 
-it('keys that cannot be kept are told, and used all the same', async () => {
+it('reports keys that cannot be persisted, and uses them', async () => {
   const events: IdentityEvent[] = []
   // Not even root can replace a folder by a file.
   const blocked = join(await makeFolder(), 'blocked')

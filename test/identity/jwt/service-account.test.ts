@@ -40,7 +40,7 @@ function projectedToken(changes: Record<string, unknown> = {}): string {
   return signed(key, claimsWith(claims))
 }
 
-describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where there is no openssl)', () => {
+describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped without openssl)', () => {
   let folder = ''
   let authority: TestAuthority
   let certificate: TestCertificate
@@ -97,7 +97,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
     })
   })
 
-  it('a service account is a principal with the groups that Kubernetes gives it', async () => {
+  it('a service account is a principal with the groups assigned by Kubernetes', async () => {
     const authenticator = await openAuthenticator({ kubernetes: settings })
     expect(await authenticateBearer(authenticator, projectedToken())).toEqual({
       name: 'cluster:system:serviceaccount:etl:loader',
@@ -140,7 +140,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
     expect(await captureReason(authenticateBearer(authenticator, projectedToken(changes)))).toBe(expected)
   })
 
-  it('an API server of another authority is not believed', async () => {
+  it('does not trust an API server of another authority', async () => {
     const { certFile } = await makeAuthority(folder, 'another')
     const authenticator = await openAuthenticator({
       kubernetes: { ...settings, caFile: certFile },
@@ -149,13 +149,13 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
     expect(requested).toEqual([])
   })
 
-  it('an API server of another cluster is not believed', async () => {
+  it('does not trust an API server of another cluster', async () => {
     issuerOfDiscovery = 'https://other.svc.cluster.local'
     const authenticator = await openAuthenticator({ kubernetes: settings })
     expect(await captureReason(authenticateBearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
   })
 
-  it('the token of the pod is read again when it is exchanged', async () => {
+  it('reads the token of the pod again after its rotation', async () => {
     await writeFile(settings.tokenFile, 'token-that-ended')
     const authenticator = await openAuthenticator({ kubernetes: settings })
     expect(await captureReason(authenticateBearer(authenticator, projectedToken()))).toBe('jwks_unavailable')

@@ -18,7 +18,7 @@ async function capacityOf(gateway: TestedGateway, of: string): Promise<number> {
 const query = '/v1/table/orders/query'
 const describe = '/v1/table/orders/describe'
 
-it('while requests wait too long for the catalog, rows are refused and small reads go on waiting', async () => {
+it('refuses row operations while requests wait too long for the upstream, and queues small reads', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
@@ -44,7 +44,7 @@ it('while requests wait too long for the catalog, rows are refused and small rea
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })
 })
 
-it('an upstream that is slow takes nothing from another one', async () => {
+it('a slow upstream does not affect another one', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
@@ -66,7 +66,7 @@ it('an upstream that is slow takes nothing from another one', async () => {
   for (const answer of served) expect(await answer).toMatchObject({ status: 200 })
 })
 
-it('while requests wait too long for their turn, rows are refused, whatever the upstream does', async () => {
+it('refuses row operations while the event loop lags, regardless of the upstream', async () => {
   const batches = { wait: 1_000, oldestPendingMs: () => batches.wait }
   const idle = { oldestPendingMs: () => 0, isFreeFor: () => true }
   const shedding = createLoadShedder(100, batches, [{ name: 'catalog', slots: { small: idle, bulk: idle } }])
@@ -84,7 +84,7 @@ it('while requests wait too long for their turn, rows are refused, whatever the 
   expect(() => shedding.admitDocument()).not.toThrow()
 })
 
-it('a principal that waits for more than its share has nothing of others refused', async () => {
+it('a principal beyond its share does not cause refusals of others', async () => {
   const batches = { oldestPendingMs: () => 0 }
   const slots = {
     small: { oldestPendingMs: () => 0, isFreeFor: () => true },

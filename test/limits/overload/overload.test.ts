@@ -5,7 +5,7 @@ import { isThorough } from '../../support/thorough.ts'
 if (!isThorough) console.warn('SKIPPED: a run under overload, as it is part of npm run test:thorough.')
 
 it.skipIf(!isThorough)(
-  'under ten times of what the catalog can do, nine tenths of its work are done, and no small read is refused',
+  'at ten times its capacity, the upstream does nine tenths of its work, and no small read is refused',
   { timeout: 120_000 },
   async () => {
     const loaded = await openLoadedGateway(500)

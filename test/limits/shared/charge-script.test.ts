@@ -8,7 +8,7 @@ import { isWithoutRedis, startRedis } from './running-redis.ts'
 const slowMs = 30_000
 
 it.skipIf(isWithoutRedis)(
-  'buckets are charged and filled by the clock of the server, and end when they are full',
+  'charges and refills buckets by the clock of the server, and expires full ones',
   async () => {
     const redis = await startRedis()
     const settings = sharedLimitsSchema.parse({ url: `redis://127.0.0.1:${redis.port}` })

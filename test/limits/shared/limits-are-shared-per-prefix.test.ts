@@ -24,7 +24,7 @@ async function bucketOf(port: number, name: string, settings: BucketSettings, sh
 }
 
 it.skipIf(isWithoutRedis)(
-  'only gateways of one prefix share a limit, and only where it is the same',
+  'gateways share a limit only with the same prefix and the same settings',
   async () => {
     const { port } = await startRedis()
     const settings = { perSecond, burst: 10 }

@@ -47,7 +47,7 @@ const ways: Readonly<Record<string, Failure>> = {
 }
 
 it.skipIf(isWithoutRedis).each(everyInTheLongForm(Object.entries(ways), 3))(
-  'a server that %s shuts nobody out, or everybody, as the settings say',
+  'with a server that %s, all or no requests are admitted, depending on the settings',
   async (_name, { fail, repair }) => {
     const redis = await startRedis({ options: ['--lua-time-limit', '10'] })
     const setups = (['open', 'closed'] as const).map((onFailure) =>
@@ -84,7 +84,7 @@ it.skipIf(isWithoutRedis).each(everyInTheLongForm(Object.entries(ways), 3))(
 )
 
 it.skipIf(isWithoutRedis)(
-  'a gateway starts without its server, ready unless nothing passes then',
+  'a gateway starts without its server, and is ready unless it must refuse requests',
   async () => {
     const redis = await startRedis()
     await redis.kill()

@@ -82,7 +82,7 @@ const arrivals = fc.array(
   { maxLength: isThorough ? 100 : 30 },
 )
 
-it('several gateways let in no more than one does, but for a burst of each of the others', () => {
+it('several gateways admit no more than one, except for a burst of each of the others', () => {
   fc.assert(
     fc.property(settings, times, gatewayCount, arrivals, (settings, times, count, arrivals) => {
       const server = slowServer(settings)
@@ -113,7 +113,7 @@ it('several gateways let in no more than one does, but for a burst of each of th
   )
 })
 
-it('one gateway that hears at once lets in what a bucket does that is filled millisecond by millisecond', () => {
+it('one gateway without delay admits the same as a bucket filled millisecond by millisecond', () => {
   fc.assert(
     fc.property(settings, arrivals, (settings, arrivals) => {
       const buckets = createSharedBuckets(settings, {
@@ -141,7 +141,7 @@ it('one gateway that hears at once lets in what a bucket does that is filled mil
   )
 })
 
-it('what is taken while an exchange is under way is not forgotten when it is over', () => {
+it('charges made during a sync are retained afterwards', () => {
   const buckets = createSharedBuckets(
     { perSecond: 1, burst: 3 },
     { assertAvailable: () => undefined, isSynced: () => true, requestSync: () => undefined },
@@ -155,7 +155,7 @@ it('what is taken while an exchange is under way is not forgotten when it is ove
   expect(buckets.takeCharges()).toEqual([{ key: 'key', ms: 1000 }])
 })
 
-it('a refused request asks whether another gateway has given something back', () => {
+it('a refused request queries whether another gateway has returned tokens', () => {
   const buckets = createSharedBuckets(
     { perSecond: 1, burst: 1 },
     { assertAvailable: () => undefined, isSynced: () => true, requestSync: () => undefined },
