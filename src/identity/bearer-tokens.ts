@@ -9,7 +9,7 @@ import { openFetchedJwks, openJwks, type JwksOptions } from './jwt/open-jwks.ts'
 import { createClusterFetcher, readServiceAccount, type KubernetesSettings } from './jwt/service-account.ts'
 import { AuthenticationError } from './authentication-error.ts'
 import type { TokenCacheOptions } from './jwt/token-cache.ts'
-import { pollsLikeJwt } from './jwt/parse-jwt.ts'
+import { hasJwtForm } from './jwt/parse-jwt.ts'
 import { createTokenVerifier, type TrustedIssuer } from './jwt/token-verifier.ts'
 import type { VerifiedToken } from './jwt/verified-token.ts'
 import { makeFolder } from '../lib/fs/make-folder.ts'
@@ -55,7 +55,7 @@ export async function openBearerTokenVerifier(options: BearerTokenOptions): Prom
       if (known !== undefined) return known
       assertTokenSyntax(token)
       // A signed token of an untrusted issuer must not be disclosed to the authorization server.
-      if (opaque !== undefined && !pollsLikeJwt(token)) return opaque.verify(token, digest)
+      if (opaque !== undefined && !hasJwtForm(token)) return opaque.verify(token, digest)
       return signed.verify(token, digest)
     },
     status: () => ({

@@ -12,13 +12,13 @@ export function createByteQuota(settings: ByteSettings, makeBuckets: BucketFacto
   const { name, direction, perDay } = settings
   const { perSecond, burst } = getByteRate(settings)
   const buckets = makeBuckets(name, { perSecond, burst })
-  const keyOf = createLimitKeyFunction(settings)
+  const getKey = createLimitKeyFunction(settings)
   const amount = perDay === undefined ? `${perSecond} bytes a second` : `${perDay} bytes a day`
   const isUp = direction !== 'down'
   return {
     reason: 'quota_exceeded',
     title: `the limit "${name}" of ${amount}`,
-    keyFor: (request) => (direction === 'up' && !request.hasBody ? undefined : keyOf(request)),
+    keyFor: (request) => (direction === 'up' && !request.hasBody ? undefined : getKey(request)),
     waitMs: (key, request, now) => buckets.waitMs(key, isUp ? requiredBytes(request.contentLength) : 1, now),
     take(key, { contentLength }, now) {
       const charge = (bytes: number): void => buckets.take(key, bytes, performance.now())

@@ -45,8 +45,8 @@ export function createLimits(settings: LimitsInput, makeBuckets: BucketFactory =
       if (limits.length === 0) return undefined
       const now = performance.now()
       const claims = findClaims(request, limits, now)
-      const capacities = claims.flatMap(({ limit, key }) => limit.take(key, request, now) ?? [])
-      return capacities.length > 1 ? combineLeases(capacities) : capacities[0]
+      const leases = claims.flatMap(({ limit, key }) => limit.take(key, request, now) ?? [])
+      return leases.length > 1 ? combineLeases(leases) : leases[0]
     },
     admitEntries(batch, entries) {
       const now = performance.now()
@@ -93,25 +93,29 @@ function findEntryClaims(
 /** Throws LimitExceeded for the limit with the longest wait. */
 function assertNotExceeded(claims: readonly Claim[], request: LimitedRequest, now: number): void {
   let longest = 0
-  let reached: Limit | undefined
+  let exceeded: Limit | undefined
   for (const { limit, key } of claims) {
     const wait = limit.waitMs(key, request, now)
     if (wait <= longest) continue
     longest = wait
-    reached = limit
+    exceeded = limit
   }
-  if (reached === undefined) return
-  throw new LimitExceeded(reached.reason, `${reached.title} is exceeded; retry later`, longest)
+  if (exceeded === undefined) return
+  throw new LimitExceeded(exceeded.reason, `${exceeded.title} is exceeded; retry later`, longest)
 }
 
-function combineLeases(capacities: readonly LimitLease[]): LimitLease {
-  const arrivals = capacities.flatMap(({ countReceived }) => countReceived ?? [])
-  const sendings = capacities.flatMap(({ countSent }) => countSent ?? [])
+function combineLeases(leases: readonly LimitLease[]): LimitLease {
+  const receivedCallbacks = leases.flatMap(({ countReceived }) => countReceived ?? [])
+  const sentCallbacks = leases.flatMap(({ countSent }) => countSent ?? [])
   return {
-    ...(arrivals.length > 0 && { countReceived: (bytes) => arrivals.forEach((arrived) => arrived(bytes)) }),
-    ...(sendings.length > 0 && { countSent: (bytes) => sendings.forEach((sent) => sent(bytes)) }),
+    ...(receivedCallbacks.length > 0 && {
+      countReceived: (bytes) => receivedCallbacks.forEach((callback) => callback(bytes)),
+    }),
+    ...(sentCallbacks.length > 0 && {
+      countSent: (bytes) => sentCallbacks.forEach((callback) => callback(bytes)),
+    }),
     release() {
-      for (const each of capacities) each.release()
+      for (const lease of leases) lease.release()
     },
   }
 }

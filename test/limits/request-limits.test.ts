@@ -173,8 +173,8 @@ it('charges a response while it is sent, and completes it', async () => {
     expectError(other, { kind: 'Throttling', says: /the limit "down" of 86400 bytes a day/ })
   })
   rest.resolve(undefined)
-  const answer = await first
-  expect(answer.bytes.equals(large)).toBe(true)
+  const response = await first
+  expect(response.bytes.equals(large)).toBe(true)
   upstream.answering = respondWith(200, {})
   expect(await gateway.post(describe, { as: 'alice' })).toMatchObject({ status: 200 })
 })

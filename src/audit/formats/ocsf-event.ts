@@ -24,8 +24,8 @@ export function createOcsfEvent(
   context: RecordContext,
 ): Readonly<Record<string, unknown>> {
   const call = getCall(record, context)
-  const activityName = activityFor(call.operation)
-  const severityName = severityFor(record)
+  const activityName = getActivity(call.operation)
+  const severityName = getSeverity(record)
   return {
     category_uid: categoryUid,
     category_name: 'Application Activity',
@@ -66,7 +66,7 @@ function getCall(record: DeliveredRecord, { intent }: RecordContext): Call {
   return { ...intent, ...('request' in record && { request: record.request }) }
 }
 
-function activityFor(name: OperationName | undefined): ActivityName {
+function getActivity(name: OperationName | undefined): ActivityName {
   if (name === undefined) return 'Other'
   const { effect, group } = operations[name]
   if (effect === 'read') return 'Read'
@@ -77,7 +77,7 @@ function activityFor(name: OperationName | undefined): ActivityName {
 /** Kinds that indicate that the log or its delivery may be incomplete and requires attention. */
 const highSeverityKinds: ReadonlySet<string> = new Set(['gap', 'recovered', 'tampered', 'undelivered'])
 
-function severityFor(record: DeliveredRecord): SeverityName {
+function getSeverity(record: DeliveredRecord): SeverityName {
   if (highSeverityKinds.has(record.kind)) return 'High'
   if ((record.kind === 'outcome' || record.kind === 'resolved') && record.outOfBand) return 'High'
   if ('result' in record && isUncertain(record.result)) return 'Medium'

@@ -285,11 +285,11 @@ export class AuditLog {
   /** The removal is recorded and sealed before it is executed. */
   async #removeExpired(retention: Retention): Promise<void> {
     const { folder, onEvent } = this.#options
-    const polledFor = retention.inDoubtIntents === undefined ? [] : retention.inDoubtIntents()
-    if (polledFor === undefined) return
+    const inDoubt = retention.inDoubtIntents === undefined ? [] : retention.inDoubtIntents()
+    if (inDoubt === undefined) return
     const { chain, file, unresolved } = this.#writer
     const open = [...unresolved.keys()].map((seq) => ({ chain, seq }))
-    const removal = await planRemoval(folder, file, [...open, ...polledFor], retention)
+    const removal = await planRemoval(folder, file, [...open, ...inDoubt], retention)
     if (removal === undefined) return
     await new Promise<void>((resolve, failed) => {
       this.#commit.enqueue(createInternalRecord(createRecord('pruned', removal), ignore, failed), Infinity)

@@ -126,13 +126,13 @@ export class ChainWriter {
    * If it rejects, the chain is unchanged. Calls must not overlap.
    */
   async append(records: readonly UnchainedRecord[]): Promise<number[]> {
-    const before = await this.#leadingRecords(records.at(-1)?.kind === 'seal')
+    const leading = await this.#leadingRecords(records.at(-1)?.kind === 'seal')
     const group = this.#createGroup()
-    const seqs = [...before, ...records].map((record) => group.add(record))
+    const seqs = [...leading, ...records].map((record) => group.add(record))
     if (group.text === '') return seqs
     await this.#write(group)
     this.#pendingTamperRecords = []
-    return seqs.slice(before.length)
+    return seqs.slice(leading.length)
   }
 
   async close(): Promise<void> {
@@ -150,16 +150,16 @@ export class ChainWriter {
   /** Records that precede the next group: detected tampering, or the head of a new segment. */
   async #leadingRecords(isEnd: boolean): Promise<UnchainedRecord[]> {
     const { segmentBytes, segmentMs } = this.#options
-    const what = await this.#findTampering(isEnd)
-    if (what !== undefined) {
+    const tampering = await this.#findTampering(isEnd)
+    if (tampering !== undefined) {
       const file = this.file
-      const restored = what !== 'resized'
+      const restored = tampering !== 'resized'
       const foreign = restored ? await this.#segment.restore() : undefined
-      this.#options.onEvent?.({ what: 'tampered', file, trouble: what })
+      this.#options.onEvent?.({ what: 'tampered', file, trouble: tampering })
       // A file changed in place cannot be restored: it is retained as evidence, and the chain continues in a new file.
       if (!restored) await this.#rotate()
       const named = foreign === undefined ? {} : { foreign: basename(foreign) }
-      this.#pendingTamperRecords.push(createRecord('tampered', { file, what, restored, ...named }))
+      this.#pendingTamperRecords.push(createRecord('tampered', { file, what: tampering, restored, ...named }))
     } else if (
       this.#segment.length >= segmentBytes ||
       (this.#segment.length > 0 && performance.now() - this.#segmentStartedAt >= segmentMs)
@@ -180,9 +180,9 @@ export class ChainWriter {
     // The file of an opening chain is not visible under its final name yet.
     if (this.#state.position.seq === 0 || !isDue) return undefined
     if (isEnd || now - this.#journalCheckedAt >= journalCheckIntervalMs) await this.#checkJournal()
-    const what = await this.#segment.findTampering()
-    if (what === undefined) this.#fileCheckedAt = now
-    return what
+    const tampering = await this.#segment.findTampering()
+    if (tampering === undefined) this.#fileCheckedAt = now
+    return tampering
   }
 
   #createGroup(): RecordGroup {
@@ -198,17 +198,19 @@ export class ChainWriter {
 
   /** Creates a new journal if another process removed or changed the file. */
   async #checkJournal(): Promise<void> {
-    const what = await this.#journal?.findTampering()
+    const tampering = await this.#journal?.findTampering()
     this.#journalCheckedAt = performance.now()
-    if (what === undefined) return
+    if (tampering === undefined) return
     await this.#segment.checkpoint()
     await this.#journal?.close()
     // The file may belong to a writer that took over the lock, and must not be overwritten: continue without a journal.
-    if (what === 'replaced') this.#setJournal(undefined)
+    if (tampering === 'replaced') this.#setJournal(undefined)
     else await this.#createJournal()
-    this.#options.onEvent?.({ what: 'tampered', file: journalName, trouble: what })
+    this.#options.onEvent?.({ what: 'tampered', file: journalName, trouble: tampering })
     const restored = this.#journal !== undefined
-    this.#pendingTamperRecords.push(createRecord('tampered', { file: journalName, what, restored }))
+    this.#pendingTamperRecords.push(
+      createRecord('tampered', { file: journalName, what: tampering, restored }),
+    )
   }
 
   async #createJournal(): Promise<void> {

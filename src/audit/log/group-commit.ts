@@ -73,11 +73,16 @@ export class GroupCommit {
   #failure: Error | undefined
   #gap: Gap | undefined
 
-  constructor(append: Append, bounds: QueueLimits, reserve: DiskReserve, observe: AuditObserver | undefined) {
+  constructor(
+    append: Append,
+    limits: QueueLimits,
+    reserve: DiskReserve,
+    observer: AuditObserver | undefined,
+  ) {
     this.#append = append
-    this.#limits = bounds
+    this.#limits = limits
     this.#reserve = reserve
-    this.#observer = observe
+    this.#observer = observer
     if (!reserve.isHeld) this.#retryLater()
   }
 
@@ -165,8 +170,8 @@ export class GroupCommit {
         group.filter(({ isEssential }) => !isEssential),
         error as Error,
       )
-      const essential = group.filter((waiting) => waiting.isEssential)
-      await this.#write(essential).catch((again: Error) => this.#fail(essential, again))
+      const essential = group.filter(({ isEssential }) => isEssential)
+      await this.#write(essential).catch((retryError: Error) => this.#fail(essential, retryError))
     }
   }
 
@@ -182,7 +187,7 @@ export class GroupCommit {
       // An essential record can succeed while all others fail, so the failure ends only if the reserve is held.
       if (this.#reserve.isHeld) this.#failure = undefined
       this.#observer?.flushed(records.length, (performance.now() - started) / 1_000)
-      for (const [index, waiting] of group.entries()) waiting.onDurable(seqs[index] ?? -1)
+      for (const [index, pending] of group.entries()) pending.onDurable(seqs[index] ?? -1)
     } catch (error) {
       if (gap) this.#gap = mergeGaps(gap, this.#gap)
       throw error
@@ -201,7 +206,7 @@ export class GroupCommit {
 
   #fail(group: readonly PendingRecord[], error: Error): void {
     this.#failure = error
-    for (const waiting of group) this.#refuse(waiting, new AuditUnavailable('audit_write_failed', error))
+    for (const pending of group) this.#refuse(pending, new AuditUnavailable('audit_write_failed', error))
     this.#observer?.failed()
     this.#retryLater()
   }
@@ -223,13 +228,13 @@ export class GroupCommit {
     else this.#failure = undefined
   }
 
-  #refuse(waiting: PendingRecord, error: AuditUnavailable): void {
-    if (waiting.loss !== 'none') {
-      const { time } = waiting.record
-      const lost = { dropped: 0, refused: 0, since: time, until: time, [waiting.loss]: 1 }
+  #refuse(pending: PendingRecord, error: AuditUnavailable): void {
+    if (pending.loss !== 'none') {
+      const { time } = pending.record
+      const lost = { dropped: 0, refused: 0, since: time, until: time, [pending.loss]: 1 }
       this.#gap = mergeGaps(lost, this.#gap)
     }
-    waiting.onFailure(error)
+    pending.onFailure(error)
   }
 }
 

@@ -57,14 +57,14 @@ export class MerkleRoot {
 export function createMerklePaths(hashes: readonly string[], indices: readonly number[]): string[][] {
   const paths = indices.map((): string[] => [])
   let level = hashes.map(leafHash)
-  let locations = [...indices]
+  let positions = [...indices]
   while (level.length > 1) {
-    for (const [which, location] of locations.entries()) {
-      const sibling = level[location ^ 1]
+    for (const [which, position] of positions.entries()) {
+      const sibling = level[position ^ 1]
       if (sibling) paths[which]?.push(sibling)
     }
     level = parentLevel(level)
-    locations = locations.map((location) => location >> 1)
+    positions = positions.map((position) => position >> 1)
   }
   return paths
 }
@@ -81,14 +81,14 @@ export function computeRootFromPath(
   if (index < 0 || index >= leaves) return undefined
   let root = leafHash(hash)
   let used = 0
-  let location = index
+  let position = index
   for (let width = leaves; width > 1; width = (width + 1) >> 1) {
-    if ((location ^ 1) < width) {
+    if ((position ^ 1) < width) {
       const sibling = path[used++]
       if (sibling === undefined || !hashPattern.test(sibling)) return undefined
-      root = location % 2 === 1 ? nodeHash(sibling, root) : nodeHash(root, sibling)
+      root = position % 2 === 1 ? nodeHash(sibling, root) : nodeHash(root, sibling)
     }
-    location >>= 1
+    position >>= 1
   }
   return used === path.length ? root : undefined
 }

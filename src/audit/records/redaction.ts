@@ -74,7 +74,7 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
   const contextKeys = new Set(settings.recordedContextKeys)
   const hidesPrincipals = settings.pseudonymize.includes('principals')
   const hidesAddresses = settings.pseudonymize.includes('addresses')
-  const hashOf = (what: string, text: string): string =>
+  const hashText = (what: string, text: string): string =>
     createHmac('sha256', key).update(`${what}\0${text}`).digest('hex').slice(0, 32)
 
   function withoutFilters(details: Details): Details {
@@ -84,7 +84,7 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
       if (value === undefined) continue
       const text = typeof value === 'string' ? value : JSON.stringify(value)
       delete redacted[name]
-      if (settings.filters === 'hash') redacted[name] = `hmac-sha256:${hashOf('filter', text)}`
+      if (settings.filters === 'hash') redacted[name] = `hmac-sha256:${hashText('filter', text)}`
       if (settings.filters === 'plain') redacted[name] = text.slice(0, maxTextLength)
     }
     return redacted
@@ -95,14 +95,14 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
     redactPrincipal({ name, method, credentialId, issuer, claims: all }) {
       const retained = pickMembers(all, claims)
       return {
-        name: hidesPrincipals ? `p-${hashOf('principal', name)}` : name,
+        name: hidesPrincipals ? `p-${hashText('principal', name)}` : name,
         method,
-        credentialId: hidesPrincipals ? `c-${hashOf('credential', credentialId)}` : credentialId,
+        credentialId: hidesPrincipals ? `c-${hashText('credential', credentialId)}` : credentialId,
         ...(issuer !== undefined && { issuer }),
         ...(retained !== undefined && { claims: retained }),
       }
     },
-    redactAddress: hidesAddresses ? (address) => `a-${hashOf('address', address)}` : (address) => address,
+    redactAddress: hidesAddresses ? (address) => `a-${hashText('address', address)}` : (address) => address,
     redactContext: (entries) => pickMembers(entries, contextKeys),
     redactDetails(details) {
       const hasFilters = details !== undefined && filterMembers.some((name) => details[name] !== undefined)

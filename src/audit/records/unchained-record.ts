@@ -49,11 +49,11 @@ export function createOutcomeRecord(intent: OpenIntent, entry: OutcomeEntry): Un
 
 export function createResolvedRecord(intent: IntentReference, entry: ResolvedEntry): UnchainedRecord {
   const { request, seq: intentSeq, chain: intentChain, tables } = intent
-  const { result, evidence, looks: polls, versions, outOfBand } = entry
+  const { result, evidence, looks, versions, outOfBand } = entry
   const facts = {
     result,
     evidence,
-    looks: polls,
+    looks,
     ...(versions && { versions }),
     ...(outOfBand && { outOfBand }),
   }

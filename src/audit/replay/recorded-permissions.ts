@@ -61,7 +61,7 @@ export function permissionsOfCall(call: RecordedCall): readonly RecordedPermissi
   const own: RecordedPermission = {
     ...common,
     permission: operation.name,
-    fallback: fallbackFor(operation),
+    fallback: getFallback(operation),
     facts: operationFactsOf(operation, id, facts),
   }
   const inner = objects.map((other): RecordedPermission => {
@@ -78,7 +78,7 @@ export function permissionsOfCall(call: RecordedCall): readonly RecordedPermissi
   })
   const others = isReported ? [] : unrecordedPermissions(operation, wasAllowed, refused)
   const more = others
-    .filter((permission) => !inner.some((need) => need.permission === permission))
+    .filter((permission) => !inner.some((other) => other.permission === permission))
     .map((permission): RecordedPermission => {
       const needed = additionalPermissionFacts(permission, operation, id, facts)
       return { ...common, permission, isCertain: permission === refused, facts: needed }
@@ -101,7 +101,7 @@ function unrecordedPermissions(
   return [...new Set([...own, ...additionalPermissions(operation)])]
 }
 
-function fallbackFor({ entries, lists }: Operation): RecordedPermission['fallback'] {
+function getFallback({ entries, lists }: Operation): RecordedPermission['fallback'] {
   if (entries !== undefined) return 'entries-decide'
   return lists === undefined ? undefined : 'what-is-visible'
 }

@@ -61,11 +61,11 @@ export interface ReplayedCall {
 export function replayRecord(
   record: StoredRecord,
   candidate: DocumentIndex,
-  groupsOf: FindGroups,
+  findGroups: FindGroups,
   current?: DocumentIndex,
 ): ReplayedCall | undefined {
   if (record.kind === 'intent') {
-    return replayCall({ ...record, wasAllowed: true }, candidate, groupsOf(record), current)
+    return replayCall({ ...record, wasAllowed: true }, candidate, findGroups(record), current)
   }
   if (record.kind !== 'refusal') return undefined
   const { operation, id, principal, reason, time, request, client, rule } = record
@@ -83,7 +83,7 @@ export function replayRecord(
     refused,
     ...(rule && { rule }),
   }
-  return replayCall(call, candidate, groupsOf({ principal }))
+  return replayCall(call, candidate, findGroups({ principal }))
 }
 
 function replayCall(
@@ -93,60 +93,67 @@ function replayCall(
   current?: DocumentIndex,
 ): ReplayedCall {
   const { time, request, operation, id, principal, wasAllowed, rule } = call
-  const about = { time, request, operation, id, principal: principal.name, wasAllowed, recordedRule: rule }
+  const common = { time, request, operation, id, principal: principal.name, wasAllowed, recordedRule: rule }
   const isDenied = (permission: RecordedPermission): boolean =>
     current !== undefined && decidePermission(call, permission, groups, current).isAllowed === false
-  const needs = permissionsOfCall(call).filter((permission) => permission.isCertain || !isDenied(permission))
-  const responses = needs.map((permission) => ({
-    need: permission,
+  const required = permissionsOfCall(call).filter(
+    (permission) => permission.isCertain || !isDenied(permission),
+  )
+  const decisions = required.map((permission) => ({
+    permission,
     ...decidePermission(call, permission, groups, candidate),
   }))
-  const denial = responses.find(
-    ({ need: permission, isAllowed }) => isAllowed === false && permission.isCertain,
-  )
+  const denial = decisions.find(({ permission, isAllowed }) => isAllowed === false && permission.isCertain)
   if (denial !== undefined)
-    return { ...about, isAllowed: false, decidingRule: denial.decidingRule, missing: [] }
-  const missing = new Set(responses.flatMap(({ missing }) => missing))
-  for (const { need: permission, isAllowed } of responses) {
+    return { ...common, isAllowed: false, decidingRule: denial.decidingRule, missing: [] }
+  const missing = new Set(decisions.flatMap(({ missing }) => missing))
+  for (const { permission, isAllowed } of decisions) {
     if (isAllowed === false) missing.add(`whether it also required ${permission.permission}`)
   }
   if (!wasAllowed && mayRequireOtherObjects(getOperation(operation)))
     missing.add('which other permissions it required')
   if (missing.size > 0)
-    return { ...about, isAllowed: undefined, decidingRule: undefined, missing: [...missing] }
-  return { ...about, isAllowed: true, decidingRule: responses[0]?.decidingRule, missing: [] }
+    return { ...common, isAllowed: undefined, decidingRule: undefined, missing: [...missing] }
+  return { ...common, isAllowed: true, decidingRule: decisions[0]?.decidingRule, missing: [] }
 }
 
 type ReplayedDecision = Pick<ReplayedCall, 'isAllowed' | 'decidingRule' | 'missing'>
 
 function decidePermission(
   call: RecordedCall,
-  need: RecordedPermission,
+  required: RecordedPermission,
   groups: KnownGroups,
   candidate: DocumentIndex,
 ): ReplayedDecision {
-  const { permission, kind, id } = need
+  const { permission, kind, id } = required
   const rules = rulesReaching(candidate, objectPosition(kind, id), permission).filter(
     ({ obstacle }) => obstacle === undefined,
   )
-  const truthOf = createConditionReplayer({ ...call, facts: need.facts, permission, kind, id, groups })
+  const evaluateCondition = createConditionReplayer({
+    ...call,
+    facts: required.facts,
+    permission,
+    kind,
+    id,
+    groups,
+  })
   const conditions = new Map<string, ConditionResult>()
   for (const { condition } of rules.map(({ rule }) => rule)) {
-    const truth = condition && truthOf(condition)
+    const truth = condition && evaluateCondition(condition)
     if (condition && truth !== undefined) conditions.set(condition.text, truth)
   }
-  const reduced = evaluatePartially(rules, { caller: knownCallerOf(call, groups), conditions })
+  const reduced = evaluatePartially(rules, { caller: createKnownCaller(call, groups), conditions })
   if ('undecided' in reduced)
     return { isAllowed: undefined, decidingRule: undefined, missing: describeUndecided(reduced.undecided) }
   const { allowed, decidingRule } = reduced
-  if (!allowed && decidingRule === undefined && need.fallback === 'entries-decide')
+  if (!allowed && decidingRule === undefined && required.fallback === 'entries-decide')
     return { isAllowed: true, decidingRule: undefined, missing: [] }
-  if (!allowed && decidingRule === undefined && need.fallback === 'what-is-visible')
+  if (!allowed && decidingRule === undefined && required.fallback === 'what-is-visible')
     return { isAllowed: undefined, decidingRule: undefined, missing: ['what the listing may show'] }
-  const isOpen = allowed && need.beneath && mayDifferBeneath(candidate, id, permission)
-  if (isOpen)
+  const isUndecided = allowed && required.beneath && mayDifferBeneath(candidate, id, permission)
+  if (isUndecided)
     return { isAllowed: undefined, decidingRule: undefined, missing: ['what the policies beneath say'] }
-  return { isAllowed: allowed, decidingRule: decidingRule, missing: [] }
+  return { isAllowed: allowed, decidingRule, missing: [] }
 }
 
 function describeUndecided(rules: readonly UndecidedRule[]): readonly string[] {
@@ -157,7 +164,7 @@ function describeUndecided(rules: readonly UndecidedRule[]): readonly string[] {
   ]
 }
 
-function knownCallerOf({ principal }: RecordedCall, { groups, isComplete }: KnownGroups): KnownCaller {
+function createKnownCaller({ principal }: RecordedCall, { groups, isComplete }: KnownGroups): KnownCaller {
   return {
     isAnonymous: principal.method === 'anonymous',
     user: principal.name,

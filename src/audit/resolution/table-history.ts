@@ -125,9 +125,13 @@ export class TableHistory {
 
   /** Returns the newest seen version of a branch; undefined if unknown. */
   getNewestVersion(id: ObjectId, branch: string | undefined): number | undefined {
-    const line = this.#tables.peek(idToJson(id))?.branches.get(branch ?? '')
-    if (line?.isFirm !== true) return undefined
-    return Math.max(line.newest, ...line.ahead.keys(), ...line.observed.map(({ version }) => version))
+    const versions = this.#tables.peek(idToJson(id))?.branches.get(branch ?? '')
+    if (versions?.isFirm !== true) return undefined
+    return Math.max(
+      versions.newest,
+      ...versions.ahead.keys(),
+      ...versions.observed.map(({ version }) => version),
+    )
   }
 
   /** Returns the request that created the version; undefined if no response stated it, or if it was evicted. */
@@ -178,15 +182,15 @@ export class TableHistory {
     { ticket, request }: StartedChange,
   ): void {
     const known = table.branches.get(branch)
-    const line = known?.isFirm === true ? known : this.#startBranch(table, branch, version, ticket)
-    line.makers.set(version, request)
-    const [oldest] = line.makers.keys()
-    if (line.makers.size > maxMakers && oldest !== undefined) line.makers.delete(oldest)
-    if (version <= line.newest) return
-    line.ahead.set(version, this.#nextTicket)
-    absorbAhead(line)
+    const versions = known?.isFirm === true ? known : this.#startBranch(table, branch, version, ticket)
+    versions.makers.set(version, request)
+    const [oldest] = versions.makers.keys()
+    if (versions.makers.size > maxMakers && oldest !== undefined) versions.makers.delete(oldest)
+    if (version <= versions.newest) return
+    versions.ahead.set(version, this.#nextTicket)
+    absorbAhead(versions)
     // Some change has been open for too long: give up on the gap.
-    if (line.ahead.size > maxAhead) closeGap(line)
+    if (versions.ahead.size > maxAhead) closeGap(versions)
   }
 
   /** The change created this version or an earlier one. */
@@ -198,14 +202,14 @@ export class TableHistory {
   ): void {
     // The change created no version, or the upstream creates it later.
     if (version <= before) return this.#reset(table)
-    const line = table.branches.get(branch)
-    if (line?.isFirm !== true) {
+    const versions = table.branches.get(branch)
+    if (versions?.isFirm !== true) {
       this.#startBranch(table, branch, version, ticket)
       return
     }
-    line.observed.push({ version, ticket, bound: this.#nextTicket })
+    versions.observed.push({ version, ticket, bound: this.#nextTicket })
     // The changes have overlapped for too long to be resolved.
-    if (line.observed.length > maxAhead) this.#reset(table)
+    if (versions.observed.length > maxAhead) this.#reset(table)
   }
 
   /** The id may refer to another dataset, whose newest version is this one. */
@@ -219,36 +223,36 @@ export class TableHistory {
   /** Starts a branch that had no firm versions before this one. */
   #startBranch(table: TableVersions, branch: string, version: number, ticket: number): BranchVersions {
     const isFirm = ticket >= table.restartedFrom
-    const unsure = table.branches.get(branch)
-    if (unsure === undefined && table.branches.size >= maxBranches) this.#reset(table)
-    const line = unsure ?? createBranchVersions(version, isFirm, this.#nextTicket)
-    line.isFirm = isFirm
-    line.newest = Math.max(line.newest, version)
-    line.firmFrom = this.#nextTicket
-    table.branches.set(branch, line)
-    return line
+    const uncertain = table.branches.get(branch)
+    if (uncertain === undefined && table.branches.size >= maxBranches) this.#reset(table)
+    const versions = uncertain ?? createBranchVersions(version, isFirm, this.#nextTicket)
+    versions.isFirm = isFirm
+    versions.newest = Math.max(versions.newest, version)
+    versions.firmFrom = this.#nextTicket
+    table.branches.set(branch, versions)
+    return versions
   }
 
   /** Returns the versions created elsewhere, as far as the ended changes reveal them. */
   #findGaps(id: ObjectId, table: TableVersions): readonly OutOfBandVersions[] {
     let gaps: OutOfBandVersions[] | undefined
-    for (const [branch, line] of table.branches) {
-      if (line.observed.length > 0) {
-        if (!isResolvable(line, table.open)) continue
-        if (!resolveObserved(line)) {
+    for (const [branch, versions] of table.branches) {
+      if (versions.observed.length > 0) {
+        if (!isResolvable(versions, table.open)) continue
+        if (!resolveObserved(versions)) {
           this.#reset(table)
           break
         }
       }
-      if (line.ahead.size === 0) continue
+      if (versions.ahead.size === 0) continue
       gaps ??= []
       for (
-        let gap = findClosedGap(line, table.open);
+        let gap = findClosedGap(versions, table.open);
         gap !== undefined;
-        gap = findClosedGap(line, table.open)
+        gap = findClosedGap(versions, table.open)
       ) {
         gaps.push({ id, ...(branch !== '' && { branch }), ...gap })
-        closeGap(line)
+        closeGap(versions)
       }
     }
     return gaps ?? noGaps
@@ -269,10 +273,10 @@ export function getBranch(details: ChangeIntent['details']): string | undefined 
 function listVersionedTables({ operation, id, objects = [] }: ChangeIntent): TableKey[] {
   if (versioningPermissions.has(operation)) return [createTableKey(id)]
   if (operations[operation].object !== 'none') return []
-  const locations = objects
+  const tables = objects
     .filter(({ operation }) => versioningPermissions.has(operation))
     .map(({ id }) => createTableKey(id))
-  return [...new Map(locations.map((location) => [location.key, location])).values()]
+  return [...new Map(tables.map((table) => [table.key, table])).values()]
 }
 
 function createTableKey(id: ObjectId): TableKey {
@@ -295,37 +299,37 @@ function isResolvable({ observed }: BranchVersions, open: ReadonlySet<number>): 
  * the set of assigned versions. Returns false if none is free: the change created no version, or the upstream creates
  * it later.
  */
-function resolveObserved(line: BranchVersions): boolean {
-  const bound = line.observed.at(-1)?.bound ?? 0
+function resolveObserved(versions: BranchVersions): boolean {
+  const bound = versions.observed.at(-1)?.bound ?? 0
   // A change that may precede the first known version may find no free one, so it comes last.
-  const observed = line.observed.splice(0).toSorted((one, other) => other.ticket - one.ticket)
+  const observed = versions.observed.splice(0).toSorted((one, other) => other.ticket - one.ticket)
   for (const { version, ticket } of observed) {
     let free = version
-    while (line.ahead.has(free)) free -= 1
-    if (free > line.newest) line.ahead.set(free, bound)
-    else if (ticket >= line.firmFrom) return false
+    while (versions.ahead.has(free)) free -= 1
+    if (free > versions.newest) versions.ahead.set(free, bound)
+    else if (ticket >= versions.firmFrom) return false
   }
-  absorbAhead(line)
+  absorbAhead(versions)
   return true
 }
 
 /** Returns the first gap that no open change can fill. */
 function findClosedGap(
-  line: BranchVersions,
+  versions: BranchVersions,
   open: ReadonlySet<number>,
 ): { from: number; to: number } | undefined {
-  const first = Math.min(...line.ahead.keys())
-  const bound = line.ahead.get(first)
+  const first = Math.min(...versions.ahead.keys())
+  const bound = versions.ahead.get(first)
   if (bound === undefined) return undefined
   for (const ticket of open) if (ticket < bound) return undefined
-  return { from: line.newest + 1, to: first - 1 }
+  return { from: versions.newest + 1, to: first - 1 }
 }
 
-function closeGap(line: BranchVersions): void {
-  line.newest = Math.min(...line.ahead.keys()) - 1
-  absorbAhead(line)
+function closeGap(versions: BranchVersions): void {
+  versions.newest = Math.min(...versions.ahead.keys()) - 1
+  absorbAhead(versions)
 }
 
-function absorbAhead(line: BranchVersions): void {
-  while (line.ahead.delete(line.newest + 1)) line.newest += 1
+function absorbAhead(versions: BranchVersions): void {
+  while (versions.ahead.delete(versions.newest + 1)) versions.newest += 1
 }

@@ -58,7 +58,7 @@ function createLogsRequest(batch: readonly Delivery[], { gateway, software }: Ot
 }
 
 function createLogRecord({ id, text, record }: Delivery): object {
-  const [severityNumber, severityText] = severityFor(record)
+  const [severityNumber, severityText] = getSeverity(record)
   return {
     timeUnixNano: toNanoseconds(Date.parse(record.time)),
     observedTimeUnixNano: toNanoseconds(Date.now()),
@@ -86,7 +86,7 @@ function toNanoseconds(milliseconds: number): string {
 }
 
 /** Records of a possibly incomplete log are errors; refusals are warnings. */
-function severityFor({ kind }: DeliveredRecord): [number, string] {
+function getSeverity({ kind }: DeliveredRecord): [number, string] {
   if (['gap', 'recovered', 'tampered', 'undelivered'].includes(kind)) return [17, 'ERROR']
   return kind === 'refusal' ? [13, 'WARN'] : [9, 'INFO']
 }

@@ -118,12 +118,12 @@ async function findContinuationProblem(
   bytes: Buffer,
   chain: string,
 ): Promise<string | undefined> {
-  let location: ChainPosition | undefined
+  let position: ChainPosition | undefined
   if (offset > 0) {
     const line = await readLineEndingAt(path, offset)
     const checked = line === undefined ? 'the file ends before' : checkLine(line)
     if (typeof checked === 'string') return checked
-    location = { chain, seq: checked.record.seq + 1, prev: checked.hash }
+    position = { chain, seq: checked.record.seq + 1, prev: checked.hash }
   }
   for (let begin = 0; begin < bytes.length;) {
     const newline = bytes.indexOf(10, begin)
@@ -131,9 +131,9 @@ async function findContinuationProblem(
     const checked = checkLine(bytes.subarray(begin, newline))
     if (typeof checked === 'string') return checked
     const { record, hash } = checked
-    const what = findMisplacement(record, location ?? { chain, seq: record.seq, prev: record.prev })
+    const what = findMisplacement(record, position ?? { chain, seq: record.seq, prev: record.prev })
     if (what !== undefined) return what
-    location = { chain, seq: record.seq + 1, prev: hash }
+    position = { chain, seq: record.seq + 1, prev: hash }
     begin = newline + 1
   }
   return undefined

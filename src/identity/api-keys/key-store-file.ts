@@ -54,9 +54,9 @@ export function parseKeyStore(text: string, file: string): KeyDocument {
   // Pretty errors quote the file, and with it hashes or a misplaced key.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const at = (offset: number): string => `${file}:${lines.linePos(offset).line}`
-  const faults = findSyntaxErrors(document)
-  if (faults.length > 0) {
-    throw new ApiKeyStoreError(faults.map(({ offset, message }) => `${at(offset)}: ${message}`))
+  const errors = findSyntaxErrors(document)
+  if (errors.length > 0) {
+    throw new ApiKeyStoreError(errors.map(({ offset, message }) => `${at(offset)}: ${message}`))
   }
   const parsed = storeSchema.safeParse(document.toJS())
   const problems = parsed.success ? findDuplicateIds(parsed.data.keys) : parsed.error.issues

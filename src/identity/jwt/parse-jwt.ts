@@ -24,7 +24,7 @@ export function parseToken(token: string): ParsedToken {
  * Returns whether a token starts like a JSON Web Token: signed or encrypted, valid or not. Such a token is never
  * treated as opaque.
  */
-export function pollsLikeJwt(token: string): boolean {
+export function hasJwtForm(token: string): boolean {
   const start = token.split('.', 1)[0] ?? ''
   if (start === token) return false
   try {

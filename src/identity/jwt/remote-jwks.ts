@@ -58,7 +58,7 @@ class RemoteJwks implements Jwks {
   }
 
   async refresh(): Promise<JwksSnapshot> {
-    await (this.#pending ?? this.#fetchOnRequirement())
+    await (this.#pending ?? this.#fetchOnDemand())
     const snapshot = this.current()
     // While the issuer is unavailable, an unknown key cannot be ruled out.
     if (snapshot === undefined || this.#consecutiveFailures > 0) {
@@ -108,7 +108,7 @@ class RemoteJwks implements Jwks {
   }
 
   /** Has its own cooldown, so that a background fetch does not delay the discovery of a new key. */
-  #fetchOnRequirement(): Promise<void> | undefined {
+  #fetchOnDemand(): Promise<void> | undefined {
     const now = this.#options.now()
     if (now - this.#lastRequirementFetchAt < this.#times.cooldownSeconds * 1000) return undefined
     this.#lastRequirementFetchAt = now

@@ -58,9 +58,9 @@ export function createLoadShedder(
   queue: QueueDelay,
   upstreams: readonly UpstreamLoad[],
 ): LoadShedder {
-  const process = createShedController(maxDelayMs)
-  const refusesAll = createEvenShedder(process)
-  const gates = new Map(
+  const processController = createShedController(maxDelayMs)
+  const shedsFromAll = createEvenShedder(processController)
+  const shedders = new Map(
     upstreams.map(
       ({ name, slots: { small, bulk } }) =>
         [
@@ -72,51 +72,54 @@ export function createLoadShedder(
   let expectedAt = performance.now() + tickMs
   const timer = setInterval(() => {
     const now = performance.now()
-    process.observe(Math.max(now - expectedAt, queue.oldestPendingMs()))
+    processController.observe(Math.max(now - expectedAt, queue.oldestPendingMs()))
     expectedAt = now + tickMs
-    for (const { small, bulk } of gates.values())
-      for (const { pool, pressure } of [small, bulk]) pressure.observe(pool.oldestPendingMs())
+    for (const { small, bulk } of shedders.values())
+      for (const { pool, controller } of [small, bulk]) controller.observe(pool.oldestPendingMs())
   }, tickMs).unref()
   return {
     admit(upstream, operation, holder) {
-      const of = getShedClass(operation)
-      if (of === undefined) return
-      const gate = gates.get(upstream)?.[getPool(of)]
-      const isRefused = gate !== undefined && !gate.pool.isFreeFor(holder) && gate.refuses(of)
-      if (refusesAll(of) || isRefused) throw new Overloaded()
+      const shedClass = getShedClass(operation)
+      if (shedClass === undefined) return
+      const shedder = shedders.get(upstream)?.[getPool(shedClass)]
+      const isRefused = shedder !== undefined && !shedder.pool.isFreeFor(holder) && shedder.refuses(shedClass)
+      if (shedsFromAll(shedClass) || isRefused) throw new Overloaded()
     },
     admitDocument() {
-      if (refusesAll('listing')) throw new Overloaded()
+      if (shedsFromAll('listing')) throw new Overloaded()
     },
     shedRatios: () =>
-      [...gates].flatMap(([upstream, gate]) =>
+      [...shedders].flatMap(([upstream, shedder]) =>
         shedClasses.map((each) => ({
           upstream,
           class: each,
-          share: Math.max(process.shedRatio(each), gate[getPool(each)].pressure.shedRatio(each)),
+          share: Math.max(
+            processController.shedRatio(each),
+            shedder[getPool(each)].controller.shedRatio(each),
+          ),
         })),
       ),
     close: () => clearInterval(timer),
   }
 }
 
-function createPoolShedder(pool: PoolLoad, mostDelayMs: number) {
-  const pressure = createShedController(mostDelayMs)
-  return { pool, pressure, refuses: createEvenShedder(pressure) }
+function createPoolShedder(pool: PoolLoad, maxDelayMs: number) {
+  const controller = createShedController(maxDelayMs)
+  return { pool, controller, refuses: createEvenShedder(controller) }
 }
 
-function getPool(of: ShedClass): 'small' | 'bulk' {
-  return of === 'bulk' ? 'bulk' : 'small'
+function getPool(shedClass: ShedClass): 'small' | 'bulk' {
+  return shedClass === 'bulk' ? 'bulk' : 'small'
 }
 
 /** Refuses the ratio of each class, spread evenly. */
-function createEvenShedder(pressure: ShedController): (of: ShedClass) => boolean {
+function createEvenShedder(controller: ShedController): (shedClass: ShedClass) => boolean {
   const owed = { bulk: 0, data: 0, listing: 0 }
-  return (of) => {
-    const capacity = pressure.shedRatio(of)
-    owed[of] = capacity === 0 ? 0 : owed[of] + capacity
-    if (owed[of] < 1) return false
-    owed[of] -= 1
+  return (shedClass) => {
+    const ratio = controller.shedRatio(shedClass)
+    owed[shedClass] = ratio === 0 ? 0 : owed[shedClass] + ratio
+    if (owed[shedClass] < 1) return false
+    owed[shedClass] -= 1
     return true
   }
 }

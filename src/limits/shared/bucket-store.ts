@@ -62,8 +62,8 @@ export async function openBucketStore(
   }
 }
 
-function parseFills(answer: unknown, count: number): readonly number[] {
-  const fills = Array.isArray(answer) ? answer.map(Number) : []
+function parseFills(response: unknown, count: number): readonly number[] {
+  const fills = Array.isArray(response) ? response.map(Number) : []
   if (fills.length === count && fills.every(Number.isFinite)) return fills
   throw new Error('unexpected response of the server')
 }

@@ -31,7 +31,7 @@ interface SyncedBuckets {
 /** Sends local charges to the server and applies the shared state. */
 export interface BucketSync extends SyncState {
   /** Must be called before `start`. */
-  add(exchanged: SyncedBuckets): void
+  add(synced: SyncedBuckets): void
   /** Whether any sync has succeeded. */
   hasSynced(): boolean
   /** Resolves when it is known whether the server is reachable. Never rejects. */
@@ -54,7 +54,7 @@ const probeMs = 1
 export function createBucketSync(options: BucketSyncOptions): BucketSync {
   const { connect, timeoutMs, isClosedOnFailure, probeKey, observer } = options
   const all: SyncedBuckets[] = []
-  const bell = createNotifier()
+  const notifier = createNotifier()
   const ending = new AbortController()
   const { signal } = ending
   const probe: readonly Charge[] = [{ key: probeKey, ms: probeMs }]
@@ -63,10 +63,10 @@ export function createBucketSync(options: BucketSyncOptions): BucketSync {
   let running: Promise<void> | undefined
 
   return {
-    add: (exchanged) => void all.push(exchanged),
+    add: (synced) => void all.push(synced),
     isSynced: () => isShared,
     hasSynced: () => wasShared,
-    requestSync: () => bell.notify(),
+    requestSync: () => notifier.notify(),
     assertAvailable() {
       if (isClosedOnFailure && !isShared) throw new LimitsUnavailable()
     },
@@ -76,7 +76,7 @@ export function createBucketSync(options: BucketSyncOptions): BucketSync {
       }),
     async close() {
       ending.abort()
-      bell.notify()
+      notifier.notify()
       await running
     },
   }
@@ -103,30 +103,32 @@ export function createBucketSync(options: BucketSyncOptions): BucketSync {
 
   /** Syncs over one connection until it fails or the sync is closed. */
   async function serve(tried: () => void): Promise<void> {
-    const connection = await connect(bell.notify, signal)
+    const connection = await connect(notifier.notify, signal)
     try {
       while (!signal.aborted) {
-        await call(connection)
+        await sync(connection)
         isShared = true
         wasShared = true
         tried()
         await idle(batchMs)
-        await bell.wait(probeIntervalMs)
+        await notifier.wait(probeIntervalMs)
       }
     } finally {
       connection.close()
     }
   }
 
-  async function call(connection: BucketStore): Promise<void> {
-    const owed = all.flatMap(({ buckets, getStoreKey }) =>
-      buckets.takeCharges().map(({ key, ms }) => ({ buckets, taken: key, key: getStoreKey(key), ms })),
+  async function sync(connection: BucketStore): Promise<void> {
+    const charges = all.flatMap(({ buckets, getStoreKey }) =>
+      buckets.takeCharges().map(({ key, ms }) => ({ buckets, localKey: key, key: getStoreKey(key), ms })),
     )
     const startedAt = performance.now()
-    const responses = splitCharges(owed.length > 0 ? owed : probe).map((group) => connection.charge(group))
+    const responses = splitCharges(charges.length > 0 ? charges : probe).map((group) =>
+      connection.charge(group),
+    )
     const fills = (await withTimeout(Promise.all(responses), timeoutMs, signal)).flat()
     const now = performance.now()
-    owed.forEach(({ buckets, taken }, index) => buckets.setFillTime(taken, fills[index] ?? 0, now))
+    charges.forEach(({ buckets, localKey }, index) => buckets.setFillTime(localKey, fills[index] ?? 0, now))
     observer.synced((now - startedAt) / 1000)
   }
 

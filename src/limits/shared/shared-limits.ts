@@ -28,26 +28,27 @@ export async function openSharedLimits(
   await readRedisAccess(settings)
   const { keyPrefix, timeoutMs, onFailure } = settings
   // The hash tag in braces makes a cluster store all keys in one slot.
-  const nameOf = (...parts: readonly unknown[]): string => `{${keyPrefix}}:${digest(JSON.stringify(parts))}`
-  const call = createBucketSync({
+  const formatKey = (...parts: readonly unknown[]): string =>
+    `{${keyPrefix}}:${digest(JSON.stringify(parts))}`
+  const sync = createBucketSync({
     connect: (onLost, signal) => openBucketStore(settings, onLost, signal),
     timeoutMs,
     isClosedOnFailure: onFailure === 'closed',
-    probeKey: nameOf('probe'),
+    probeKey: formatKey('probe'),
     observer,
   })
   return {
     createBuckets(limit, bucketSettings) {
       const { perSecond, burst } = bucketSettings
-      const buckets = createSharedBuckets(bucketSettings, call)
+      const buckets = createSharedBuckets(bucketSettings, sync)
       // Settings are part of the key: a changed limit is a new one, so that gateways with old and new settings can run
       // concurrently.
-      call.add({ buckets, getStoreKey: (key) => nameOf(limit, perSecond, burst, key) })
+      sync.add({ buckets, getStoreKey: (key) => formatKey(limit, perSecond, burst, key) })
       return buckets
     },
-    isReady: () => onFailure === 'open' || call.hasSynced(),
-    start: () => call.start(),
-    close: () => call.close(),
+    isReady: () => onFailure === 'open' || sync.hasSynced(),
+    start: () => sync.start(),
+    close: () => sync.close(),
   }
 }
 

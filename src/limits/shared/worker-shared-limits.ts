@@ -11,7 +11,7 @@ const timeoutMs = 1_000
  * each process counts for itself; none outlives it for long.
  */
 export function createWorkerSharedLimits(charge: BucketStore['charge']): SharedLimits {
-  const call = createBucketSync({
+  const sync = createBucketSync({
     connect: () => Promise.resolve({ charge, close: () => undefined }),
     timeoutMs,
     isClosedOnFailure: false,
@@ -20,12 +20,12 @@ export function createWorkerSharedLimits(charge: BucketStore['charge']): SharedL
   })
   return {
     createBuckets(limit, settings) {
-      const buckets = createSharedBuckets(settings, call)
-      call.add({ buckets, getStoreKey: (key) => JSON.stringify([limit, key]) })
+      const buckets = createSharedBuckets(settings, sync)
+      sync.add({ buckets, getStoreKey: (key) => JSON.stringify([limit, key]) })
       return buckets
     },
     isReady: () => true,
-    start: () => call.start(),
-    close: () => call.close(),
+    start: () => sync.start(),
+    close: () => sync.close(),
   }
 }

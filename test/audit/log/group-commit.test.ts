@@ -1,4 +1,4 @@
-import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
@@ -94,7 +94,7 @@ it('an asynchronous record waits for a shared write, and is flushed without one'
   // On a busy machine, an event loop iteration may take longer than the flush interval.
   for (let round = 1; round <= 10; round += 1) {
     log.recordRefusal(aRefusal('alone'))
-    for (let turn = 0; turn < 3; turn += 1) await endOfTurn()
+    for (let iteration = 0; iteration < 3; iteration += 1) await yieldToEventLoop()
     stayed += log.status().queued
     await eventually(() => expect(flushes).toBe(round))
   }

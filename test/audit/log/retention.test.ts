@@ -98,8 +98,8 @@ it('retains in-doubt intents, and removes nothing before they are known', async 
   const files = await segmentsOf(folder)
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))
   const holding = files[texts.findIndex((text) => text.includes('"lost"'))]
-  let polledFor: { chain: string; seq: number }[] | undefined
-  const retention: Retention = { maxBytes: 1, inDoubtIntents: () => polledFor }
+  let inDoubt: { chain: string; seq: number }[] | undefined
+  const retention: Retention = { maxBytes: 1, inDoubtIntents: () => inDoubt }
   const again = await openAuditLog(logOptions(folder, { retention, segmentBytes: 4_000 }))
   const write = async (): Promise<void> => {
     for (let n = 0; n < 10; n += 1)
@@ -108,13 +108,13 @@ it('retains in-doubt intents, and removes nothing before they are known', async 
   await write()
   expect((await segmentsOf(folder)).slice(0, files.length)).toEqual(files)
 
-  polledFor = [{ chain: log.chain, seq }]
+  inDoubt = [{ chain: log.chain, seq }]
   again.prune()
   await eventually(async () => expect((await segmentsOf(folder))[0]).toBe(holding))
   await write()
   expect((await segmentsOf(folder))[0]).toBe(holding)
 
-  polledFor = []
+  inDoubt = []
   again.prune()
   await eventually(async () => expect((await segmentsOf(folder))[0]).toContain(again.chain))
   await again.close()

@@ -200,8 +200,8 @@ it('writes outcomes and resolutions like JSON.stringify', () => {
   )
   fc.assert(
     fc.property(resolved, (entry) => {
-      const { result, evidence, looks: polls, versions, outOfBand } = entry
-      const ordered: Ordered<ResolvedEntry> = { result, evidence, looks: polls, versions, outOfBand }
+      const { result, evidence, looks, versions, outOfBand } = entry
+      const ordered: Ordered<ResolvedEntry> = { result, evidence, looks, versions, outOfBand }
       const location = { request: intent.request, intentSeq: intent.seq, intentChain: intent.chain }
       expect(createResolvedRecord(intent, entry).members).toBe(slowText({ ...location, ...ordered }))
     }),

@@ -133,7 +133,7 @@ it('a change open during a registration may belong to either dataset', () => {
 type Step = 'begin' | 'make' | 'observe' | 'end' | 'fail' | 'elsewhere'
 
 interface Change {
-  readonly begun: StartedChange
+  readonly started: StartedChange
   /** Whether the response states the version. */
   readonly isStated: boolean
   /** The created version, or the newest one observed afterwards. */
@@ -151,14 +151,14 @@ function play(steps: readonly (Step | 'make none' | 'lose')[], numbers: Iterator
   const flagged: number[] = []
   const number = () => numbers.next().value ?? 0
   const pick = (from: Change[]): Change | undefined => from.splice(number() % Math.max(1, from.length), 1)[0]
-  const end = ({ begun: started }: Change, how: ChangeEffect): void => {
+  const end = ({ started }: Change, how: ChangeEffect): void => {
     for (const { from, to } of history.end(started, how))
       for (let version = from; version <= to; version += 1) flagged.push(version)
     // The number of flagged versions must never exceed those created elsewhere.
     expect(flagged.length).toBeLessThanOrEqual(elsewhere.length)
   }
   const perform: Record<Step | 'make none' | 'lose', () => void> = {
-    begin: () => open.push({ begun: begin(history), isStated: number() % 2 === 0, version: 0 }),
+    begin: () => open.push({ started: begin(history), isStated: number() % 2 === 0, version: 0 }),
     elsewhere: () => elsewhere.push((newest += 1)),
     make() {
       const change = pick(open)
@@ -196,7 +196,7 @@ function play(steps: readonly (Step | 'make none' | 'lose')[], numbers: Iterator
   while (open.length > 0) perform.fail()
   while (made.length > 0) perform.observe()
   while (responded.length > 0) perform.end()
-  const last = { begun: begin(history), isStated: true, version: (newest += 1) }
+  const last = { started: begin(history), isStated: true, version: (newest += 1) }
   ended.push(last)
   end(last, stated(last.version))
   return { newest, ended, elsewhere, flagged }

@@ -49,7 +49,7 @@ export async function startKafkaFront(broker: string, tls: TlsOptions, user?: Sa
         isIn = said.isGood === true
         const lifetime = frame.readInt16BE(2) > 0 ? Buffer.alloc(8) : Buffer.alloc(0)
         const error = said.isGood === false ? [int16(58), text('no')] : [int16(0), int16(-1)]
-        response(...error, int32(said.answer.length), said.answer, lifetime)
+        response(...error, int32(said.response.length), said.response, lifetime)
       } else if (isIn || key === keys.apiVersions) send(upstream, frame)
       else client.destroy()
     })

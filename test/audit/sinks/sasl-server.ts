@@ -7,7 +7,7 @@ export interface SaslUser {
 
 /** Response to a message; `isGood` once the login is decided. */
 interface SaslResponse {
-  readonly answer: Buffer
+  readonly response: Buffer
   readonly isGood?: boolean
 }
 
@@ -28,7 +28,7 @@ export function saslServer(
 
 function plain(message: Buffer, { name, password }: SaslUser): SaslResponse {
   const [, who, secret] = message.toString('utf8').split('\0')
-  return { answer: nothing, isGood: who === name && secret === password }
+  return { response: nothing, isGood: who === name && secret === password }
 }
 
 function scram(hash: 'sha256' | 'sha512', { name, password }: SaslUser): (message: Buffer) => SaslResponse {
@@ -42,7 +42,7 @@ function scram(hash: 'sha256' | 'sha512', { name, password }: SaslUser): (messag
     if (first === undefined) {
       first = text.slice('n,,'.length)
       challenge = `r=${memberOf(first, 'r')}${randomBytes(12).toString('hex')},s=${salt.toString('base64')},i=${iterations}`
-      return { answer: Buffer.from(challenge) }
+      return { response: Buffer.from(challenge) }
     }
     const [withoutProof = '', proof = ''] = text.split(',p=')
     const exchanged = [first, challenge, withoutProof].join(',')
@@ -51,7 +51,7 @@ function scram(hash: 'sha256' | 'sha512', { name, password }: SaslUser): (messag
     const expected = Buffer.from(clientKey.map((byte, index) => byte ^ (signature[index] ?? 0)))
     const isGood = memberOf(first, 'n') === name && expected.equals(Buffer.from(proof, 'base64'))
     const verifier = mac(mac(salted, 'Server Key'), exchanged).toString('base64')
-    return { answer: isGood ? Buffer.from(`v=${verifier}`) : nothing, isGood }
+    return { response: isGood ? Buffer.from(`v=${verifier}`) : nothing, isGood }
   }
 }
 

@@ -66,8 +66,8 @@ describe('verification of a changed log', () => {
       await file.write(Buffer.of((good[at] ?? 0) ^ (1 << (at % 8))), 0, 1, at)
       const { ok, tornTail } = await verifyAuditLog(folder, { keys })
       // Without its last newline, the newest chain looks as after a crash.
-      const pollsTorn = at === good.length - 1
-      expect({ at, ok, torn: tornTail !== undefined }).toEqual({ at, ok: pollsTorn, torn: pollsTorn })
+      const isTorn = at === good.length - 1
+      expect({ at, ok, torn: tornTail !== undefined }).toEqual({ at, ok: isTorn, torn: isTorn })
       await file.write(good, at, 1, at)
     }
     await file.close()
@@ -109,11 +109,11 @@ describe('verification of a changed log', () => {
       await truncate(join(folder, next), length)
       const report = await verifyAuditLog(folder)
       // A chain starts with a complete record; truncated after that, the newest one looks unfinished.
-      const pollsUnfinished = length > newest.indexOf(10)
-      const torn = pollsUnfinished && newest[length - 1] !== 10
+      const isUnfinished = length > newest.indexOf(10)
+      const torn = isUnfinished && newest[length - 1] !== 10
       expect({ length, ok: report.ok, torn: report.ok && report.tornTail !== undefined }).toEqual({
         length,
-        ok: pollsUnfinished,
+        ok: isUnfinished,
         torn,
       })
     }

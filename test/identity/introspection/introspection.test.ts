@@ -114,21 +114,21 @@ describe('with a real OpenID provider', () => {
 })
 
 it('sends client and secret with HTTP Basic, and the token in the body', async () => {
-  let question: unknown
+  let received: unknown
   const { authenticator } = await answering(
     (request, response) => {
       let body = ''
       request.on('data', (chunk: Buffer) => (body += chunk.toString()))
       request.on('end', () => {
         const { authorization } = request.headers
-        question = { method: request.method, authorization, body }
+        received = { method: request.method, authorization, body }
         says(active())(request, response)
       })
     },
     { clientId: 'the gateway:1' },
   )
   await authenticateBearer(authenticator, 'a+b/c==')
-  expect(question).toEqual({
+  expect(received).toEqual({
     method: 'POST',
     authorization: `Basic ${btoa('the+gateway%3A1:gateway-secret')}`,
     body: 'token=a%2Bb%2Fc%3D%3D&token_type_hint=access_token',

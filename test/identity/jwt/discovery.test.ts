@@ -17,7 +17,7 @@ async function startDocuments() {
     response.writeHead(document === undefined ? 404 : 200).end(JSON.stringify(document))
   })
   onTestFinished(() => server.stop())
-  return { url: server.url, documents, asked: requested }
+  return { url: server.url, documents, requested }
 }
 
 const trust = (issuer: string): TokenIssuerInput => ({
@@ -40,7 +40,7 @@ it('discovers the keys of a real OpenID provider', async () => {
 })
 
 it.each(['', '/realms/corp', '/tenant/'])('discovers an issuer with the path "%s"', async (path) => {
-  const { url, documents, asked: requested } = await startDocuments()
+  const { url, documents, requested } = await startDocuments()
   const issuer = url + path
   const document = path.replace(/\/$/, '') + wellKnown
   documents[document] = { issuer, jwks_uri: `${url}/keys` }
@@ -77,7 +77,7 @@ it.each<[string, (url: string) => unknown]>([
   ['that is a list', () => []],
   ['that is not there', () => undefined],
 ])('a discovery document %s', async (_what, document) => {
-  const { url, documents, asked: requested } = await startDocuments()
+  const { url, documents, requested } = await startDocuments()
   documents[wellKnown] = document(url)
   documents['/keys'] = { keys: [key.published] }
   const authenticator = await openAuthenticator({ issuers: [trust(url)] })

@@ -42,14 +42,14 @@ function options(more: AuthenticatorOptions = {}): AuthenticatorOptions {
 }
 
 /** Runs once with the issuer up, so that its keys are persisted; then stops the issuer. */
-async function keepKeys(): Promise<void> {
+async function persistKeys(): Promise<void> {
   const authenticator = await createAuthenticator(options())
   await authenticator.close()
   await server.stop()
 }
 
 it('a start while the issuer is down uses the last valid keys until they are too old', async () => {
-  await keepKeys()
+  await persistKeys()
   let ahead = 23 * hourMs
   const authenticator = await openAuthenticator(options({ now: () => Date.now() + ahead }))
   const token = (): string => signed(key, claimsWith({ exp: Math.floor((Date.now() + ahead) / 1000) + 60 }))
@@ -60,7 +60,7 @@ it('a start while the issuer is down uses the last valid keys until they are too
 })
 
 it('responds with 503 to an unknown key until the issuer was queried', async () => {
-  await keepKeys()
+  await persistKeys()
   const authenticator = await openAuthenticator(options())
   const fresh = makeIssuerKey('ES256', 'two')
   expect(await captureReason(authenticateBearer(authenticator, signed(fresh)))).toBe('jwks_unavailable')
@@ -71,7 +71,7 @@ it('responds with 503 to an unknown key until the issuer was queried', async () 
 })
 
 it('current keys of the issuer replace the persisted ones', async () => {
-  await keepKeys()
+  await persistKeys()
   published = [makeIssuerKey('ES256', 'two')]
   await server.start()
   const authenticator = await openAuthenticator(options())
@@ -79,7 +79,7 @@ it('current keys of the issuer replace the persisted ones', async () => {
 })
 
 it('the file is readable by its owner only, and nothing else is left behind', async () => {
-  await keepKeys()
+  await persistKeys()
   expect(await readdir(jwksCacheFolder)).toEqual(['corp.keys.json'])
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   expect((await stat(jwksCacheFolder)).mode & 0o777).toBe(0o700)
@@ -96,7 +96,7 @@ it.each<[string, (retained: Record<string, unknown>) => string]>([
   ['were cut off', (retained) => JSON.stringify(retained).slice(0, -10)],
   ['are empty', () => ''],
 ])('kept keys that %s are not used, and do not stop the start', async (_what, change) => {
-  await keepKeys()
+  await persistKeys()
   await writeFile(file, change(JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>))
   const authenticator = await openAuthenticator(options())
   expect(await captureReason(authenticateBearer(authenticator, signed(key)))).toBe('jwks_unavailable')

@@ -77,9 +77,10 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped without o
           },
           '/openid/v1/jwks': { keys: [key.published] },
         }
-        const answer = headers.authorization === 'Bearer token-of-the-pod' ? responses[url ?? ''] : undefined
-        const status = headers.authorization === undefined ? 401 : answer === undefined ? 403 : 200
-        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer ?? {}))
+        const document =
+          headers.authorization === 'Bearer token-of-the-pod' ? responses[url ?? ''] : undefined
+        const status = headers.authorization === undefined ? 401 : document === undefined ? 403 : 200
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(document ?? {}))
       },
     )
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -25,14 +25,14 @@ export interface CountingServer {
   start(): Promise<void>
 }
 
-export async function startServer(answer: RequestListener): Promise<CountingServer> {
+export async function startServer(handler: RequestListener): Promise<CountingServer> {
   let requests = 0
   let server: Server
   let port = 0
   async function start(): Promise<void> {
     server = createServer((request, response) => {
       requests++
-      answer(request, response)
+      handler(request, response)
     })
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
     const address = server.address()

@@ -44,7 +44,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped without openssl)', 
         const apiKey = typeof key === 'string' ? key : undefined
         new Promise((resolve) => resolve(authenticator.authenticate({ apiKey, authorization, connection })))
           .catch((error: unknown) => (error instanceof AuthenticationError ? error.reason : String(error)))
-          .then((answer) => response.end(JSON.stringify(answer)))
+          .then((result) => response.end(JSON.stringify(result)))
           .catch(() => response.destroy())
       },
     )

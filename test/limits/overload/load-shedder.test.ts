@@ -39,7 +39,7 @@ it('refuses row operations while requests wait too long for the upstream, and qu
   served.push(gateway.post(describe), gateway.post('/v1/namespace/sales/create', { body: {} }))
   upstream.answering = respondWith(200, {})
   retained[0]?.end('{}')
-  for (const answer of served) expect(await answer).toMatchObject({ status: 200 })
+  for (const response of served) expect(await response).toMatchObject({ status: 200 })
   await eventually(async () => expect(await capacityOf(gateway, 'bulk')).toBe(0))
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })
 })
@@ -63,7 +63,7 @@ it('a slow upstream does not affect another one', async () => {
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 503 })
   expect(await gateway.post('/v1/table/lake$orders/query', { body: {} })).toMatchObject({ status: 200 })
   retained[0]?.end('{}')
-  for (const answer of served) expect(await answer).toMatchObject({ status: 200 })
+  for (const response of served) expect(await response).toMatchObject({ status: 200 })
 })
 
 it('refuses row operations while the event loop lags, regardless of the upstream', async () => {
@@ -77,9 +77,7 @@ it('refuses row operations while the event loop lags, regardless of the upstream
   expect(() => shedding.admitDocument()).not.toThrow()
   await eventually(() => expect(() => shedding.admitDocument()).toThrow(Overloaded))
   batches.wait = 0
-  await eventually(() =>
-    expect(shedding.shedRatios().every(({ share: capacity }) => capacity === 0)).toBe(true),
-  )
+  await eventually(() => expect(shedding.shedRatios().every(({ share }) => share === 0)).toBe(true))
   expect(() => shedding.admit('catalog', 'QueryTable', 'dev')).not.toThrow()
   expect(() => shedding.admitDocument()).not.toThrow()
 })
