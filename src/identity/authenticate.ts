@@ -14,9 +14,7 @@ import type { VerifiedToken } from './jwt/verified-token.ts'
 
 /** Credentials of a request. Repeated headers were rejected before. */
 export interface Credentials {
-  /** Value of the header x-api-key. */
   readonly apiKey: string | undefined
-  /** Value of the header Authorization. */
   readonly authorization: string | undefined
   /** The connection, for its client certificate. */
   readonly connection?: Socket | undefined
@@ -109,7 +107,6 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
   }
 }
 
-/** Synchronous if the token is cached. */
 function authenticateBearer(
   tokens: BearerTokenVerifier,
   authorization: string,

@@ -1,6 +1,5 @@
 import { CatalogError, optionsFor, refusals, type RefusalReason } from '../catalog-api/catalog-error.ts'
 
-/** Response to a rejected credential. */
 interface Refused {
   readonly message: string
   readonly detail?: string
@@ -37,7 +36,6 @@ const responses = {
     message: 'malformed authorization header; expected "Bearer" and one token',
     error: 'invalid_request',
   },
-  /** The scheme of Authorization is not Bearer. */
   unsupported_scheme: {
     message: 'unsupported authorization scheme; expected Bearer and a token',
   },
@@ -70,9 +68,8 @@ const responses = {
   missing_expiry: tokenRejected,
   token_not_yet_valid: tokenRejected,
   token_lifetime_too_long: tokenRejected,
-  /** The token is bound to a key or a certificate of which the caller did not prove possession (RFC 7800). */
+  /** The token is bound to a key or a certificate, and the caller did not prove its possession (RFC 7800). */
   unproven_binding: tokenRejected,
-  /** The authorization server reports the opaque token as inactive. */
   inactive_token: tokenRejected,
   /** The subject is missing, or contains control characters. */
   invalid_subject: tokenRejected,

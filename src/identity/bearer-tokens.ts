@@ -29,7 +29,6 @@ export interface BearerTokenStatus {
   readonly cachedTokens: number
 }
 
-/** Verifies the header Authorization. */
 export interface BearerTokenVerifier {
   /** Throws or rejects with AuthenticationError. Synchronous if the token is cached. */
   verify(authorization: string): VerifiedToken | Promise<VerifiedToken>

@@ -7,7 +7,6 @@ import { AuthenticationError } from './authentication-error.ts'
 /** The credential that is used alone if it is sent together with others; `agree`: all are used and must agree. */
 export type CredentialPrecedence = 'agree' | 'apiKey' | 'bearer' | 'certificate'
 
-/** At least two credentials. */
 interface MultipleCredentials {
   readonly apiKey: string | undefined
   readonly authorization: string | undefined

@@ -1,4 +1,3 @@
-/** Authentication methods. */
 export const authenticationMethods = ['api-key', 'token', 'certificate'] as const
 
 /**

@@ -3,7 +3,6 @@ import { createBuckets } from './token-buckets.ts'
 import { LimitExceeded } from './limit-exceeded.ts'
 import type { FailedAuthenticationSettings } from '../config/caller-limit-settings.ts'
 
-/** Limits failed authentications per address. */
 export interface FailedAuthentications {
   /** Throws LimitExceeded (429) after too many failures. */
   assertAllowed(client: string): void

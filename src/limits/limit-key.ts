@@ -10,7 +10,6 @@ import type { LimitSelection } from '../config/caller-limit-settings.ts'
 export interface LimitedRequest {
   readonly principal: Pick<Principal, 'name' | 'method'>
   readonly route: Pick<RouteMatch, 'operation' | 'id'>
-  /** Client address. */
   readonly client: string
   readonly hasBody: boolean
   /** In bytes; undefined for chunked bodies. */

@@ -8,7 +8,6 @@ import { createRateLimit } from './rate-limit.ts'
 import type { LimitedRequest } from './limit-key.ts'
 import type { CallerLimitSettings } from '../config/caller-limit-settings.ts'
 
-/** Limits of callers. */
 export interface Limits {
   /**
    * Admits a request and charges all limits that apply to it. Throws LimitExceeded (429) or LimitsUnavailable (503)
@@ -90,7 +89,6 @@ function findEntryClaims(
   return Array.from(counts, ([key, count]) => ({ limit, key, entries: count }))
 }
 
-/** Throws LimitExceeded for the limit with the longest wait. */
 function assertNotExceeded(claims: readonly Claim[], request: LimitedRequest, now: number): void {
   let longest = 0
   let exceeded: Limit | undefined

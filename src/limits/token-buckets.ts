@@ -24,7 +24,6 @@ export interface SyncableBuckets extends TokenBuckets {
   setFillTime(key: string, fillMs: number, now: number): void
 }
 
-/** Creates the buckets of the limit with that name. */
 export type BucketFactory = (limit: string, settings: BucketSettings) => TokenBuckets
 
 /** Smaller values are rounding errors. */

@@ -14,7 +14,6 @@ export async function temporaryFolder(): Promise<string> {
   return folder
 }
 
-/** Options of a log, with overrides. */
 export function logOptions(folder: string, changed: Partial<AuditLogOptions> = {}): AuditLogOptions {
   return { folder, gateway: 'gateway-0', software: '0.1.0', ...changed }
 }
@@ -25,7 +24,6 @@ export function aRefusal(request: string, details?: Details) {
   return { request, status: 403, reason: 'no_rule', operation, id, principal, client, ...extra }
 }
 
-/** Lists the segments of a folder, oldest first. */
 export async function segmentsOf(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((file) => file.endsWith('.jsonl')).toSorted()
 }

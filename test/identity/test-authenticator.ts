@@ -32,14 +32,12 @@ export async function authenticateApiKey(authenticator: Authenticator, text: str
   return await authenticator.authenticate({ apiKey: text, authorization: undefined })
 }
 
-/** Returns the refusal of an attempt; throws for any other result. */
 export async function captureError(attempt: Promise<Principal>): Promise<AuthenticationError> {
   const outcome = await attempt.catch((error: unknown) => error)
   if (outcome instanceof AuthenticationError) return outcome
   throw new Error('Expected a refusal', { cause: outcome })
 }
 
-/** Returns the reason of the refusal of an attempt. */
 export async function captureReason(attempt: Promise<Principal>): Promise<string> {
   return (await captureError(attempt)).reason
 }

@@ -14,7 +14,6 @@ export interface CloudEvent {
   readonly subject?: string
   readonly time: string
   readonly datacontenttype: 'application/json'
-  /** The record as stored in the log. */
   readonly data: DeliveredRecord
 }
 

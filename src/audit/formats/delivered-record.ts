@@ -13,7 +13,6 @@ export interface Undelivered {
   readonly after?: RecordReference
   /** The first readable record after the gap; absent for an unreadable line. */
   readonly before?: RecordReference
-  /** The unreadable line. */
   readonly line?: { readonly file: string; readonly offset: number; readonly bytes: number }
 }
 

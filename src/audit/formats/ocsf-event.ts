@@ -108,12 +108,10 @@ function statusFields(record: DeliveredRecord) {
   }
 }
 
-/** Returns whether the change may or may not have happened. */
 function isUncertain(result: string): boolean {
   return result === 'unknown' || result === 'undecided'
 }
 
-/** Decision of the policies (profile Security Control). */
 function securityControlFields(record: DeliveredRecord, { rule, policyRevision }: Call) {
   const isDenied = record.kind === 'refusal'
   if (!isDenied && !['intent', 'outcome', 'resolved'].includes(record.kind)) return {}

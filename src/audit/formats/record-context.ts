@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache'
 import type { StoredRecord } from '../storage/read-audit-log.ts'
 import type { DeliveredRecord } from './delivered-record.ts'
 
-/** The gateway that wrote a chain. */
 export interface RecordOrigin {
   /** Name of the gateway instance; empty if the start record was removed. */
   readonly gateway: string
@@ -11,7 +10,6 @@ export interface RecordOrigin {
 
 export type StoredIntent = Extract<StoredRecord, { kind: 'intent' }>
 
-/** Information about a record from earlier records. */
 export interface RecordContext {
   readonly origin: RecordOrigin
   /** The intent of an outcome: an outcome alone does not contain the principal and the operation. */

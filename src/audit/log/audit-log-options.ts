@@ -7,9 +7,7 @@ import type { Retention } from './retention.ts'
 export interface AuditLogOptions {
   /** Created if missing. */
   readonly folder: string
-  /** Name of the gateway instance. */
   readonly gateway: string
-  /** Software version. */
   readonly software: string
   /** Size at which a segment is rotated. Default: 64 MiB. */
   readonly segmentBytes?: number

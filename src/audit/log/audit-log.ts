@@ -46,7 +46,6 @@ export interface AuditStatus {
   readonly queued: number
   /** Number of refusals and reloads lost since the log was opened. */
   readonly dropped: number
-  /** Number of intents without an outcome. */
   readonly unresolved: number
   readonly head: ChainEnd
   /** Error of the last failed group. Internal: not for callers. */
@@ -90,11 +89,8 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
  * fails, no records are accepted; afterwards, a `gap` record counts the missing ones.
  */
 export class AuditLog {
-  /** Id of the current chain. */
   readonly chain: string
-  /** Result of the recovery at startup. */
   readonly recovery: Recovery
-  /** Context keys that request records may contain. */
   readonly contextKeys: readonly string[]
   readonly #writer: ChainWriter
   readonly #lock: FolderLock
@@ -260,7 +256,6 @@ export class AuditLog {
     await this.#lock.release()
   }
 
-  /** Requests a seal for all records after the last one. */
   #requestSeal(): void {
     if (!this.#writer.isUnsealed && this.#commit.queued === 0) return
     this.#commit.enqueue(createInternalRecord(createSealRequest(), ignore, ignore), Infinity)

@@ -16,9 +16,7 @@ import { TableLinks } from './table-links.ts'
 
 export interface ChainWriterOptions extends SealOptions {
   readonly folder: string
-  /** Name of the gateway instance. */
   readonly gateway: string
-  /** Software version. */
   readonly software: string
   /** A segment is rotated when it reaches this size or `segmentMs`. */
   readonly segmentBytes: number
@@ -56,7 +54,6 @@ export class ChainWriter {
   #journalCheckedAt = -Infinity
   /** State of the durable part. */
   #state: ChainState
-  /** Detected tampering that is not recorded yet. */
   #pendingTamperRecords: UnchainedRecord[] = []
 
   private constructor(options: ChainWriterOptions, recovery: Recovery, segment: SegmentFile, chain: string) {
@@ -101,12 +98,10 @@ export class ChainWriter {
     return { chain, seq: seq - 1, hash: prev }
   }
 
-  /** Whether there are records after the last seal. */
   get isUnsealed(): boolean {
     return this.#state.unsealed.leaves > 0
   }
 
-  /** Name of the active segment. */
   get file(): string {
     return formatSegmentName(this.chain, this.#index)
   }
@@ -116,7 +111,6 @@ export class ChainWriter {
     return this.#segment.length
   }
 
-  /** Number of completed segments of this chain. */
   get rotations(): number {
     return this.#index
   }

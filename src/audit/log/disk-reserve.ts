@@ -4,7 +4,6 @@ import { ignoreMissing, hasErrorCode } from '../../lib/fs/system-error.ts'
 
 const diskFullCodes = ['ENOSPC', 'EDQUOT'] as const
 
-/** Returns whether the write failed because the disk or the quota is full. */
 export function isDiskFull(error: unknown): boolean {
   return hasErrorCode(error, ...diskFullCodes)
 }

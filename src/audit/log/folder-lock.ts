@@ -11,7 +11,6 @@ import { ignoreMissing, hasErrorCode } from '../../lib/fs/system-error.ts'
 const refreshMs = 10_000
 const abandonedMs = 60_000
 
-/** Exclusive write access to a folder. */
 export interface FolderLock {
   /** False once another process has taken over the lock because it considered this process dead. */
   isHeld(): boolean

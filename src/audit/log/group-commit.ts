@@ -8,13 +8,11 @@ export interface AuditObserver {
   flushed(records: number, seconds: number): void
   /** A group could not be written; `AuditLog.status` has the reason. */
   failed(): void
-  /** An asynchronous record was lost. */
   dropped(): void
 }
 
 export interface QueueLimits {
   readonly records: number
-  /** Size of the text of the records. */
   readonly bytes: number
 }
 
@@ -25,7 +23,6 @@ export interface PendingRecord {
   onFailure(error: AuditUnavailable): void
   /** How a failure is counted; `refused` if the caller is notified. */
   readonly loss: 'refused' | 'dropped' | 'none'
-  /** Whether it may be written to the disk reserve. */
   readonly isEssential: boolean
   /** Whether no caller waits for it, so that it can share a later write; see `asyncFlushMs`. */
   readonly isAsync: boolean
@@ -64,7 +61,6 @@ export class GroupCommit {
   readonly #observer: AuditObserver | undefined
   #queue: PendingRecord[] = []
   #bytes = 0
-  /** Whether the queue must be flushed now. */
   #isDue = false
   #flushing: Promise<void> | undefined
   #asyncFlushTimer: NodeJS.Timeout | undefined
@@ -90,7 +86,6 @@ export class GroupCommit {
     return this.#queue.length
   }
 
-  /** Error of the last group; undefined if it succeeded. */
   get failure(): Error | undefined {
     return this.#failure
   }
@@ -125,7 +120,6 @@ export class GroupCommit {
     } while (this.#queue.length > 0)
   }
 
-  /** Writes the queue and accepts no more records. */
   async close(): Promise<void> {
     this.#accepts = 'nothing'
     await this.#flushing

@@ -6,7 +6,6 @@ import type { SealKey } from '../records/seal-key.ts'
 import type { TableLinks } from './table-links.ts'
 
 export interface SealOptions {
-  /** Maximum number of records between two seals. */
   readonly sealRecords: number
   readonly key: SealKey
 }

@@ -14,9 +14,7 @@ export interface Recovery {
   readonly nextOrdinal: number
   /** End of the newest chain; absent in an empty folder. */
   readonly previous?: ChainEnd
-  /** Intents of the newest chain without an outcome. */
   readonly unresolved: readonly OpenIntent[]
-  /** The last record of each table. */
   readonly heads: readonly TableHead[]
   /** Hashes of the records after the last seal. */
   readonly unsealed: readonly string[]
@@ -59,7 +57,6 @@ export async function recoverFolder(folder: string): Promise<Recovery> {
 }
 
 interface SegmentEnd {
-  /** The last valid record. */
   end?: ChainEnd
   open: OpenIntent[]
   heads: TableHead[]

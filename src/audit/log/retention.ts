@@ -7,7 +7,6 @@ import { listChains } from '../storage/segment-names.ts'
 import { syncFolder } from '../../lib/fs/sync-folder.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
-/** Limits of the stored log. */
 export interface Retention {
   /** Remove segments whose last record is older. */
   readonly maxAgeMs?: number
@@ -24,7 +23,6 @@ export interface Retention {
 
 type IntentPosition = Pick<ChainEnd, 'chain' | 'seq'>
 
-/** Segments to remove, and the last record in them. */
 export interface Removal {
   readonly files: readonly string[]
   readonly through: ChainEnd

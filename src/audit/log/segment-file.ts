@@ -41,7 +41,6 @@ export class SegmentFile {
     this.#path = path
   }
 
-  /** Creates or truncates the file. */
   static async create(path: string): Promise<SegmentFile> {
     const handle = await open(path, openFlags, 0o640)
     try {
@@ -66,7 +65,6 @@ export class SegmentFile {
     this.#path = path
   }
 
-  /** Number of durable bytes. */
   get length(): number {
     return this.#length
   }

@@ -34,7 +34,6 @@ export class TableLinks {
     return `[${links.join(',')}]`
   }
 
-  /** Stores the table heads of a durable group. */
   commit(group: ReadonlyMap<string, string>): void {
     for (const [key, hash] of group) this.#heads.set(key, hash)
   }

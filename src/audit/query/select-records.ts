@@ -15,7 +15,6 @@ export interface RecordFilter {
   readonly until?: Date
 }
 
-/** A record and its context from earlier records. */
 export interface SelectedRecord {
   readonly record: StoredRecord
   readonly context: RecordContext

@@ -35,7 +35,6 @@ export const defaultModes: AuditModes = {
   reload: 'besteffort',
 }
 
-/** Returns the class of an operation according to the operations table. */
 export function getAuditClass(name: OperationName): AuditClass {
   const { effect, group } = operations[name]
   if (effect === 'read') return 'read'

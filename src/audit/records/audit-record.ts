@@ -12,9 +12,7 @@ export type Details = { readonly [name: string]: Json | undefined }
 export interface AuditedObject {
   readonly operation: Permission
   readonly id: readonly string[]
-  /** The preceding version; see `IntentEntry`. */
   readonly before?: number | undefined
-  /** Details of this entry of a batch. */
   readonly details?: Details | undefined
 }
 
@@ -40,7 +38,6 @@ export interface CreatedVersion {
 
 /** Facts from the headers of an uploaded Arrow stream; the data is not inspected. */
 export interface UploadFacts {
-  /** Bytes received from the client. */
   readonly bytes: number
   /** Number of record batches whose header was received, and the number of rows in those headers. */
   readonly batches: number
@@ -74,15 +71,11 @@ export interface IntentEntry {
   readonly objects?: readonly AuditedObject[] | undefined
   readonly effect: Effect
   readonly principal: AuditedPrincipal
-  /** The rule that allowed the request. */
   readonly rule: RuleReference
-  /** Revision of the policies that decided. */
   readonly policyRevision: string
-  /** Client address. */
   readonly client: string
   /** Context entries of the request headers without their prefix, limited to the configured keys (redaction.ts). */
   readonly context?: Readonly<Record<string, string>> | undefined
-  /** Configured name of the upstream. */
   readonly upstream: string
   /** Configured database of the upstream, if any. */
   readonly database?: string | undefined
@@ -141,7 +134,6 @@ export interface ResolvedEntry {
   readonly outOfBand?: readonly OutOfBandVersions[]
 }
 
-/** Refers to an intent in a chain of this log. */
 export interface IntentReference {
   readonly chain: string
   readonly seq: number
@@ -173,18 +165,14 @@ export interface RefusalEntry {
 export interface ReloadEntry {
   /** What was reloaded: `policies` or `keys`. */
   readonly what: string
-  /** The revision in force after the reload. */
   readonly revision: string
   readonly details?: Details
 }
 
-/** Parts of an object id. */
 export type ObjectId = readonly string[]
 
-/** The last record of a table so far. */
 export interface TableHead {
   readonly id: ObjectId
-  /** `hash` of that record. */
   readonly hash: string
 }
 
@@ -202,7 +190,6 @@ export interface ChainEnd {
   readonly hash: string
 }
 
-/** An intent without an outcome. */
 export interface OpenIntent {
   readonly seq: number
   readonly request: string
@@ -213,9 +200,7 @@ export interface OpenIntent {
 export interface RecordBodies {
   /** First record of a chain: a gateway started. */
   readonly start: {
-    /** Name of the gateway instance. */
     readonly gateway: string
-    /** Software version. */
     readonly software: string
     /** End of the previous chain; reveals its removal or truncation. */
     readonly previous?: ChainEnd
@@ -232,7 +217,6 @@ export interface RecordBodies {
     readonly root: string
     /** Maximum number of records before the next seal. */
     readonly within: number
-    /** Key id. */
     readonly key: string
     /** See hash-chain.ts; absent only until the seal has a position in the chain. */
     readonly signature?: string
@@ -245,7 +229,6 @@ export interface RecordBodies {
   readonly tampered: {
     readonly file: string
     readonly what: FileTampering
-    /** Whether the file was restored. */
     readonly restored: boolean
     /** New name of the file that had replaced the segment. */
     readonly foreign?: string
@@ -258,7 +241,6 @@ export interface RecordBodies {
     readonly intentChain?: string
     readonly durationMs?: number
   }
-  /** Resolution of an unknown outcome. */
   readonly resolved: ResolvedEntry & {
     readonly request: string
     readonly intentSeq: number
@@ -273,7 +255,6 @@ export interface RecordBodies {
     readonly bytesCut: number
     /** Number of missing or overwritten bytes restored from the journal. */
     readonly bytesRestored?: number
-    /** Other damage of the file, which was not repaired. */
     readonly damage?: string
   }
   /** Counts records before this one that could not be written. */
@@ -288,14 +269,12 @@ export interface RecordBodies {
   }
 }
 
-/** Modification of the active segment by another process. */
 export type FileTampering = 'removed' | 'replaced' | 'resized'
 
 export type RecordKind = keyof RecordBodies
 
 /** First members of each record of format version 1; its last member is `hash` (see hash-chain.ts). */
 export interface RecordHead<Kind extends RecordKind = RecordKind> {
-  /** Format version. */
   readonly v: 1
   readonly kind: Kind
   /** Chain id, as in the file name. */
@@ -306,9 +285,7 @@ export interface RecordHead<Kind extends RecordKind = RecordKind> {
   readonly time: string
   /** `hash` of the previous record; 64 zeros in the first record of a chain. */
   readonly prev: string
-  /** Links of the tables in the record; absent if there are none. */
   readonly tables?: readonly TableLink[]
 }
 
-/** A stored record without its hash. */
 export type AuditRecord = { [Kind in RecordKind]: RecordHead<Kind> & RecordBodies[Kind] }[RecordKind]

@@ -65,7 +65,6 @@ export function listKeys(value: unknown): string[] | undefined {
   return keys.length === 0 ? undefined : keys
 }
 
-/** A map recorded by its keys is known only if it is empty. */
 function parseEmptyMap(keys: Details[string]): ReadonlyMap<string, string> | undefined {
   return Array.isArray(keys) && keys.length === 0 ? new Map() : undefined
 }

@@ -3,18 +3,17 @@ import type { UnchainedRecord } from './unchained-record.ts'
 import type { AuditRecord, RecordHead } from './audit-record.ts'
 
 // The hash chain. A record is one line: a JSON object whose first members are those of `RecordHead` and whose last
-// member is `hash`: SHA-256, in lower-case hex, over the bytes of the line before `,"hash":"`. The `prev` of the
-// next record is this hash. As the hashed bytes hold `prev`, and what follows them is fixed, the hash of a record
-// binds every byte of the chain up to there: a changed byte is found in its own line, the last line included; a
-// removed, added, doubled or moved line is found by `prev` and `seq`.
+// member is `hash`: SHA-256, in lower-case hex, over the bytes of the line before `,"hash":"`. It is the `prev` of the
+// next record. The hashed bytes contain `prev`, and the bytes after them are fixed, so the hash of a record covers every
+// byte of the chain up to it: a changed byte is detected in its own line, including the last one; a removed, added,
+// duplicated or moved line is detected by `prev` and `seq`.
 //
-// What a hash chain alone cannot show: whoever can write the files can also compute hashes, and so replace a record
-// together with all that follow it. Therefore seals: a record of kind `seal` has the member `signature` before its
-// hash, an Ed25519 signature over the bytes of the line before `,"signature":"`. It binds all that stands before it,
-// in earlier chains too, as each start record names the end of the chain before. What follows the last seal is bound
-// by nothing yet; that the log was cut at a seal shows only from outside, by a head that was noted elsewhere.
+// A hash chain alone does not protect against writers of the files, who can replace a record and recompute all later
+// hashes. Therefore a record of kind `seal` contains the member `signature` before its hash: an Ed25519 signature over
+// the bytes of the line before `,"signature":"`. It covers all records before it, including earlier chains, because each
+// start record contains the end of the previous chain. Records after the last seal are not protected yet. A log truncated
+// at a seal is detected only from outside, with a head that was stored elsewhere.
 
-/** Position of the next record in a chain. */
 export interface ChainPosition {
   readonly chain: string
   readonly seq: number
@@ -67,7 +66,6 @@ export function checkLine(bytes: Buffer): CheckedLine | string {
   return record === undefined ? 'the line is not a record of format version 1' : { record, hash: digest }
 }
 
-/** Returns a key that is unique among the records of all chains. */
 export function formatRecordKey(chain: string, seq: number): string {
   return `${chain} ${seq}`
 }

@@ -54,7 +54,6 @@ const minKeyBytes = 32
 /** Length at which recorded SQL text is truncated, in characters. */
 const maxTextLength = 1024
 
-/** Returns the path of the generated key in a log folder. */
 export function getGeneratedRedactionKeyFile(folder: string): string {
   return join(folder, generatedKeyFile)
 }

@@ -75,7 +75,6 @@ function redactObjects(
   })
 }
 
-/** Lists the distinct tables of an entry. */
 function listTables(
   operation: Permission,
   id: ObjectId,

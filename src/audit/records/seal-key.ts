@@ -28,7 +28,6 @@ export interface SealVerifier {
 const privateKeyFile = 'seal-key.pem'
 const publicKeyFile = 'seal-public-key.pem'
 
-/** Returns the path of the generated key in a log folder. */
 export function getGeneratedSealKeyFile(folder: string): string {
   return join(folder, privateKeyFile)
 }

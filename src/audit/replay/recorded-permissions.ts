@@ -20,7 +20,6 @@ import {
 } from '../../policy/conditions/operation-facts.ts'
 import type { OperationFacts } from '../../policy/conditions/authorization-request.ts'
 
-/** A recorded call. */
 export interface RecordedCall extends Pick<
   IntentEntry,
   'operation' | 'id' | 'principal' | 'client' | 'objects' | 'facts' | 'details' | 'request'
@@ -28,11 +27,9 @@ export interface RecordedCall extends Pick<
   readonly time: string
   readonly rule?: RuleReference
   readonly wasAllowed: boolean
-  /** The refused permission, if recorded. */
   readonly refused?: Permission | undefined
 }
 
-/** A permission that a recorded call required. */
 export interface RecordedPermission {
   readonly permission: Permission
   readonly kind: ObjectKind
@@ -89,7 +86,6 @@ export function permissionsOfCall(call: RecordedCall): readonly RecordedPermissi
 /** Permissions required on all descendants of a namespace that is dropped or replaced. */
 const subtreePermissions: ReadonlySet<Permission> = new Set<Permission>(['DropTable', 'DropNamespace'])
 
-/** Permissions that the call may have required but that are not recorded. */
 function unrecordedPermissions(
   operation: Operation,
   wasAllowed: boolean,
@@ -106,7 +102,6 @@ function getFallback({ entries, lists }: Operation): RecordedPermission['fallbac
   return lists === undefined ? undefined : 'what-is-visible'
 }
 
-/** The facts of a request for which none were recorded. */
 function unrecordedFacts({ facts }: Operation): KnownFacts {
   return { stated: {}, pendingFacts: new Set(facts.map(([fact]) => fact)) }
 }

@@ -28,14 +28,11 @@ import type { KnownCaller } from '../../policy/analysis/subject.ts'
 /** Groups of a caller from other sources: the log does not contain them. */
 interface KnownGroups {
   readonly groups: ReadonlySet<string>
-  /** Whether the list is complete. */
   readonly isComplete: boolean
 }
 
-/** Finds the groups of the caller of a recorded call. */
 export type FindGroups = (call: Pick<IntentEntry, 'principal'> & Partial<IntentEntry>) => KnownGroups
 
-/** A recorded call and its decision under the candidate policies. */
 export interface ReplayedCall {
   readonly time: string
   readonly request: string
@@ -47,7 +44,6 @@ export interface ReplayedCall {
   readonly recordedRule: RuleReference | undefined
   /** Undefined if it depends on unrecorded input. */
   readonly isAllowed: boolean | undefined
-  /** The rule that decides now. */
   readonly decidingRule: ReachingRule | undefined
   /** Unrecorded inputs that the decision depends on. */
   readonly missing: readonly string[]

@@ -2,12 +2,10 @@ import type { CreatedVersion, Resolution } from '../records/audit-record.ts'
 import type { Lookup, InDoubtChange } from './in-doubt-changes.ts'
 import type { TableHistory } from './table-history.ts'
 
-/** Result of a lookup at the upstream. */
 export type LookupResult =
   | { readonly found: CreatedVersion }
   /** The table or branch exists, but not the requested version, or no version at all. */
   | { readonly found: 'no version' }
-  /** The table or branch does not exist. */
   | { readonly found: 'nothing'; readonly what: string }
 
 /**

@@ -24,7 +24,6 @@ export type Lookup = { readonly id: ObjectId; readonly branch: string | undefine
   | { readonly before: number }
 )
 
-/** A change that may or may not have happened. */
 export interface InDoubtChange {
   readonly intent: IntentReference
   readonly change: StartedChange
@@ -97,7 +96,6 @@ export async function readInDoubtChanges(folder: string, history: TableHistory):
   return [...requests.values()]
 }
 
-/** Maximum size of the log read at startup. */
 const maxReadBytes = 64 * 1024 * 1024
 
 /** Converts a result to its effect on the history of the tables. */

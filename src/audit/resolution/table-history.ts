@@ -4,7 +4,6 @@ import type { Permission } from '../../catalog-api/permissions.ts'
 import { idToJson } from '../records/json-text.ts'
 import type { IntentEntry, CreatedVersion, ObjectId, OutOfBandVersions } from '../records/audit-record.ts'
 
-/** Members of an intent that the history uses. */
 export type ChangeIntent = Pick<
   IntentEntry,
   'request' | 'operation' | 'id' | 'objects' | 'before' | 'details'
@@ -48,7 +47,6 @@ interface BranchVersions {
   readonly makers: Map<number, string>
 }
 
-/** A change that created this version or an earlier one. */
 interface Observed {
   readonly version: number
   readonly ticket: number
@@ -68,7 +66,6 @@ const maxBranches = 100
 const maxMakers = 64
 const maxAhead = 1_000
 
-/** Changes of a table that do not affect its versions. */
 const versionlessOperations: ReadonlySet<string> = new Set<OperationName>([
   'CreateTableTag',
   'DeleteTableTag',
@@ -97,7 +94,6 @@ export class TableHistory {
   readonly #tables = new LRUCache<string, TableVersions>({ max: maxTables })
   #nextTicket = 1
 
-  /** Registers a change that is about to be sent. */
   begin(intent: ChangeIntent): StartedChange {
     const ticket = this.#nextTicket++
     const tables = listVersionedTables(intent)
@@ -193,7 +189,6 @@ export class TableHistory {
     if (versions.ahead.size > maxAhead) closeGap(versions)
   }
 
-  /** The change created this version or an earlier one. */
   #addObserved(
     table: TableVersions,
     branch: string,

@@ -5,7 +5,6 @@ import { listChains } from '../storage/segment-names.ts'
 import type { Cursor } from './cursor.ts'
 import type { DurableEnd } from './log-follower.ts'
 
-/** Counts the records that a sink has not delivered yet. */
 export interface Backlog {
   size(end: DurableEnd): number
   addDelivered(records: number): void

@@ -15,7 +15,6 @@ const cursorSchema = z.strictObject({
 /** Position of a sink in the log, with the last delivered record and the gateway that wrote it. */
 export type Cursor = z.output<typeof cursorSchema>
 
-/** Returns the path of the cursor file of a sink in the log folder. */
 export function getCursorPath(folder: string, sink: string): string {
   return join(folder, `sink-${sink}.json`)
 }

@@ -17,10 +17,8 @@ import type { Delivery } from './sink.ts'
 
 /** End of the durable part of the log; data after it may be truncated, and must not be delivered. */
 export interface DurableEnd {
-  /** The active segment. */
   readonly file: string
   readonly length: number
-  /** The last durable record. */
   readonly chain: string
   readonly seq: number
 }
@@ -82,7 +80,6 @@ export async function createLogFollower(
   }
 }
 
-/** Collects the records of one read. */
 class BatchReader {
   readonly deliveries: Delivery[] = []
   cursor: Cursor | undefined
@@ -138,7 +135,6 @@ function createUndelivered(time: string): Pick<Undelivered, 'v' | 'kind' | 'time
   return { v: 1, kind: 'undelivered', time }
 }
 
-/** Returns whether no record is missing between the two. */
 function isNextRecord(record: StoredRecord, last: RecordReference | undefined): boolean {
   if (record.chain === last?.chain) return record.seq === last.seq + 1
   if (record.kind !== 'start' || record.seq !== 0) return false
@@ -152,7 +148,6 @@ function getPartitionKey(record: DeliveredRecord): string {
   return table ? JSON.stringify(table.id) : record.chain
 }
 
-/** Parses a record; undefined if it cannot be delivered. */
 function parseDeliverable(text: string): StoredRecord | undefined {
   const record = parseRecord(text)
   return typeof record?.time === 'string' ? (record as StoredRecord) : undefined

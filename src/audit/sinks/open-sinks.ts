@@ -8,7 +8,6 @@ import type { Sink } from './sink.ts'
 import { createStdoutSink } from './stdout-sink.ts'
 
 export interface SinksOptions {
-  /** Folder of the log. */
   readonly folder: string
   readonly settings: readonly SinkSettings[]
   readonly resource: OtlpResource
@@ -16,9 +15,7 @@ export interface SinksOptions {
 }
 
 export interface Sinks {
-  /** Starts the deliveries. */
   start(durable: () => DurableEnd): void
-  /** Notifies the sinks of new durable records. */
   wake(): void
   /**
    * Returns the oldest segment that a sink still needs; retention keeps it and all newer ones. Undefined if none is

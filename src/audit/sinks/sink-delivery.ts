@@ -19,7 +19,6 @@ export interface SinkObserver {
 }
 
 export interface SinkStatus {
-  /** Number of durable records that are not delivered yet. */
   readonly lagRecords: number
   /** Age of the oldest of them; 0 if there are none. */
   readonly lagSeconds: number
@@ -59,7 +58,6 @@ export class SinkDelivery {
   #lastSuccess: number | undefined
   #wake: (() => void) | undefined
   #running: Promise<void> | undefined
-  /** Aborts the delivery in progress. */
   #attempt = new AbortController()
   #isStopped = false
   /** Durable end of the log at the last read. */
@@ -112,7 +110,6 @@ export class SinkDelivery {
     this.#running ??= this.#run(durable)
   }
 
-  /** Notifies the delivery of new durable records. */
   wake(): void {
     this.#wake?.()
   }

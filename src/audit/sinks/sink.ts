@@ -1,6 +1,5 @@
 import type { DeliveredRecord } from '../formats/delivered-record.ts'
 
-/** A formatted record for delivery. */
 export interface Delivery {
   /** Stable across repeated deliveries. */
   readonly id: string

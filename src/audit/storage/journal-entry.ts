@@ -17,13 +17,10 @@ const lengthAt = offsetAt + 6
 const nameLengthAt = lengthAt + 4
 const nameAt = nameLengthAt + 2
 
-/** A range of bytes of a segment. */
 export interface JournalEntry {
   /** Larger is newer. Entries of a generation are contiguous. */
   readonly generation: number
-  /** Segment name. */
   readonly file: string
-  /** Position of the bytes in the segment. */
   readonly offset: number
   /** Whole lines. */
   readonly bytes: Buffer

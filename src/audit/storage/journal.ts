@@ -8,7 +8,6 @@ import { readInto } from '../../lib/fs/read-into.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import { writeAll } from '../../lib/fs/write-all.ts'
 
-/** File name of the journal in a log folder. */
 export const journalName = 'journal'
 
 /** Journal size. Its contents are replayed after a crash, and retained in memory until the segment is synced. */
@@ -36,7 +35,6 @@ export class Journal {
   readonly #inode: number
   readonly #buffer = Buffer.alloc(journalBytes)
   #generation = 1
-  /** Position of the next entry. */
   #position = 0
 
   private constructor(path: string, handle: FileHandle, inode: number) {

@@ -2,7 +2,6 @@ import { listLogFolders } from './log-folders.ts'
 import type { AuditRecord } from '../records/audit-record.ts'
 import { openStoredLog } from './stored-log.ts'
 
-/** A record as stored in the file. */
 export type StoredRecord = AuditRecord & { readonly hash: string }
 
 /**
@@ -13,7 +12,6 @@ export async function* readAuditLog(folder: string): AsyncGenerator<StoredRecord
   for await (const line of readRecordLines(folder)) yield JSON.parse(line) as StoredRecord
 }
 
-/** Reads the records of all logs of a gateway, one log after the other. */
 export async function* readAuditLogs(folder: string): AsyncGenerator<StoredRecord, void> {
   for (const log of await listLogFolders(folder)) yield* readAuditLog(log)
 }

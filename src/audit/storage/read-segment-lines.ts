@@ -4,7 +4,6 @@ import { open } from 'node:fs/promises'
 export interface SegmentLine {
   readonly text: string
   readonly offset: number
-  /** Offset of the next line. */
   readonly end: number
 }
 

@@ -14,9 +14,7 @@ export type Repair = RecordBodies['recovered']
 
 /** Part of the journal that belongs to the end of the newest chain. */
 export interface JournalTail {
-  /** Segment name. */
   readonly file: string
-  /** Position of the bytes in the segment. */
   readonly offset: number
   /** Whole lines that continue the chain. */
   readonly bytes: Buffer
@@ -28,7 +26,6 @@ export interface JournalTail {
   readonly isLossy: boolean
 }
 
-/** Describes why the journal cannot be used. */
 export interface JournalDamage {
   /** Name of the segment; name of the journal if the segment is unknown. */
   readonly file: string
@@ -139,7 +136,6 @@ async function findContinuationProblem(
   return undefined
 }
 
-/** Reads the line that ends at the offset. */
 async function readLineEndingAt(path: string, offset: number): Promise<Buffer | undefined> {
   for await (const line of readLines(path)) {
     const end = line.offset + line.bytes.length + 1
@@ -148,7 +144,6 @@ async function readLineEndingAt(path: string, offset: number): Promise<Buffer | 
   return undefined
 }
 
-/** Compares the file with the expected bytes. */
 async function compareWithFile(
   handle: FileHandle,
   { offset, bytes }: Pick<JournalEntry, 'offset' | 'bytes'>,

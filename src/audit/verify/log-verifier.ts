@@ -6,7 +6,6 @@ import type { AuditRecord, ChainEnd } from '../records/audit-record.ts'
 import type { StoredLog } from '../storage/stored-log.ts'
 import type { AuditProblem, VerifyOptions, VerifyReport } from './verify-report.ts'
 
-/** Verifies a log that is read in order. */
 export class LogVerifier {
   chains = 0
   records = 0
@@ -39,7 +38,6 @@ export class LogVerifier {
     return this.#end === undefined
   }
 
-  /** Expected number of the next record. */
   get nextSeq(): number {
     return this.#end === undefined ? 0 : this.#end.seq + 1
   }
@@ -71,7 +69,6 @@ export class LogVerifier {
     return 'the segment does not end in a seal, but another segment follows'
   }
 
-  /** Compares the end of the log with the journal. */
   addJournal({ journal, hasJournal }: StoredLog): void {
     if (journal === undefined) this.#journal = hasJournal ? undefined : { state: 'absent' }
     else if ('damage' in journal) {
@@ -91,7 +88,6 @@ export class LogVerifier {
     }
   }
 
-  /** Completes the verification after the last line. */
   finish(firstFile: string | undefined, lastFile: string | undefined): void {
     if (this.problem || firstFile === undefined || lastFile === undefined) return
     const { keys } = this.#options
@@ -142,7 +138,6 @@ export class LogVerifier {
     return this.records === 0 ? undefined : findLinkProblem(record.previous, this.#previousEnd)
   }
 
-  /** Describes an invalid or missing seal. */
   #findSealProblem(record: AuditRecord, line: FileLine): string | undefined {
     if (record.kind !== 'seal') {
       const isSealMissing = this.#options.keys !== undefined && this.#tree.leaves >= this.#maxUnsealed

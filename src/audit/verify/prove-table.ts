@@ -3,7 +3,6 @@ import { readRecordLines, type StoredRecord } from '../storage/read-audit-log.ts
 import type { ObjectId } from '../records/audit-record.ts'
 import { mentionsTable } from '../query/select-records.ts'
 
-/** First line of a proof. */
 export interface ProofHead {
   readonly proof: 1
   readonly table: ObjectId

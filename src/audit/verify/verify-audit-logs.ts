@@ -3,11 +3,9 @@ import { listLogFolders } from '../storage/log-folders.ts'
 import { verifyAuditLog, type VerifyReport } from './verify-audit-log.ts'
 import type { VerifyOptions } from './verify-report.ts'
 
-/** Results for all logs of a gateway. */
 export interface VerifyLogsReport {
   /** In order, up to the first log with a problem; later logs were not read. */
   readonly logs: readonly VerifiedLog[]
-  /** Expected heads that were not found. */
   readonly missingHeads: readonly string[]
 }
 

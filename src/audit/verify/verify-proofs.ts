@@ -5,7 +5,6 @@ import type { ProofHead, SealedRecords } from './prove-table.ts'
 import type { ObjectId } from '../records/audit-record.ts'
 import type { SealVerifier } from '../records/seal-key.ts'
 
-/** Result of one proof. */
 export interface ProofReport {
   /** Whether each record was signed by one of the keys, and none is missing between the first and the last. */
   readonly ok: boolean
@@ -47,7 +46,6 @@ export async function verifyProofs(
   return [...reports, history.finish(Math.max(1, started))]
 }
 
-/** State of the verification of one proof. */
 class ProofVerifier {
   records = 0
   readonly #keys: readonly SealVerifier[]

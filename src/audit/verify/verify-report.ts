@@ -3,17 +3,14 @@ import type { SealVerifier } from '../records/seal-key.ts'
 
 /** Position at which the log was modified or damaged. */
 export interface AuditProblem {
-  /** File name in the folder. */
   readonly file: string
   /** Counts from 1; absent if the problem concerns the whole file. */
   readonly line?: number
   /** Expected number of the record in its chain; absent if unknown. */
   readonly seq?: number
-  /** Human-readable description. */
   readonly what: string
 }
 
-/** Result of `verifyAuditLog`. */
 export interface VerifyReport {
   /** Whether no change, removal or addition was detected by the chain and the seals (see hash-chain.ts). */
   readonly ok: boolean
@@ -52,7 +49,6 @@ export interface VerifyReport {
 export interface VerifyOptions {
   /** Public keys of which one must have signed each seal. If empty, signatures are not verified. */
   readonly keys?: readonly SealVerifier[]
-  /** Called with the hash of each valid record. */
   readonly onRecord?: (hash: string) => void
   /** Called with the name of each completed file and the number of records so far. */
   readonly onProgress?: (file: string, records: number) => void

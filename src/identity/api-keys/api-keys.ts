@@ -16,7 +16,6 @@ export interface StaticKey {
   readonly groups: readonly string[]
 }
 
-/** A store of API keys: a file, or a folder of such files. */
 export interface KeyStoreOptions {
   readonly file: string
   /** Secret of the hashes, at least 32 bytes. */
@@ -57,7 +56,6 @@ export interface ApiKeys {
   close(): Promise<void>
 }
 
-/** Identity proven by an API key. */
 interface VerifiedKey {
   readonly principal: Principal
   /** Principal of a token or a certificate that may be combined with the key. */

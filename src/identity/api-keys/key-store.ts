@@ -7,7 +7,6 @@ import { replaceFile } from '../../lib/fs/replace-file.ts'
 const header =
   ' API keys: written by "catalog-gateway keys". It holds no key, only what is needed to verify one.'
 
-/** Principal and validity period of a new key. */
 export interface NewKey {
   readonly principal: string
   readonly groups: readonly string[]

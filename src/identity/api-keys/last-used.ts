@@ -94,7 +94,6 @@ function formatTimes(times: ReadonlyMap<string, number>): string {
 export interface LastUsedTimes {
   /** When they were written; later uses are missing. */
   readonly asOf: number
-  /** By key id. */
   readonly times: ReadonlyMap<string, number>
 }
 

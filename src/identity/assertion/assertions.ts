@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises'
 import type { AssertionSettings } from '../../config/assertion-settings.ts'
 import type { Principal } from '../principal.ts'
 
-/** Path at which the gateway publishes the keys of its assertions. */
 export const jwksPath = '/.well-known/jwks.json'
 
 /** Claims of an assertion besides issuer and times. */
@@ -19,11 +18,9 @@ interface AssertionRequest {
 
 /** Signs statements about the caller and the allowed operation for upstreams that trust this gateway. */
 export interface AssertionSigner {
-  /** Name of the header that contains the assertion. */
   readonly header: string
   /** Creates the header value for one request. The signature takes about 50 us. */
   createHeader(request: AssertionRequest): string
-  /** Public keys as a JSON Web Key Set. */
   readonly jwks: string
 }
 

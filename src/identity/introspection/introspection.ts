@@ -17,7 +17,6 @@ const maxActive = 50_000
 const maxActiveBytes = 32 * 1024 * 1024
 const maxInactive = 10_000
 
-/** Verifies opaque tokens. */
 export interface Introspection {
   /**
    * Verifies a token; `digest` is its SHA-256 in hex. Throws or rejects with AuthenticationError. Synchronous if the

@@ -30,7 +30,6 @@ export interface ClaimNames {
   readonly groupsClaim?: string | undefined
 }
 
-/** Creates a reader of the configured claims. */
 export function createCallerReader({ subjectClaim, groupsClaim }: ClaimNames): ReadCaller {
   return (claims) => ({ subject: readSubject(claims, subjectClaim), groups: readGroups(claims, groupsClaim) })
 }

@@ -10,7 +10,6 @@ const discoverySchema = z.looseObject({ issuer: z.string(), jwks_uri: trustworth
 // Fetches are too rare for an idle connection to be useful.
 const headers = { connection: 'close' }
 
-/** Creates a fetcher for a fixed URL. */
 export function createUrlFetcher(url: string): FetchJwks {
   return (signal) => fetchDocument(url, { signal, headers })
 }
@@ -28,7 +27,6 @@ export function createDiscoveryFetcher(issuer: string): FetchJwks {
   }
 }
 
-/** Throws unless the issuer in a discovery document matches. */
 export function assertIssuer(said: string, expected: string): void {
   if (said !== expected) {
     throw new Error('the issuer in the discovery document differs from the configured one')

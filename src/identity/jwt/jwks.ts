@@ -1,7 +1,6 @@
 import { createLocalJWKSet, type LocalJWKSet } from 'jose'
 import { z } from 'zod'
 
-/** The current keys of one issuer. */
 export interface Jwks {
   /** Returns the keys; undefined if there are none yet or they are too old to be trusted. */
   current(): JwksSnapshot | undefined
@@ -15,7 +14,6 @@ export interface Jwks {
   close(): Promise<void>
 }
 
-/** Keys of an issuer at one time. */
 export interface JwksSnapshot {
   /** Selects the key for a token by its `kid` and `alg` only. */
   readonly select: LocalJWKSet
@@ -26,7 +24,6 @@ export interface JwksSnapshot {
   readonly fingerprint: string
 }
 
-/** State of the keys of an issuer, for operators. */
 export interface JwksStatus {
   readonly keyCount: number
   /** False: no token of the issuer can be verified. */

@@ -12,7 +12,6 @@ export interface RemoteJwksOptions {
   readonly fetch: FetchJwks
   /** File of the last valid keys for the next start. */
   readonly jwksFile: JwksFile | undefined
-  /** Name of the issuer. */
   readonly name: string
   readonly report: ReportEvent
   /** Current time in milliseconds. */

@@ -7,7 +7,6 @@ const maxAcceptedMs = 5 * 60_000
 const maxForgedMs = 10_000
 const maxForged = 1000
 
-/** Maximum size of the cache. */
 export interface TokenCacheOptions {
   /** Default 50,000: the callers of a day. */
   readonly maxEntries?: number
@@ -34,7 +33,6 @@ export interface TokenCache {
   addVerified(digest: string, accepted: AcceptedToken): void
   /** Caches for ten seconds that the signature of a token is invalid. */
   addForged(digest: string, keySet: Jwks): void
-  /** Number of cached valid tokens. */
   size(): number
 }
 

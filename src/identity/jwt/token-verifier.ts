@@ -34,7 +34,6 @@ export interface TokenVerifier {
   findCached(digest: string): VerifiedToken | undefined
   /** Verifies a token; `digest` is its SHA-256 in hex. Rejects with AuthenticationError. */
   verify(token: string, digest: string): Promise<VerifiedToken>
-  /** Number of cached valid tokens. */
   cachedCount(): number
 }
 

@@ -1,6 +1,5 @@
 import type { Principal } from '../principal.ts'
 
-/** Result of a verified bearer token. */
 export interface VerifiedToken {
   readonly principal: Principal
   /**

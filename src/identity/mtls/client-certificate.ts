@@ -18,7 +18,6 @@ export const clientCertificatesSchema = z.strictObject({
 
 export type ClientCertificateSettings = z.output<typeof clientCertificatesSchema>
 
-/** A caller authenticated by a certificate. */
 export interface VerifiedCertificate {
   readonly principal: Principal
   /** SHA-256 of the certificate in base64url, as in tokens bound to it (RFC 8705). */

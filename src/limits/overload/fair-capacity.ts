@@ -25,7 +25,6 @@ export class FairCapacity {
     return this.#held.get(holder) ?? 0
   }
 
-  /** Returns whether the holder may take the amount now. */
   canTake(holder: CapacityHolder, amount = 1): boolean {
     const free = this.capacity - this.#used
     return amount <= free && this.held(holder) + amount <= this.#maxHeldToFree * free

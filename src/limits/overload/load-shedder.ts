@@ -6,7 +6,6 @@ import { shedClasses, getShedClass, type ShedClass } from './shed-class.ts'
 
 /** Refuses a part of the requests under overload: those with rows before listings, and small reads never. */
 export interface LoadShedder {
-  /** Throws Overloaded (503) if the request is shed. */
   admit(upstream: string, operation: OperationName, holder: CapacityHolder): void
   /** Throws Overloaded (503) if the document is shed; documents are shed like listings. */
   admitDocument(): void
@@ -20,7 +19,6 @@ export interface QueueDelay {
   oldestPendingMs(): number
 }
 
-/** Slots of a connection pool as used by load shedding. */
 interface PoolLoad {
   /** Milliseconds since the oldest pending request arrived; 0 if there is none. */
   oldestPendingMs(): number

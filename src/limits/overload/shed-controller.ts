@@ -7,7 +7,6 @@ import { shedClasses, type ShedClass } from './shed-class.ts'
 export interface ShedController {
   /** Must be called with the current delay at every tick. */
   observe(delayMs: number): void
-  /** Ratio of shed requests of a class, from 0 to 1. */
   shedRatio(of: ShedClass): number
 }
 

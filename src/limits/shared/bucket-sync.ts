@@ -32,7 +32,6 @@ interface SyncedBuckets {
 export interface BucketSync extends SyncState {
   /** Must be called before `start`. */
   add(synced: SyncedBuckets): void
-  /** Whether any sync has succeeded. */
   hasSynced(): boolean
   /** Resolves when it is known whether the server is reachable. Never rejects. */
   start(): Promise<void>
@@ -42,12 +41,10 @@ export interface BucketSync extends SyncState {
 
 /** Batching period of charges: other gateways see them at most this much later, plus the network latency. */
 const batchMs = 20
-/** Probe interval of an idle connection. */
 const probeIntervalMs = 5_000
 /** Maximum keys per call: the server processes nothing else in the meantime. */
 const maxKeys = 256
 const [firstPauseMs, longestPauseMs] = [100, 5_000]
-/** Charge of a probe. */
 const probeMs = 1
 
 /** Creates a sync, not started yet. Runs in the background with one call in flight; no request waits for it. */

@@ -6,13 +6,11 @@ export interface Charge {
   readonly ms: number
 }
 
-/** Buckets shared by several gateways. */
 export interface SharedBuckets extends TokenBuckets {
   /** Returns and clears the charges since the last call. */
   takeCharges(): readonly Charge[]
   /** Sets how full a bucket is after all charges returned so far, including those of other gateways. */
   setFillTime(key: string, fillMs: number, now: number): void
-  /** Discards the charges not returned yet. */
   discardCharges(): void
 }
 
@@ -22,7 +20,6 @@ export interface SyncState {
   assertAvailable(): void
   /** Whether charges can be sent. */
   isSynced(): boolean
-  /** Requests a sync of new charges. */
   requestSync(): void
 }
 

@@ -6,7 +6,6 @@ import { createBucketSync, type SyncObserver } from './bucket-sync.ts'
 import { createSharedBuckets } from './shared-buckets.ts'
 import type { SharedLimitsSettings } from '../../config/shared-limits-settings.ts'
 
-/** Limits shared by several gateways. */
 export interface SharedLimits {
   readonly createBuckets: BucketFactory
   /** Whether the limits have been shared once, or sharing is not required to admit requests. */

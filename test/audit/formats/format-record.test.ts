@@ -143,7 +143,7 @@ it('ocsf omits a pseudonymized address', () => {
   expect(event('a-0123')).toMatchObject({ src_endpoint: { uid: 'a-0123' } })
 })
 
-const location = {
+const recordHead = {
   v: 1,
   chain: 'c',
   seq: 9,
@@ -163,7 +163,7 @@ const change = { activity_id: 3, resources: [{ type: 'table', data: { id: ['prod
 /** A record of each kind and its expected event; a missing kind is a compile error. */
 const events: {
   readonly [Kind in DeliveredRecord['kind']]: readonly [
-    body: Omit<Extract<DeliveredRecord, { kind: Kind }>, keyof typeof location | 'kind'>,
+    body: Omit<Extract<DeliveredRecord, { kind: Kind }>, keyof typeof recordHead | 'kind'>,
     event: object,
   ][]
 } = {
@@ -174,7 +174,7 @@ const events: {
   reload: [[{ what: 'policies', revision: 'r' }, quiet]],
   tampered: [[{ file: 'f', what: 'removed', restored: true }, alarm]],
   recovered: [[{ file: 'f', bytesCut: 3 }, alarm]],
-  gap: [[{ dropped: 1, refused: 0, since: location.time, until: location.time }, alarm]],
+  gap: [[{ dropped: 1, refused: 0, since: recordHead.time, until: recordHead.time }, alarm]],
   undelivered: [[{ before: { chain: 'c', seq: 9 } }, alarm]],
   refusal: [[aRefusal('asked'), { ...change, status_id: 2, action_id: 2, severity_id: 2 }]],
   intent: [
@@ -230,9 +230,9 @@ it.each(
     cases.map(([body, event]) => [kind, 'result' in body ? body.result : '', body, event] as const),
   ),
 )('formats a record of kind %s %s', (kind, _, body, event) => {
-  const record = { ...location, kind, ...body } as unknown as DeliveredRecord
+  const record = { ...recordHead, kind, ...body } as unknown as DeliveredRecord
   const tracker = createContextTracker({ gateway: 'g', software: '1' })
-  tracker.track({ ...location, seq: 1, kind: 'intent', ...anIntent('asked') })
+  tracker.track({ ...recordHead, seq: 1, kind: 'intent', ...anIntent('asked') })
   const context = tracker.track(record)
   const ocsf: unknown = JSON.parse(formatRecord(record, 'ocsf', context))
   expect(ocsf).toMatchObject(event)

@@ -7,7 +7,6 @@ import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { logOptions, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
 
-/** Returns the id of a dead process. */
 async function deadProcess(): Promise<number> {
   const child = spawn(process.execPath, ['-e', ''])
   await once(child, 'exit')

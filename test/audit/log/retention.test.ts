@@ -143,12 +143,9 @@ it('verification rejects an unsigned checkpoint', async () => {
   const { chain, seq, prev } = JSON.parse(retained ?? '') as { chain: string; seq: number; prev: string }
   await rm(join(folder, first))
   await forge(join(folder, others.at(-1) ?? ''), (lines) => {
-    const location = `"chain":"${chain}","seq":0,"time":"2027-01-31T00:00:00.000Z","prev":"00"`
+    const head = `"chain":"${chain}","seq":0,"time":"2027-01-31T00:00:00.000Z","prev":"00"`
     const through = JSON.stringify({ chain, seq: seq - 1, hash: prev })
-    return [
-      ...lines,
-      `{"v":1,"kind":"pruned",${location},"through":${through},"files":["${first}"],"hash":"00"}`,
-    ]
+    return [...lines, `{"v":1,"kind":"pruned",${head},"through":${through},"files":["${first}"],"hash":"00"}`]
   })
   expect((await verifyAuditLog(folder)).ok).toBe(true)
   const { problem } = await verifyAuditLog(folder, { keys: [await keyOf(folder)] })

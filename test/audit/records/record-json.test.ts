@@ -19,7 +19,6 @@ import { temporaryFolder } from '../audit-fixtures.ts'
 /** All members of an entry, in the order of the record. */
 type Ordered<Entry> = { readonly [Member in keyof Required<Entry>]: unknown }
 
-/** JSON.stringify without the braces. */
 const slowText = (members: object): string => JSON.stringify(members).slice(1, -1)
 
 const text = fc.oneof(
@@ -202,8 +201,8 @@ it('writes outcomes and resolutions like JSON.stringify', () => {
     fc.property(resolved, (entry) => {
       const { result, evidence, looks, versions, outOfBand } = entry
       const ordered: Ordered<ResolvedEntry> = { result, evidence, looks, versions, outOfBand }
-      const location = { request: intent.request, intentSeq: intent.seq, intentChain: intent.chain }
-      expect(createResolvedRecord(intent, entry).members).toBe(slowText({ ...location, ...ordered }))
+      const reference = { request: intent.request, intentSeq: intent.seq, intentChain: intent.chain }
+      expect(createResolvedRecord(intent, entry).members).toBe(slowText({ ...reference, ...ordered }))
     }),
   )
 })

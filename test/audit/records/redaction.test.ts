@@ -15,14 +15,13 @@ const entry: IntentEntry = {
   principal: { ...anIntent('').principal, claims: { department: 'sales', email: 'alice@example.org' } },
 }
 
-/** Records the entry in a log with that redaction. */
 async function recorded(settings: object, folder?: string) {
-  const location = folder ?? (await temporaryFolder())
-  const log = await openAuditLog(logOptions(location, { redaction: redactionSchema.parse(settings) }))
+  const logFolder = folder ?? (await temporaryFolder())
+  const log = await openAuditLog(logOptions(logFolder, { redaction: redactionSchema.parse(settings) }))
   await log.recordIntent(entry)
   log.recordRefusal({ ...aRefusal('two', { filter }), client: entry.client })
   await log.close()
-  const records = await recordsOf(location)
+  const records = await recordsOf(logFolder)
   const [intent, refusal] = [ofKind(records, 'intent').at(-1), ofKind(records, 'refusal').at(-1)]
   if (intent === undefined || refusal === undefined) throw new Error('The records are not there.')
   return { intent, refusal, text: JSON.stringify(records) }

@@ -118,7 +118,6 @@ it('an unknown fact together with an unrecorded one leaves the decision open', (
   expect(replayed(record, [everything, deny(when)])).toBe(`whether ${when}`)
 })
 
-/** A record of an operation with an additional required permission. */
 const needing = (operation: Recorded['operation'], permission: string, more: object = {}) =>
   ({ operation, objects: [{ operation: permission, id: ['a', 't'], ...more }], ...reported }) as Recorded
 /** Rules that allow everything except the operation if the condition holds. */

@@ -23,12 +23,10 @@ function begin(history: TableHistory, operation: 'CreateTableIndex' | 'RegisterT
 const stated = (version: number): CreatedVersion[] => [{ id, version }]
 const observed = (version: number): CreatedVersion[] => [{ id, version, observed: true }]
 
-/** Runs changes sequentially. */
 function pass(history: TableHistory, ...ends: readonly ChangeEffect[]) {
   return ends.flatMap((end) => history.end(begin(history), end))
 }
 
-/** A history that knows the table from version 4 on. */
 function knownFrom4(): TableHistory {
   const history = new TableHistory()
   pass(history, stated(4))
@@ -134,7 +132,6 @@ type Step = 'begin' | 'make' | 'observe' | 'end' | 'fail' | 'elsewhere'
 
 interface Change {
   readonly started: StartedChange
-  /** Whether the response states the version. */
   readonly isStated: boolean
   /** The created version, or the newest one observed afterwards. */
   version: number

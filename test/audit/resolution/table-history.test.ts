@@ -17,7 +17,6 @@ function made(version: number, branch?: string): CreatedVersion[] {
   return [{ id, version, ...(branch !== undefined && { branch }) }]
 }
 
-/** Runs changes sequentially. */
 function passed(history: TableHistory, ...versions: number[]) {
   return versions.flatMap((version) => history.end(started(history, `r${version}`), made(version)))
 }

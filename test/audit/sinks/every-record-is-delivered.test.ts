@@ -17,7 +17,6 @@ import {
   type Receiving,
 } from './http-receiver.ts'
 
-/** Small segments, so that many are read. */
 const segmentBytes = 4_000
 
 /** The receiver stores half of the batch, and its acknowledgement is lost. */

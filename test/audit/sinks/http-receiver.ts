@@ -11,15 +11,12 @@ export interface ReceivedBatch {
   readonly body: string
 }
 
-/** Handles a batch. */
 export type Receiving = (batch: ReceivedBatch, response: ServerResponse) => unknown
 
-/** A receiver of audit records over HTTP. */
 export interface Receiver {
   readonly url: string
   /** Batches acknowledged with 2xx. */
   readonly taken: ReceivedBatch[]
-  /** All complete batches. */
   readonly seen: ReceivedBatch[]
   /** Handler of the next batches; default `takes`. */
   receiving: Receiving

@@ -4,13 +4,10 @@ import { createServer, type TlsOptions } from 'node:tls'
 import { onTestFinished } from 'vitest'
 import { mechanisms, saslServer, type SaslUser } from './sasl-server.ts'
 
-/** API keys of the Kafka protocol. */
 const keys = { metadata: 3, saslHandshake: 17, apiVersions: 18, saslAuthenticate: 36 }
 
-/** A broker behind TLS. */
 export interface KafkaFront {
   readonly address: string
-  /** Accepted and rejected logins. */
   readonly logins: { readonly mechanism: string; readonly isGood: boolean }[]
 }
 
@@ -44,12 +41,12 @@ export async function startKafkaFront(broker: string, tls: TlsOptions, user?: Sa
         login = saslServer(mechanism, user)
         response(int16(login === undefined ? 33 : 0), int32(mechanisms.length), ...mechanisms.map(text))
       } else if (login !== undefined && key === keys.saslAuthenticate) {
-        const said = login(body.subarray(4))
-        if (said.isGood !== undefined) logins.push({ mechanism, isGood: said.isGood })
-        isIn = said.isGood === true
+        const result = login(body.subarray(4))
+        if (result.isGood !== undefined) logins.push({ mechanism, isGood: result.isGood })
+        isIn = result.isGood === true
         const lifetime = frame.readInt16BE(2) > 0 ? Buffer.alloc(8) : Buffer.alloc(0)
-        const error = said.isGood === false ? [int16(58), text('no')] : [int16(0), int16(-1)]
-        response(...error, int32(said.response.length), said.response, lifetime)
+        const error = result.isGood === false ? [int16(58), text('no')] : [int16(0), int16(-1)]
+        response(...error, int32(result.response.length), result.response, lifetime)
       } else if (isIn || key === keys.apiVersions) send(upstream, frame)
       else client.destroy()
     })

@@ -20,7 +20,6 @@ function settingsFor(broker: string): object {
 
 interface Broker {
   readonly address: string
-  /** Records consumed so far. */
   messages(): { key: string; id: string; value: string; partition: string }[]
 }
 

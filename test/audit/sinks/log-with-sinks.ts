@@ -44,7 +44,6 @@ export async function openLogWithSinks(
   return { log, sinks, failures, rejections, close }
 }
 
-/** Settings of a sink with short retry intervals. */
 export function httpSettings(url: string, changed: object = {}): object {
   return {
     name: 'receiver',

@@ -40,7 +40,6 @@ async function killedAt(moment: (log: AuditLog) => Promise<unknown>): Promise<st
 
 const hashesOf = async (folder: string) => (await recordsOf(folder)).map(({ hash }) => hash)
 
-/** Starts again and returns the repairs. */
 async function restarted(folder: string) {
   const log = await openAuditLog(logOptions(folder))
   await log.close()

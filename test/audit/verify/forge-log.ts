@@ -3,7 +3,6 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readSealVerifier, type SealVerifier } from '../../../src/audit/records/seal-key.ts'
 
-/** Reads the public key generated in a log folder. */
 export function keyOf(folder: string): Promise<SealVerifier> {
   return readSealVerifier(join(folder, 'seal-public-key.pem'))
 }

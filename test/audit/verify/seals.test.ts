@@ -23,7 +23,6 @@ async function writeChanges(log: AuditLog, count: number): Promise<void> {
     await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
 }
 
-/** Writes and closes a log with that number of changes. */
 async function writtenLog(changes: number, options: Partial<AuditLogOptions> = {}) {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder, options))

@@ -30,7 +30,6 @@ async function mountSecret() {
   return { mount, publish }
 }
 
-/** Returns the text of a store with one key, and the key. */
 async function oneKey(principal: string) {
   const file = join(await makeFolder(), 'keys.yaml')
   const { text } = await createKey(file, pepper, { principal, groups: [] })

@@ -2,7 +2,6 @@ import { createHmac, createPublicKey, generateKeyPairSync, sign, type KeyObject 
 import type { JWK } from 'jose'
 import { goodClaims } from './token-issuer.ts'
 
-/** A key of the attacked issuer. */
 export interface IssuerKey {
   readonly kid: string
   readonly alg: string
@@ -15,7 +14,6 @@ export interface AttackTools {
   readonly rsa: IssuerKey
   readonly ec: IssuerKey
   readonly ed: IssuerKey
-  /** A key of the attacker. */
   readonly own: KeyObject
 }
 
@@ -33,12 +31,10 @@ function makePair(alg: string) {
   return generateKeyPairSync('ed25519')
 }
 
-/** Returns the published part of a key. */
 export function publicJwk(key: KeyObject, kid: string, more: object = {}): JWK {
   return { ...(createPublicKey(key).export({ format: 'jwk' }) as JWK), kid, use: 'sig', ...more }
 }
 
-/** Encodes text, bytes or JSON as base64url. */
 export const encode = (part: string | Buffer | object): string =>
   (typeof part === 'string' || Buffer.isBuffer(part)
     ? Buffer.from(part)
@@ -68,7 +64,6 @@ function signatureOf(alg: string, key: KeyObject, input: string): Buffer {
   return alg === 'EdDSA' ? sign(null, data, key) : sign('sha256', data, { key, dsaEncoding: 'ieee-p1363' })
 }
 
-/** Creates a token of the issuer and changes its parts after signing. */
 export function tampered(
   token: string,
   change: (parts: readonly [string, string, string]) => string,

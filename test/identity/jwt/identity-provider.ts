@@ -19,7 +19,6 @@ type TokenFormat = 'jwt' | 'opaque'
 export interface IdentityProvider extends CountingServer {
   readonly issuer: string
   readonly keysUrl: string
-  /** Publishes these keys from now on, and signs with the first. */
   useKeys(keys: readonly JWK[]): void
   readonly introspectionUrl: string
   /** Issues an access token for a resource with client credentials; signed by default. */

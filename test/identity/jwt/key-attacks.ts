@@ -8,7 +8,6 @@ export type KeyAttack = readonly [
   make: () => { readonly published: JWK; readonly token: string },
 ]
 
-/** Keys that must never verify a token. */
 export const keyAttacks: readonly KeyAttack[] = [
   ['RSA of 1024 bits', () => publish(generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey)],
   [

@@ -45,7 +45,6 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped without o
   let authority: TestAuthority
   let certificate: TestCertificate
   let settings: KubernetesSettings
-  /** Requests to the API server and their credentials. */
   const requested: string[] = []
   let issuerOfDiscovery = clusterIssuer
 

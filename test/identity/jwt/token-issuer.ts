@@ -2,7 +2,6 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose'
 import type { TokenIssuerInput } from '../../../src/config/token-issuer-settings.ts'
 
-/** A signing key and its published part. */
 export interface SigningKey {
   readonly kid: string
   readonly algorithm: string
@@ -15,13 +14,10 @@ export async function makeSigningKey(kid: string, algorithm = 'RS256'): Promise<
   return { kid, algorithm, privateKey, publicKey: { ...(await exportJWK(publicKey)), kid, use: 'sig' } }
 }
 
-/** A local server that counts its requests. */
 export interface CountingServer {
   readonly url: string
   readonly requests: () => number
-  /** Refuses connections from now on. */
   stop(): Promise<void>
-  /** Listens again, on the same port. */
   start(): Promise<void>
 }
 
@@ -55,7 +51,6 @@ export interface TestIssuer extends CountingServer {
   readonly key: SigningKey
 }
 
-/** Starts an issuer; `changes` override its configuration. */
 export async function startIssuer(changes: Partial<TokenIssuerInput> = {}): Promise<TestIssuer> {
   const key = await makeSigningKey('first')
   const published = [key.publicKey]

@@ -13,7 +13,6 @@ const limits = {
 const connected = 'catalog_gateway_shared_limits_connected'
 const failures = 'catalog_gateway_shared_limits_sync_failures_total'
 
-/** A failure and its repair. */
 interface Failure {
   readonly fail: (redis: RunningRedis) => unknown
   readonly repair: (redis: RunningRedis) => unknown

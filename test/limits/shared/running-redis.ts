@@ -17,7 +17,6 @@ if (isWithoutRedis) {
 
 export interface RunningRedis {
   readonly port: number
-  /** Sends a command over its own connection. */
   command(...words: string[]): Promise<unknown>
   /** Suspends the process like a hung one; it still accepts connections. */
   pause(): void
@@ -33,7 +32,6 @@ interface RedisOptions {
   readonly tls?: { readonly ca: string; readonly cert: string; readonly key: string }
 }
 
-/** Starts a server; stops it at the end of the test. */
 export async function startRedis({ options = [], tls }: RedisOptions = {}): Promise<RunningRedis> {
   const [folder, port] = [await temporaryFolder(), await freePort()]
   const ports = tls ? ['--port', '0', '--tls-port', String(port)] : ['--port', String(port)]

@@ -52,7 +52,6 @@ function slowGateway(settings: Settings, server: ReturnType<typeof slowServer>, 
       underWay = { charges, fills: charges.map(({ ms }) => server.charge(ms, now)), at: now + times.wayMs }
       sendAt = Infinity
     },
-    /** Returns whether a request is admitted. */
     ask(): boolean {
       if (buckets.waitMs('key', 1, now) > 0) return false
       buckets.take('key', 1, now)

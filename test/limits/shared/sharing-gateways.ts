@@ -6,7 +6,6 @@ import { startGatewayAndUpstream, startGatewayBefore } from '../../gateway/suppo
 
 type Limits = Omit<z.input<typeof limitsSchema>, 'shared'>
 
-/** Overrides of `limits.shared`. */
 export type Shared = Partial<z.input<typeof sharedLimitsSchema>>
 
 /** Path of a request to which any limit may apply. */
@@ -15,7 +14,6 @@ export const describe = '/v1/table/sales$orders/describe'
 /** Slow enough to never refill during a test. */
 export const perSecond = 0.001
 
-/** Policies allow everything. */
 export function sharingSetup(port: number, limits: Limits, shared: Shared = {}): GatewaySetup {
   const subjects = { users: ['dev', 'alice'] }
   const address = `redis://127.0.0.1:${port}`
@@ -29,14 +27,12 @@ export function sharingSetup(port: number, limits: Limits, shared: Shared = {}):
   }
 }
 
-/** Starts gateways with those setups and one common upstream. */
 export async function gatewaysBeforeOne(...setups: readonly GatewaySetup[]): Promise<TestedGateway[]> {
   const [first, ...others] = setups
   const { gateway, upstream } = await startGatewayAndUpstream(first)
   return [gateway, ...(await Promise.all(others.map((setup) => startGatewayBefore(upstream.url, setup))))]
 }
 
-/** Reads a metric without labels. */
 export async function metricOf(gateway: TestedGateway, name: string): Promise<number | undefined> {
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1]
