@@ -13,17 +13,14 @@ import { authenticateMultiple, type CredentialPrecedence } from './multiple-cred
 import type { TokenCacheOptions } from './jwt/token-cache.ts'
 import type { VerifiedToken } from './jwt/verified-token.ts'
 
-/** What was sent to prove who calls; that no header was repeated is checked before. */
+/** Credentials of a request. Repeated headers were rejected before. */
 export interface Credentials {
-  /** The value of x-api-key. */
   readonly apiKey: string | undefined
-  /** The value of Authorization. */
   readonly authorization: string | undefined
   /** The connection, for its client certificate. */
   readonly connection?: Socket | undefined
 }
 
-/** Whose keys, tokens and certificates are good. */
 export interface AuthenticatorOptions {
   readonly apiKeys?: KeyStoreOptions
   /** For development only. */
@@ -32,40 +29,39 @@ export interface AuthenticatorOptions {
   readonly kubernetes?: KubernetesSettings | undefined
   readonly introspection?: IntrospectionSettings | undefined
   readonly clientCertificates?: ClientCertificateSettings | undefined
-  /** Whether whoever sends no credential at all is let in, as the anonymous principal; default false. */
+  /** Whether requests without any credential are accepted as the anonymous principal. Default: false. */
   readonly anonymous?: boolean | undefined
-  /** What counts where several credentials are sent; default `agree`. */
+  /** How several credentials in one request are combined. Default: `agree`. */
   readonly multipleCredentials?: CredentialPrecedence | undefined
-  /** Where the last good keys of issuers are kept. */
+  /** Folder in which the last valid JWKS of issuers are cached. */
   readonly jwksCacheFolder?: string | undefined
   readonly tokenCache?: TokenCacheOptions
-  /** How often files are looked at; default 500: a key that is revoked is refused within a second. */
+  /** Poll interval for files. Default: 500, so that a revoked key is refused within a second. */
   readonly reloadIntervalMs?: number
-  /** How often times of last use are written; default 60,000. */
+  /** Write interval of last-used times. Default: 60,000. */
   readonly lastUsedIntervalMs?: number
   readonly report?: ReportEvent
-  /** The time in milliseconds; default Date.now. */
+  /** Current time in milliseconds. Default: Date.now. */
   readonly now?: () => number
 }
 
-/** What an operator wants to know: for readiness and metrics. */
+/** State for readiness checks and metrics. */
 interface AuthenticatorStatus extends BearerTokenStatus {
   readonly apiKeys: ApiKeysStatus
 }
 
-/** Tells who calls. */
 export interface Authenticator {
   /**
-   * Who sends these credentials; throws or rejects with AuthenticationRefused. A promise only where it must
-   * wait.
+   * Returns the principal of the credentials; throws or rejects with AuthenticationError. Returns a promise only if
+   * it must wait.
    */
   authenticate(credentials: Credentials): Principal | Promise<Principal>
   status(): AuthenticatorStatus
-  /** Resolves when what is kept on disk is there. */
+  /** Resolves when pending writes are on disk. */
   close(): Promise<void>
 }
 
-/** Reads keys and key sets; throws if the configuration is wrong or a file cannot be read. */
+/** Creates an authenticator. Reads keys and JWKS; rejects if the configuration is invalid or a file cannot be read. */
 export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
   const { now = Date.now, report = () => undefined, multipleCredentials = 'agree' } = options
   const {
@@ -112,7 +108,6 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
   }
 }
 
-/** At once where the token is remembered. */
 function authenticateBearer(
   tokens: BearerTokenVerifier,
   authorization: string,
@@ -121,7 +116,7 @@ function authenticateBearer(
   return verified instanceof Promise ? verified.then(principalOfUnbound) : principalOfUnbound(verified)
 }
 
-/** Throws for a token that may only be sent with a certificate: none was. */
+/** Throws for a token that is bound to a certificate: the request has none. */
 function principalOfUnbound({ principal, certificateThumbprint }: VerifiedToken): Principal {
   if (certificateThumbprint !== undefined) throw new AuthenticationError('unproven_binding')
   return principal

@@ -10,14 +10,13 @@ import { createClusterFetcher, readServiceAccount } from './jwt/service-account.
 import { type KubernetesSettings } from '../config/identity/kubernetes-settings.ts'
 import { AuthenticationError } from './authentication-error.ts'
 import type { TokenCacheOptions } from './jwt/token-cache.ts'
-import { pollsLikeJwt } from './jwt/parse-jwt.ts'
+import { hasJwtForm } from './jwt/parse-jwt.ts'
 import { createTokenVerifier, type TrustedIssuer } from './jwt/token-verifier.ts'
 import type { VerifiedToken } from './jwt/verified-token.ts'
 import { makeFolder } from '../lib/fs/make-folder.ts'
 
 const maxTokenLength = 16 * 1024
 
-/** Whose tokens are good. */
 export interface BearerTokenOptions extends Omit<JwksOptions, 'jwksCacheFolder'> {
   readonly issuers?: readonly TokenIssuerInput[]
   readonly kubernetes?: KubernetesSettings | undefined
@@ -26,24 +25,22 @@ export interface BearerTokenOptions extends Omit<JwksOptions, 'jwksCacheFolder'>
   readonly jwksCacheFolder?: string | undefined
 }
 
-/** What an operator wants to know about tokens. */
 export interface BearerTokenStatus {
   readonly issuers: readonly (JwksStatus & { readonly name: string })[]
   readonly cachedTokens: number
 }
 
-/** Verifies what is sent as Authorization. */
 export interface BearerTokenVerifier {
-  /** Throws or rejects with AuthenticationRefused. At once where the token is remembered. */
+  /** Throws or rejects with AuthenticationError. Synchronous if the token is cached. */
   verify(authorization: string): VerifiedToken | Promise<VerifiedToken>
   status(): BearerTokenStatus
   close(): Promise<void>
 }
 
-/** Opens the keys of all issuers; throws if the configuration is wrong or a file cannot be read. */
+/** Opens the JWKS of all issuers. Rejects if the configuration is invalid or a file cannot be read. */
 export async function openBearerTokenVerifier(options: BearerTokenOptions): Promise<BearerTokenVerifier> {
   if (options.jwksCacheFolder !== undefined) await makeFolder(options.jwksCacheFolder, 0o700)
-  // Read again for every question, but missing now is a mistake of the settings.
+  // Read again for each query, but a missing file is a configuration error now.
   if (options.introspection !== undefined) await readFile(options.introspection.clientSecretFile)
   const issuers = await openIssuers(options, { ...options, jwksCacheFolder: options.jwksCacheFolder })
   const signed = createTokenVerifier(issuers, options.tokenCache ?? {}, options.now)
@@ -57,8 +54,8 @@ export async function openBearerTokenVerifier(options: BearerTokenOptions): Prom
       const known = signed.findCached(digest)
       if (known !== undefined) return known
       assertTokenSyntax(token)
-      // A signed token of an issuer that nobody trusts is not shown to another server.
-      if (opaque !== undefined && !pollsLikeJwt(token)) return opaque.verify(token, digest)
+      // A signed token of an untrusted issuer must not be disclosed to the authorization server.
+      if (opaque !== undefined && !hasJwtForm(token)) return opaque.verify(token, digest)
       return signed.verify(token, digest)
     },
     status: () => ({
@@ -71,9 +68,7 @@ export async function openBearerTokenVerifier(options: BearerTokenOptions): Prom
   }
 }
 
-/**
- * All at the same time, since one that is down takes its timeout; closes the others if one cannot be opened.
- */
+/** Concurrently, because an unreachable issuer takes its whole timeout. Closes the others if one cannot be opened. */
 async function openIssuers(
   { issuers, kubernetes }: Pick<BearerTokenOptions, 'issuers' | 'kubernetes'>,
   options: JwksOptions,
@@ -103,8 +98,7 @@ async function openKubernetesIssuer(
 }
 
 /**
- * What stands behind the scheme of `Bearer <token>` (RFC 6750 section 2.1; the scheme in any case, RFC 9110 section
- * 11.1).
+ * Returns the token of `Bearer <token>` (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110 section 11.1).
  */
 function parseBearer(authorization: string): string {
   const scheme = /^bearer +/i.exec(authorization)?.[0]
@@ -114,7 +108,7 @@ function parseBearer(authorization: string): string {
   throw new AuthenticationError(isOther ? 'unsupported_scheme' : 'malformed_authorization')
 }
 
-/** A text that was verified before is one, so that this need not be looked at for each request. */
+/** Cached tokens skip this check. */
 function assertTokenSyntax(text: string): void {
   if (!/^[A-Za-z0-9\-._~+/]+=*$/.test(text)) throw new AuthenticationError('malformed_authorization')
 }

@@ -4,30 +4,27 @@ import type { VerifiedCertificate } from './mtls/client-certificate.ts'
 import type { Principal } from './principal.ts'
 import { AuthenticationError } from './authentication-error.ts'
 
-/** The credential that alone counts where it is sent among others; `agree`: all count, and must agree. */
+/** The credential that is used alone if it is sent together with others; `agree`: all are used and must agree. */
 export type CredentialPrecedence = 'agree' | 'apiKey' | 'bearer' | 'certificate'
 
-/** At least two credentials. */
 interface MultipleCredentials {
   readonly apiKey: string | undefined
   readonly authorization: string | undefined
   readonly certificate: VerifiedCertificate | undefined
 }
 
-/** What verifies them. */
 interface CredentialVerifiers {
   readonly keys: Pick<ApiKeys, 'verify'>
   readonly tokens: Pick<BearerTokenVerifier, 'verify'>
 }
 
 /**
- * Who calls with several credentials. Where the one that takes precedence is among them, it alone is read. Otherwise
- * all must be good and bound to one another: a key by its subject, which names the principal of the token (or of the
- * certificate); a token by the thumbprint of the certificate (RFC 8705). The caller is then the one of the token, or
- * of the certificate where no token was sent: its groups are the fresher ones.
- *
- * Throws or rejects with AuthenticationRefused: `disagree` for whatever is wrong with any of them, so that a good
- * credential does not help to guess another.
+ * Authenticates a caller with several credentials. If the one that takes precedence is among them, only that is
+ * verified. Otherwise all must be valid and bound to one another: a key by its subject, which names the principal of
+ * the token (or of the certificate); a token by the thumbprint of the certificate (RFC 8705). The principal is that of
+ * the token, or of the certificate without a token, because its groups are more current. Throws or rejects with
+ * AuthenticationError: always with `conflicting_credentials` if any credential is wrong, so that a valid one does not
+ * help to guess another.
  */
 export function authenticateMultiple(
   { apiKey, authorization, certificate }: MultipleCredentials,
@@ -53,7 +50,7 @@ export function authenticateMultiple(
   async function agreement(): Promise<Principal> {
     try {
       const key = apiKey === undefined ? undefined : keys.verify(apiKey)
-      // A key that is bound to nobody agrees with nobody: the token need not be looked at.
+      // A key without a subject never agrees with another credential, so the token need not be verified.
       if (key !== undefined && key.subject === undefined)
         throw new AuthenticationError('conflicting_credentials')
       const principal = await otherPrincipal()
@@ -69,7 +66,7 @@ export function authenticateMultiple(
     }
   }
 
-  /** The caller of the token and the certificate, which must be bound to each other if both were sent. */
+  /** Returns the principal of token and certificate, which must be bound to each other if both were sent. */
   async function otherPrincipal(): Promise<Principal | undefined> {
     if (authorization === undefined) return certificate?.principal
     const token = await tokens.verify(authorization)

@@ -3,14 +3,14 @@ import { isIPv6 } from 'node:net'
 const mappedIpv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 
 /**
- * What an address is counted by: itself, but of IPv6 the network of 64 bits, since whoever has one address there has
- * all of them. An IPv4 address is the same however it is written.
+ * Returns the key by which an address is counted: IPv4 by the address in canonical form; IPv6 by its /64 network,
+ * because a host usually controls all addresses in it.
  */
 export function getAddressKey(address: string): string {
   if (!isIPv6(address)) return address
   const four = mappedIpv4.exec(address)?.[1]
   if (four !== undefined) return four
-  // A zone is no part of the address, and dotted digits stand for the last two groups, which are not needed.
+  // A zone is not part of the address, and dotted digits replace the last two groups, which are not used.
   const [head = '', tail] = address
     .replace(/%.*$/, '')
     .replace(/\d+\.\d+\.\d+\.\d+$/, '0:0')

@@ -4,25 +4,25 @@ import { createLimitKeyFunction } from './limit-key.ts'
 import { getByteRate, type ByteSettings } from '../config/caller-limit-settings.ts'
 
 /**
- * A limit on bytes. A body of known length must fit into what is there, or find it whole where it is larger than can
- * ever be there; that much is charged at once, and what never came is given back. Everything else is charged as it
- * flows: what goes over leaves a debt, and the next request waits for it.
+ * Creates a limit on bytes. A body of known length must fit into the available tokens, or find a full bucket if it is
+ * larger than the bucket; that amount is charged in advance, and unused bytes are returned. Everything else is charged
+ * as it is transferred: an excess leaves a debt that delays the next request.
  */
 export function createByteQuota(settings: ByteSettings, makeBuckets: BucketFactory): Limit {
   const { name, direction, perDay } = settings
   const { perSecond, burst } = getByteRate(settings)
   const buckets = makeBuckets(name, { perSecond, burst })
-  const keyOf = createLimitKeyFunction(settings)
+  const getKey = createLimitKeyFunction(settings)
   const amount = perDay === undefined ? `${perSecond} bytes a second` : `${perDay} bytes a day`
   const isUp = direction !== 'down'
   return {
     reason: 'quota_exceeded',
     title: `the limit "${name}" of ${amount}`,
-    keyFor: (request) => (direction === 'up' && !request.hasBody ? undefined : keyOf(request)),
+    keyFor: (request) => (direction === 'up' && !request.hasBody ? undefined : getKey(request)),
     waitMs: (key, request, now) => buckets.waitMs(key, isUp ? requiredBytes(request.contentLength) : 1, now),
     take(key, { contentLength }, now) {
       const charge = (bytes: number): void => buckets.take(key, bytes, performance.now())
-      // No more than can be there, so that a length of which nothing comes shuts nobody else out for long.
+      // At most the burst, so that an announced length that is never sent does not block other requests for long.
       let announced = isUp ? Math.min(contentLength ?? 0, burst) : 0
       if (announced > 0) buckets.take(key, announced, now)
       const countReceived = (bytes: number): void => {
@@ -41,7 +41,7 @@ export function createByteQuota(settings: ByteSettings, makeBuckets: BucketFacto
   }
 }
 
-/** Whoever has nothing left must not begin what has no length yet. */
+/** A request without a known length requires at least one byte. */
 function requiredBytes(contentLength: number | undefined): number {
   return Math.max(1, contentLength ?? 1)
 }

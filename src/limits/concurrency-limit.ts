@@ -2,10 +2,10 @@ import type { Limit } from './limit.ts'
 import { createLimitKeyFunction } from './limit-key.ts'
 import type { ConcurrencySettings } from '../config/caller-limit-settings.ts'
 
-/** Nobody knows when a request will be over. */
+/** The end of a running request cannot be predicted. */
 const estimatedWaitMs = 1000
 
-/** A limit on how many requests run at a time, from when they are let in until their answer is over. */
+/** Creates a limit on concurrent requests, counted from admission to the end of the response. */
 export function createConcurrencyLimit(settings: ConcurrencySettings): Limit {
   const { name, maxRequests } = settings
   const running = new Map<string, number>()

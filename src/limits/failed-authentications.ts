@@ -3,15 +3,13 @@ import { createBuckets } from './token-buckets.ts'
 import { LimitExceeded } from './limit-exceeded.ts'
 import type { FailedAuthenticationSettings } from '../config/caller-limit-settings.ts'
 
-/** How often credentials of an address may be refused. */
 export interface FailedAuthentications {
-  /** Throws LimitReached (429) where too many were. */
+  /** Throws LimitExceeded (429) after too many failures. */
   assertAllowed(client: string): void
-  /** Credentials that it sent were refused. */
   recordFailure(client: string): void
 }
 
-/** Without settings there is no limit. */
+/** Without settings, there is no limit. */
 export function createFailedAuthentications(
   settings: FailedAuthenticationSettings | undefined,
 ): FailedAuthentications {
@@ -30,7 +28,7 @@ export function createFailedAuthentications(
     recordFailure(client) {
       const now = performance.now()
       const key = getAddressKey(client)
-      // Those that were looked at side by side leave no debt: the address is not shut for longer than one would.
+      // Concurrent failures leave no debt: they block the address no longer than a single one.
       if (buckets.waitMs(key, 1, now) === 0) buckets.take(key, 1, now)
     },
   }

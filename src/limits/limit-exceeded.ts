@@ -1,6 +1,5 @@
 import { CatalogError } from '../catalog-api/catalog-error.ts'
 
-/** Which kind of limit was exceeded. */
 export type LimitReason =
   | 'rate_limited'
   | 'quota_exceeded'

@@ -6,21 +6,20 @@ import type { RouteMatch } from '../catalog-api/request-target.ts'
 import { getAddressKey } from './address-key.ts'
 import type { LimitSelection } from '../config/caller-limit-settings.ts'
 
-/** What limits look at of a request. */
+/** The part of a request that limits use. */
 export interface LimitedRequest {
   readonly principal: Pick<Principal, 'name' | 'method'>
   readonly route: Pick<RouteMatch, 'operation' | 'id'>
-  /** The address of the client. */
   readonly client: string
   readonly hasBody: boolean
-  /** In bytes; undefined for a body sent in chunks. */
+  /** In bytes; undefined for chunked bodies. */
   readonly contentLength: number | undefined
 }
 
-/** Whose share of a limit a request takes from; undefined for a request that the limit is not about. */
+/** Returns the key by which a limit counts a request; undefined if the limit does not apply to it. */
 export type LimitKeyFunction = (request: LimitedRequest) => string | undefined
 
-/** Who shares a limit, found once for all requests. A batch, whose route names nothing, lies in the root. */
+/** Creates the key function of a limit. A batch, whose route contains no id, counts for the root. */
 export function createLimitKeyFunction({
   per,
   operations,
@@ -41,7 +40,7 @@ export function createLimitKeyFunction({
   }
 }
 
-/** A principal may be called anonymous, and is not whoever sends no credential. */
+/** A principal may be named anonymous; it must not share the key of requests without credentials. */
 export function getPrincipalKey({ name, method }: LimitedRequest['principal']): string {
   return method === 'anonymous' ? '' : name
 }
@@ -53,7 +52,7 @@ function expandOperations(names: readonly string[]): ReadonlySet<OperationName> 
   return new Set(operationNames.filter((name) => granted.has(name)))
 }
 
-/** Callers choose how deep namespaces go, and so must not gain a share with each: only those of the list have one. */
+/** Callers choose the depth of namespaces, and must not gain a quota with each: only listed ones have their own. */
 function createNamespaceKeyFunction(
   namespaces: readonly Identifier[] | undefined,
 ): (route: LimitedRequest['route']) => string | undefined {

@@ -1,26 +1,29 @@
 import type { LimitReason } from './limit-exceeded.ts'
 import type { LimitKeyFunction, LimitedRequest } from './limit-key.ts'
 
-/** One limit of the settings. Nothing in it waits, so that all limits of a request can be asked before any is used. */
+/**
+ * A configured limit. All methods are synchronous, so that all limits of a request can be checked before any is
+ * charged.
+ */
 export interface Limit {
   readonly reason: LimitReason
-  /** In the words of whoever has reached it: `the limit "reads" of 5 requests a second`. */
+  /** Description for callers: `the limit "reads" of 5 requests a second`. */
   readonly title: string
   readonly keyFor: LimitKeyFunction
-  /** How long until the request would be let in; 0 for at once. Where nobody knows, a guess. */
+  /** Returns the milliseconds until the request would be admitted; 0 for now. An estimate if unknown. */
   waitMs(key: string, request: LimitedRequest, now: number): number
-  /** Lets the request in. Answers what follows it, where something does. */
+  /** Admits and charges the request. Returns a lease if its further events must be reported. */
   take(key: string, request: LimitedRequest, now: number): LimitLease | undefined
-  /** Counts so many more requests, whether or not they would be let in; missing where requests are not counted. */
+  /** Charges further requests without a check; absent if the limit does not count requests. */
   readonly takeEntries?: (key: string, requests: number, now: number) => void
 }
 
-/** What a request that was let in has of a limit. */
+/** Capacity held by an admitted request. */
 export interface LimitLease {
-  /** Bytes of its body have arrived. */
+  /** Reports received bytes of the request body. */
   readonly countReceived?: (bytes: number) => void
-  /** Bytes of its answer have been sent. */
+  /** Reports sent bytes of the response body. */
   readonly countSent?: (bytes: number) => void
-  /** It is over; told once. */
+  /** Reports the end of the request; called once. */
   readonly release: () => void
 }

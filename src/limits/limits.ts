@@ -8,18 +8,17 @@ import { createRateLimit } from './rate-limit.ts'
 import type { LimitedRequest } from './limit-key.ts'
 import type { CallerLimitSettings } from '../config/caller-limit-settings.ts'
 
-/** What callers may take of this gateway. */
 export interface Limits {
   /**
-   * Lets a request in, and takes its share of every limit that is about it. Throws LimitReached (429) or
-   * LimitsUnavailable (503), and then has taken nothing. The share is undefined where nothing has to be told of the
-   * request any more; whoever has one ends it.
+   * Admits a request and charges all limits that apply to it. Throws LimitExceeded (429) or LimitsUnavailable (503)
+   * without charging anything. Returns undefined if no further events need to be reported; otherwise the caller must
+   * release the lease.
    */
   admit(request: LimitedRequest): LimitLease | undefined
   /**
-   * Counts the entries of a batch that was let in, each as a request of its own where it lies. They may leave a debt in
-   * what let the batch in. Throws LimitReached (429) or LimitsUnavailable (503) if another limit is used up, and then
-   * has taken nothing.
+   * Charges the entries of an admitted batch, each as a request for its own object. They may leave a debt in the limits
+   * that admitted the batch. Throws LimitExceeded (429) or LimitsUnavailable (503) if another limit is exhausted,
+   * without charging anything.
    */
   admitEntries(batch: LimitedRequest, entries: readonly LimitedRequest['route'][]): void
   readonly failedAuthentications: FailedAuthentications
@@ -32,7 +31,7 @@ interface Claim {
 
 type LimitsInput = Omit<CallerLimitSettings, 'shedAfterMs' | 'shared'>
 
-/** The limits of the settings, of which nothing is used yet here. Rates and bytes are counted in those buckets. */
+/** Creates the configured limits, initially unused. Rates and bytes are counted in buckets of `makeBuckets`. */
 export function createLimits(settings: LimitsInput, makeBuckets: BucketFactory = createLocalBuckets): Limits {
   const limits = [
     ...settings.rates.map((rate) => createRateLimit(rate, makeBuckets)),
@@ -45,8 +44,8 @@ export function createLimits(settings: LimitsInput, makeBuckets: BucketFactory =
       if (limits.length === 0) return undefined
       const now = performance.now()
       const claims = findClaims(request, limits, now)
-      const capacities = claims.flatMap(({ limit, key }) => limit.take(key, request, now) ?? [])
-      return capacities.length > 1 ? combineLeases(capacities) : capacities[0]
+      const leases = claims.flatMap(({ limit, key }) => limit.take(key, request, now) ?? [])
+      return leases.length > 1 ? combineLeases(leases) : leases[0]
     },
     admitEntries(batch, entries) {
       const now = performance.now()
@@ -63,7 +62,7 @@ export function createLimits(settings: LimitsInput, makeBuckets: BucketFactory =
 
 const createLocalBuckets: BucketFactory = (_limit, settings) => createBuckets(settings)
 
-/** What the request would take. Throws LimitReached for the limit that would have it wait longest. */
+/** Finds the charges of a request. Throws LimitExceeded for the limit with the longest wait. */
 function findClaims(request: LimitedRequest, limits: readonly Limit[], now: number): readonly Claim[] {
   const claims: Claim[] = []
   for (const limit of limits) {
@@ -74,7 +73,7 @@ function findClaims(request: LimitedRequest, limits: readonly Limit[], now: numb
   return claims
 }
 
-/** What the entries of a batch would take of a limit that counts requests: how many of them by key. */
+/** Counts the entries of a batch by their key in a limit that counts requests. */
 function findEntryClaims(
   limit: Limit,
   batch: LimitedRequest,
@@ -90,28 +89,31 @@ function findEntryClaims(
   return Array.from(counts, ([key, count]) => ({ limit, key, entries: count }))
 }
 
-/** Throws LimitReached for the limit that would have the request wait longest. */
 function assertNotExceeded(claims: readonly Claim[], request: LimitedRequest, now: number): void {
   let longest = 0
-  let reached: Limit | undefined
+  let exceeded: Limit | undefined
   for (const { limit, key } of claims) {
     const wait = limit.waitMs(key, request, now)
     if (wait <= longest) continue
     longest = wait
-    reached = limit
+    exceeded = limit
   }
-  if (reached === undefined) return
-  throw new LimitExceeded(reached.reason, `${reached.title} is exceeded; retry later`, longest)
+  if (exceeded === undefined) return
+  throw new LimitExceeded(exceeded.reason, `${exceeded.title} is exceeded; retry later`, longest)
 }
 
-function combineLeases(capacities: readonly LimitLease[]): LimitLease {
-  const arrivals = capacities.flatMap(({ countReceived }) => countReceived ?? [])
-  const sendings = capacities.flatMap(({ countSent }) => countSent ?? [])
+function combineLeases(leases: readonly LimitLease[]): LimitLease {
+  const receivedCallbacks = leases.flatMap(({ countReceived }) => countReceived ?? [])
+  const sentCallbacks = leases.flatMap(({ countSent }) => countSent ?? [])
   return {
-    ...(arrivals.length > 0 && { countReceived: (bytes) => arrivals.forEach((arrived) => arrived(bytes)) }),
-    ...(sendings.length > 0 && { countSent: (bytes) => sendings.forEach((sent) => sent(bytes)) }),
+    ...(receivedCallbacks.length > 0 && {
+      countReceived: (bytes) => receivedCallbacks.forEach((callback) => callback(bytes)),
+    }),
+    ...(sentCallbacks.length > 0 && {
+      countSent: (bytes) => sentCallbacks.forEach((callback) => callback(bytes)),
+    }),
     release() {
-      for (const each of capacities) each.release()
+      for (const lease of leases) lease.release()
     },
   }
 }

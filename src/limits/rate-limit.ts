@@ -3,7 +3,7 @@ import type { Limit } from './limit.ts'
 import { createLimitKeyFunction } from './limit-key.ts'
 import type { RateSettings } from '../config/caller-limit-settings.ts'
 
-/** A limit on how many requests are let in: each takes a token. */
+/** Creates a limit on the request rate: each request takes a token. */
 export function createRateLimit(settings: RateSettings, makeBuckets: BucketFactory): Limit {
   const { name, perSecond, burst = Math.max(1, Math.ceil(perSecond)) } = settings
   const buckets = makeBuckets(name, { perSecond, burst })

@@ -1,38 +1,36 @@
 import { LRUCache } from 'lru-cache'
 
-/** How fast the buckets fill, and how much is in a full one. */
 export interface BucketSettings {
   readonly perSecond: number
   readonly burst: number
-  /** How many are remembered; default 100,000. The one that nobody asked for longest is forgotten, and so is full. */
+  /** Maximum number of buckets; default 100,000. The least recently used one is evicted and then counts as full. */
   readonly maxKeys?: number
 }
 
-/** A bucket of tokens for each key. Times are milliseconds of a clock that never goes back. */
+/** One token bucket per key. Times are milliseconds of a monotonic clock. */
 export interface TokenBuckets {
   /**
-   * How long until a bucket holds so many tokens; 0 where it does. For more than one can hold, until it is full.
+   * Returns the milliseconds until a bucket contains the tokens; 0 if it does. For more than its capacity: until it is
+   * full.
    */
   waitMs(key: string, tokens: number, now: number): number
-  /** Takes tokens, whether or not they are there: a debt is filled up first. A negative number gives back. */
+  /** Takes tokens even if there are too few: a debt is refilled first. A negative number returns tokens. */
   take(key: string, tokens: number, now: number): void
 }
 
-/** Buckets that can be told what others took from them. */
+/** Buckets that apply charges of other gateways. */
 export interface SyncableBuckets extends TokenBuckets {
-  /** Says how long until a bucket is full; 0 where it is. */
+  /** Sets the time until a bucket is full; 0 if it is. */
   setFillTime(key: string, fillMs: number, now: number): void
 }
 
-/** Makes the buckets of the limit of that name. */
 export type BucketFactory = (limit: string, settings: BucketSettings) => TokenBuckets
 
-/** Less than this is an error of rounding. */
+/** Smaller values are rounding errors. */
 const minWaitMs = 0.001
 
 /**
- * Buckets that are full. Of each is kept only when it will be full again (the generic cell rate algorithm), so
- * nothing has to be done as time passes.
+ * Creates full buckets. Stores only when each will be full again (generic cell rate algorithm), so no timer is needed.
  */
 export function createBuckets({ perSecond, burst, maxKeys = 100_000 }: BucketSettings): SyncableBuckets {
   const msPerToken = 1000 / perSecond

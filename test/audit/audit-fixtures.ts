@@ -8,14 +8,12 @@ import { anIntent } from './intent-fixtures.ts'
 
 export { anIntent, committed } from './intent-fixtures.ts'
 
-/** A folder that is removed after the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'audit-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** The options of a log, with those changed. */
 export function logOptions(folder: string, changed: Partial<AuditLogOptions> = {}): AuditLogOptions {
   return { folder, gateway: 'gateway-0', software: '0.1.0', ...changed }
 }
@@ -26,19 +24,17 @@ export function aRefusal(request: string, details?: Details) {
   return { request, status: 403, reason: 'no_rule', operation, id, principal, client, ...extra }
 }
 
-/** The names of the segments of the folder, oldest first. */
 export async function segmentsOf(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((file) => file.endsWith('.jsonl')).toSorted()
 }
 
-/** All records of the folder, in order, read without the code under test. */
+/** Reads all records of a folder in order, independently of the code under test. */
 export async function recordsOf(folder: string): Promise<(AuditRecord & { hash: string })[]> {
   const texts = (await segmentsOf(folder)).map((file) => readFile(join(folder, file), 'utf8'))
   const lines = (await Promise.all(texts)).flatMap((text) => text.split('\n').slice(0, -1))
   return lines.map((line) => JSON.parse(line) as AuditRecord & { hash: string })
 }
 
-/** The records of one kind. */
 export function ofKind<Kind extends AuditRecord['kind']>(records: readonly AuditRecord[], kind: Kind) {
   return records.filter((record): record is Extract<AuditRecord, { kind: Kind }> => record.kind === kind)
 }

@@ -1,6 +1,5 @@
 import type { Details, IntentEntry, OutcomeEntry } from '../../src/audit/records/audit-record.ts'
 
-/** An intent to commit a version. */
 export function anIntent(request: string, details?: Details): IntentEntry {
   return {
     request,

@@ -31,7 +31,7 @@ async function authenticate(
   return await authenticator.authenticate({ apiKey: key, authorization })
 }
 
-it('no credential is 401 with a bare challenge', async () => {
+it('refuses a request without credentials with 401 and a bare challenge', async () => {
   const authenticator = await openAuthenticator({})
   expect(await captureError(authenticate(authenticator, undefined, undefined))).toMatchObject({
     status: 401,
@@ -52,7 +52,7 @@ it.each([
   '',
   ' Bearer a',
   ',',
-])('Authorization "%s" cannot be read: 400', async (authorization) => {
+])('refuses Authorization "%s" with 400', async (authorization) => {
   const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
   expect(await captureError(authenticate(authenticator, undefined, authorization))).toMatchObject({
     status: 400,
@@ -63,7 +63,7 @@ it.each([
 })
 
 it.each(['Basic YTpi', 'Digest a="b"', 'Negotiate', 'BearerX abc'])(
-  'scheme of "%s": 401',
+  'refuses the scheme of "%s" with 401',
   async (authorization) => {
     const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
     expect(await captureError(authenticate(authenticator, undefined, authorization))).toMatchObject({
@@ -74,7 +74,7 @@ it.each(['Basic YTpi', 'Digest a="b"', 'Negotiate', 'BearerX abc'])(
   },
 )
 
-it('the scheme may be written in any case', async () => {
+it('accepts the scheme in any case', async () => {
   const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
   const token = await signToken(issuer.key)
   for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR  ']) {
@@ -82,7 +82,7 @@ it('the scheme may be written in any case', async () => {
   }
 })
 
-it('a bad token is 401 with invalid_token', async () => {
+it('refuses an invalid token with 401 and invalid_token', async () => {
   const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
   for (const token of ['abc', 'a.b.c', await signToken(await makeSigningKey('first'))]) {
     expect(await captureError(authenticateBearer(authenticator, token))).toMatchObject({
@@ -92,7 +92,7 @@ it('a bad token is 401 with invalid_token', async () => {
   }
 })
 
-it('a key and a token together disagree, whichever of them is good', async () => {
+it('refuses an unbound key and token together, regardless of which is valid', async () => {
   const staticKey = { text: 'development', principal: 'alice', groups: [] }
   const authenticator = await openAuthenticator({ issuers: [issuer.configuration], staticKey })
   const good = `Bearer ${await signToken(issuer.key)}`
@@ -111,7 +111,7 @@ it('a key and a token together disagree, whichever of them is good', async () =>
   }
 })
 
-it('keys that are unknown, wrong, revoked or expired are answered alike, and nothing is echoed', async () => {
+it('responds equally to unknown, wrong, revoked and expired keys, and echoes nothing', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   const loader = { principal: 'loader', groups: [] }
   const elsewhere = await createKey(join(file, '..', 'other.yaml'), pepper, loader)
@@ -139,14 +139,14 @@ it('keys that are unknown, wrong, revoked or expired are answered alike, and not
   expect(new Set(responses).size).toBe(1)
 })
 
-it('the cause of a refused token does not hold the token or its claims', async () => {
+it('the cause of a refused token contains neither the token nor its claims', async () => {
   const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
   const token = await signToken(issuer.key, { aud: 'another', sub: 'private-name' })
   const { cause } = await captureError(authenticateBearer(authenticator, token))
   expect(cause).toBe('unexpected "aud" claim value')
 })
 
-it('a token where no issuer is configured', async () => {
+it('refuses a token if no issuer is configured', async () => {
   expect(
     await captureReason(authenticateBearer(await openAuthenticator({}), await signToken(issuer.key))),
   ).toBe('unknown_issuer')

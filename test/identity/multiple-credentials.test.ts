@@ -13,7 +13,7 @@ const signer = makeIssuerKey('ES256', 'one')
 const stranger = makeIssuerKey('ES256', 'one')
 const alice = (): string => `Bearer ${signed(signer, claimsWith())}`
 
-/** An authenticator, a key that is bound to alice, and one that is bound to nobody. */
+/** Opens an authenticator with a key bound to alice and an unbound one. */
 async function open(multipleCredentials?: CredentialPrecedence, more: AuthenticatorOptions = {}) {
   const folder = await makeFolder()
   const [file, jwks] = [join(folder, 'keys.yaml'), join(folder, 'jwks.json')]
@@ -39,19 +39,19 @@ async function open(multipleCredentials?: CredentialPrecedence, more: Authentica
   return { send, bound: bound.text, free: free.text }
 }
 
-describe('by default they must agree', () => {
-  it('a key that is bound to the subject of the token: the caller is that of the token', async () => {
+describe('credentials must agree by default', () => {
+  it('the principal is that of the token if the key is bound to its subject', async () => {
     const { send, bound } = await open()
     expect(await send(bound, alice())).toMatchObject({ name: 'corp:alice', method: 'token' })
   })
 
-  it('each of them alone is what it is', async () => {
+  it('each credential alone identifies its own principal', async () => {
     const { send, bound } = await open()
     expect(await send(bound, undefined)).toMatchObject({ name: 'laptop', groups: new Set(['eu']) })
     expect(await send(undefined, alice())).toMatchObject({ name: 'corp:alice' })
   })
 
-  it('whatever is wrong, the answer is the same', async () => {
+  it('responds equally to any wrong credential', async () => {
     const { send, bound, free } = await open()
     const bob = `Bearer ${signed(signer, claimsWith({ sub: 'bob' }))}`
     const forged = `Bearer ${signed(stranger)}`
@@ -74,7 +74,7 @@ describe('by default they must agree', () => {
     }
   })
 
-  it('a token that cannot be verified now is 503, not a disagreement', async () => {
+  it('responds with 503 if a token cannot be verified now', async () => {
     const jwks = { url: 'http://127.0.0.1:9/keys', timeoutSeconds: 1 }
     const issuer = { name: 'corp', issuer: 'https://corp.example', audience: 'catalog', jwks }
     const { send, bound } = await open('agree', { issuers: [{ ...issuer, algorithms: ['ES256'] }] })
@@ -85,7 +85,7 @@ describe('by default they must agree', () => {
   })
 })
 
-describe('where one takes precedence, it alone is read', () => {
+describe('verifies only the credential that takes precedence', () => {
   it('the API key', async () => {
     const { send, free } = await open('apiKey')
     expect(await send(free, alice())).toMatchObject({ name: 'loader' })

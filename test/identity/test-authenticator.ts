@@ -10,43 +10,39 @@ import {
 import type { Principal } from '../../src/identity/principal.ts'
 import { AuthenticationError } from '../../src/identity/authentication-error.ts'
 
-/** An authenticator that is closed at the end of the test. */
+/** Opens an authenticator and closes it at the end of the test. */
 export async function openAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
   const authenticator = await createAuthenticator({ reloadIntervalMs: 10, ...options })
   onTestFinished(() => authenticator.close())
   return authenticator
 }
 
-/** A folder that is removed at the end of the test. */
+/** Creates a folder and removes it at the end of the test. */
 export async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'identity-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** Who sends this token. */
 export async function authenticateBearer(authenticator: Authenticator, token: string): Promise<Principal> {
   return await authenticator.authenticate({ apiKey: undefined, authorization: `Bearer ${token}` })
 }
 
-/** Who sends this key. */
 export async function authenticateApiKey(authenticator: Authenticator, text: string): Promise<Principal> {
   return await authenticator.authenticate({ apiKey: text, authorization: undefined })
 }
 
-/** The refusal that an attempt ends with; throws if it ends otherwise. */
 export async function captureError(attempt: Promise<Principal>): Promise<AuthenticationError> {
   const outcome = await attempt.catch((error: unknown) => error)
   if (outcome instanceof AuthenticationError) return outcome
   throw new Error('Expected a refusal', { cause: outcome })
 }
 
-/** The reason of the refusal that an attempt ends with. */
 export async function captureReason(attempt: Promise<Principal>): Promise<string> {
   return (await captureError(attempt)).reason
 }
 
-/** Tries again until it passes, however busy the machine is. */
+/** Retries until it passes, however busy the machine is. */
 export async function eventually<Value>(attempt: () => Value | Promise<Value>): Promise<Value> {
   return await vi.waitFor(attempt, { timeout: 20_000, interval: 10 })
 }

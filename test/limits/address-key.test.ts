@@ -12,6 +12,6 @@ it.each([
   ['fe80::1%eth0', 'fe80:0:0:0'],
   ['64:ff9b::192.0.2.7', '64:ff9b:0:0'],
   ['', ''],
-])('%s is counted by %s', (address, key) => {
+])('counts %s as %s', (address, key) => {
   expect(getAddressKey(address)).toBe(key)
 })

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createFailedAuthentications } from '../../src/limits/failed-authentications.ts'
 import { LimitExceeded } from '../../src/limits/limit-exceeded.ts'
 
-it('credentials that were looked at side by side shut their address for no longer than one does', () => {
+it('concurrent failures block their address no longer than a single one', () => {
   const authentications = createFailedAuthentications({ perSecond: 0.01, burst: 3 })
   const client = '192.0.2.7'
   for (let count = 0; count < 50; count += 1) authentications.assertAllowed(client)

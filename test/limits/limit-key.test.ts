@@ -19,13 +19,13 @@ it.each([
   ['namespace', 'sales'],
   ['address', '192.0.2.7'],
   ['all', ''],
-] as const)('a limit per %s is shared by those of the same key', (per, key) => {
+] as const)('a limit per %s is shared by requests with the same key', (per, key) => {
   expect(createLimitKeyFunction({ ...all, per })(requested('QueryTable', ['sales', 'eu', 'orders']))).toBe(
     key,
   )
 })
 
-it('whoever sends no credential is no principal of any name', () => {
+it('a request without credentials has a different key than any principal', () => {
   const keyOf = createLimitKeyFunction({ ...all, per: 'principal' })
   expect(keyOf(requested('QueryTable', ['t'], 'nobody'))).toBe('')
   expect(keyOf(requested('QueryTable', ['t'], 'anonymous'))).toBe('anonymous')
@@ -43,7 +43,7 @@ it.each([
   expect(keyOf(requested(operation, ['t']))).toBe(isOne ? '' : undefined)
 })
 
-it('a limit of some principals is about nobody else', () => {
+it('a limit of some principals does not apply to others', () => {
   const keyOf = createLimitKeyFunction({ ...all, per: 'principal', principals: ['alice', 'bob'] })
   expect(keyOf(requested('QueryTable', ['t'], 'bob'))).toBe('bob')
   expect(keyOf(requested('QueryTable', ['t'], 'carol'))).toBeUndefined()
@@ -58,7 +58,7 @@ it.each([
   ['QueryTable', ['sales'], undefined],
   ['QueryTable', ['sale', 'orders'], undefined],
   ['BatchCommitTables', [], undefined],
-] as const)('of listed namespaces, %s of %j takes from %s', (operation, id, key) => {
+] as const)('of listed namespaces, %s of %j uses the key %s', (operation, id, key) => {
   const keyOf = createLimitKeyFunction({ ...all, per: 'namespace', namespaces: [['sales'], ['sales', 'eu']] })
   expect(keyOf(requested(operation, id))).toBe(key)
 })
@@ -68,6 +68,6 @@ it.each([
   ['DescribeNamespace', ['sales'], 'sales'],
   ['QueryTable', ['orders'], ''],
   ['BatchCommitTables', [], ''],
-] as const)('where none are listed, %s of %j takes from "%s"', (operation, id, key) => {
+] as const)('without listed namespaces, %s of %j uses the key "%s"', (operation, id, key) => {
   expect(createLimitKeyFunction({ ...all, per: 'namespace' })(requested(operation, id))).toBe(key)
 })

@@ -10,7 +10,6 @@ import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 
-/** `dev` and `alice` may do everything, `nobody` nothing. */
 function limited(limits: z.input<typeof limitsSchema>): GatewaySetup {
   const subjects = { users: ['dev', 'alice'] }
   return {
@@ -23,10 +22,10 @@ function limited(limits: z.input<typeof limitsSchema>): GatewaySetup {
 const describe = '/v1/table/sales$orders/describe'
 const insert = '/v1/table/sales$orders/insert'
 const arrow = { 'content-type': 'application/vnd.apache.arrow.stream' }
-/** Slow enough to never fill while a test runs. */
+/** Slow enough to never refill during a test. */
 const perSecond = 0.001
 
-it('what is over a rate is refused with the name of the limit and the time, and others are not', async () => {
+it('refuses requests over a rate with the name of the limit and the time, and no others', async () => {
   const setup = limited({ rates: [{ name: 'asking', per: 'principal', perSecond, burst: 2 }] })
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   for (const status of [200, 200]) expect(await gateway.post(describe)).toMatchObject({ status })
@@ -42,7 +41,7 @@ it('what is over a rate is refused with the name of the limit and the time, and 
   expect(await countRefusals(gateway, 'rate_limited')).toBe(1)
 })
 
-it('who is denied takes nothing from the limit that all share', async () => {
+it('a denied request is not charged to a shared limit', async () => {
   const setup = limited({ rates: [{ name: 'all', per: 'all', perSecond, burst: 1 }] })
   const { gateway } = await startGatewayAndUpstream(setup)
   for (let count = 0; count < 3; count += 1) {
@@ -53,7 +52,7 @@ it('who is denied takes nothing from the limit that all share', async () => {
   expectError(await gateway.post(describe), { kind: 'Throttling', says: 'the limit "all"' })
 })
 
-it('a request that one limit refuses takes nothing from the others', async () => {
+it('a request refused by one limit is not charged to the others', async () => {
   const setup = limited({
     rates: [
       { name: 'wide', per: 'principal', perSecond, burst: 3 },
@@ -70,7 +69,7 @@ it('a request that one limit refuses takes nothing from the others', async () =>
   expectError(await gateway.post(describe), { kind: 'Throttling', says: '"wide"' })
 })
 
-it('nothing of a body that is refused goes on', async () => {
+it('forwards no part of a refused body', async () => {
   const setup = limited({ rates: [{ name: 'asking', per: 'principal', perSecond, burst: 1 }] })
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   expect(await gateway.post(describe)).toMatchObject({ status: 200 })
@@ -79,7 +78,7 @@ it('nothing of a body that is refused goes on', async () => {
   expect(upstream.requests).toHaveLength(1)
 })
 
-it('a body of known length must fit into the bytes that are there', async () => {
+it('a body of known length must fit into the available bytes', async () => {
   const setup = limited({
     byteQuotas: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1, burst: 100_000 }],
   })
@@ -94,7 +93,7 @@ it('a body of known length must fit into the bytes that are there', async () => 
   expect(await gateway.get('/v1/table/sales$orders/version/list')).toMatchObject({ status: 200 })
 })
 
-it('a body larger than ever fits needs all of them, and leaves a debt', async () => {
+it('a body larger than the burst needs a full bucket, and leaves a debt', async () => {
   const setup = limited({
     byteQuotas: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1000, burst: 1000 }],
   })
@@ -106,7 +105,7 @@ it('a body larger than ever fits needs all of them, and leaves a debt', async ()
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(90)
 })
 
-it('a body without a length is charged as it flows, and the next one waits', async () => {
+it('charges a body without a length as it is transferred, and delays the next one', async () => {
   const setup = limited({
     byteQuotas: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1, burst: 100 }],
   })
@@ -127,7 +126,7 @@ it('a body without a length is charged as it flows, and the next one waits', asy
   expect((await upstream.requests[0]?.body)?.length).toBe(20_010)
 })
 
-it('what never came of a body is given back', async () => {
+it('returns the unused bytes of a body', async () => {
   const setup = limited({
     byteQuotas: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1, burst: 50_000 }],
   })
@@ -153,7 +152,7 @@ it('what never came of a body is given back', async () => {
   })
 })
 
-it('an answer is charged while it is sent, and is sent whole', async () => {
+it('charges a response while it is sent, and completes it', async () => {
   const setup = limited({
     byteQuotas: [{ name: 'down', per: 'principal', direction: 'down', perDay: 86_400, burst: 100 }],
   })
@@ -174,13 +173,13 @@ it('an answer is charged while it is sent, and is sent whole', async () => {
     expectError(other, { kind: 'Throttling', says: /the limit "down" of 86400 bytes a day/ })
   })
   rest.resolve(undefined)
-  const answer = await first
-  expect(answer.bytes.equals(large)).toBe(true)
+  const response = await first
+  expect(response.bytes.equals(large)).toBe(true)
   upstream.answering = respondWith(200, {})
   expect(await gateway.post(describe, { as: 'alice' })).toMatchObject({ status: 200 })
 })
 
-it('no more run at a time than may, and each that is over makes room', async () => {
+it('limits concurrent requests, and admits another for each completed one', async () => {
   const setup = limited({
     concurrency: [{ name: 'together', per: 'principal', operations: ['query'], maxRequests: 2 }],
   })
@@ -195,7 +194,7 @@ it('no more run at a time than may, and each that is over makes room', async () 
   expectError(refused, { kind: 'Throttling', says: /the limit "together" of 2 requests at a time/ })
   expect(refused.headers['retry-after']).toBe('1')
   expect(await countRefusals(gateway, 'concurrency_limited')).toBe(1)
-  // One is answered, and the client of the other goes away.
+  // One receives its response, and the client of the other disconnects.
   retained[0]?.end('{}')
   leave.abort()
   const ends = await Promise.allSettled(running)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createBuckets } from '../../src/limits/token-buckets.ts'
 
-/** A bucket that is filled millisecond by millisecond: a thousandth of a token per token a second. */
+/** Models a bucket refilled millisecond by millisecond: a thousandth of a token per token a second. */
 function slowBucket({ perSecond, burst }: { perSecond: number; burst: number }) {
   const full = burst * 1000
   let thousandths = full
@@ -28,13 +28,13 @@ const arrivals = fc.array(
     afterMs: fc.oneof(fc.constant(0), fc.nat(50), fc.nat(400)),
     key: fc.constantFrom('one', 'other'),
     tokens: fc.integer({ min: 1, max: 12 }),
-    // Whether it is taken where it is not there: bytes that flow are.
+    // Whether it is taken even if unavailable, as for transferred bytes.
     isCertain: fc.boolean(),
   }),
   { maxLength: 60 },
 )
 
-it('buckets hold what buckets hold that are filled millisecond by millisecond', () => {
+it('buckets behave like buckets filled millisecond by millisecond', () => {
   const settings = fc.record({
     perSecond: fc.integer({ min: 1, max: 40 }),
     burst: fc.integer({ min: 1, max: 10 }),
@@ -59,7 +59,7 @@ it('buckets hold what buckets hold that are filled millisecond by millisecond', 
   )
 })
 
-it('what is given back was never taken', () => {
+it('returned tokens count as never taken', () => {
   const buckets = createBuckets({ perSecond: 1, burst: 5 })
   buckets.take('key', 5, 0)
   buckets.take('key', -4, 0)
@@ -71,7 +71,7 @@ it('what is given back was never taken', () => {
   expect(buckets.waitMs('key', 1, 0)).toBe(1000)
 })
 
-it('no more buckets are remembered than may be, and one that is forgotten is full', () => {
+it('bounds the number of buckets, and an evicted one is full', () => {
   const buckets = createBuckets({ perSecond: 1, burst: 1, maxKeys: 2 })
   for (const key of ['first', 'second', 'third']) buckets.take(key, 1, 0)
   expect(buckets.waitMs('first', 1, 0)).toBe(0)

@@ -5,21 +5,18 @@ import { listSubjects, formatSubject } from './record-subject.ts'
 /** A CloudEvent in structured mode (CloudEvents 1.0, JSON event format). */
 export interface CloudEvent {
   readonly specversion: '1.0'
-  /** The id of the record. */
   readonly id: string
   /** The gateway instance, as a URI reference. */
   readonly source: string
-  /** Names the kind of the record, and the version of its format. */
+  /** Kind of the record and version of its format. */
   readonly type: string
-  /** The id of the object, its parts percent-encoded and joined by slashes. */
+  /** Id of the object: percent-encoded parts joined by slashes. */
   readonly subject?: string
   readonly time: string
   readonly datacontenttype: 'application/json'
-  /** The record as it stands in the log. */
   readonly data: DeliveredRecord
 }
 
-/** The record as a CloudEvent. */
 export function createCloudEvent(record: DeliveredRecord, context: RecordContext): CloudEvent {
   const [subject] = listSubjects(record, context)
   return {

@@ -1,32 +1,31 @@
 import type { StoredRecord } from '../storage/read-audit-log.ts'
 
 /**
- * Says that records of the log cannot be delivered: they are no longer in it, or cannot be read. It stands in no
- * log; it is delivered in their place, so that no reader takes what it has for all there was.
+ * Reports records that cannot be delivered because they were removed from the log or cannot be read. Never stored in a
+ * log; delivered instead of the missing records, so that a reader sees the gap.
  */
 export interface Undelivered {
   readonly v: 1
   readonly kind: 'undelivered'
   /** ISO 8601, UTC. */
   readonly time: string
-  /** The chain and the seq of the record before, where one was delivered. */
+  /** The last record delivered before the gap; absent if there is none. */
   readonly after?: RecordReference
-  /** The first record that is there again; missing for a line that cannot be read. */
+  /** The first readable record after the gap; absent for an unreadable line. */
   readonly before?: RecordReference
-  /** The line that cannot be read. */
   readonly line?: { readonly file: string; readonly offset: number; readonly bytes: number }
 }
 
-/** A record among all that gateways ever wrote: chains have names that no other chain has. */
+/** Identifies a record across all gateways: chain ids are globally unique. */
 export interface RecordReference {
   readonly chain: string
   readonly seq: number
 }
 
-/** What is delivered: a record as it stands in the log, or that one is missing. */
+/** Payload of a sink: a record as stored in the log, or a report that records are missing. */
 export type DeliveredRecord = StoredRecord | Undelivered
 
-/** The same for the same record, whoever delivers it and however often: what duplicates are told by. */
+/** Returns an id that is the same for every delivery of a record, so that receivers can remove duplicates. */
 export function formatRecordId(record: DeliveredRecord): string {
   if (record.kind !== 'undelivered') return `${record.chain}:${record.seq}`
   const { before, line } = record

@@ -5,10 +5,9 @@ import type { RecordContext, StoredIntent } from './record-context.ts'
 import { listSubjects } from './record-subject.ts'
 
 // API Activity (class 3 of category 6, Application Activity) of the Open Cybersecurity Schema Framework, with the
-// profile Security Control. What its schema requires is always there: activity_id, actor, api.operation,
+// profile Security Control. Attributes required by its schema are always present: activity_id, actor, api.operation,
 // category_uid, class_uid, metadata.product, metadata.version, severity_id, src_endpoint, time and type_uid.
 
-/** The version of the schema that the events follow. */
 const ocsfVersion = '1.6.0'
 
 const categoryUid = 6
@@ -19,14 +18,14 @@ const severityIds = { Informational: 1, Low: 2, Medium: 3, High: 4 } as const
 type ActivityName = keyof typeof activityIds
 type SeverityName = keyof typeof severityIds
 
-/** The record as an event of OCSF. `raw_data` is the record as it stands in the log: its hash still holds. */
+/** Creates an OCSF event. `raw_data` is the record as stored in the log, so that its hash remains valid. */
 export function createOcsfEvent(
   record: DeliveredRecord,
   context: RecordContext,
 ): Readonly<Record<string, unknown>> {
   const call = getCall(record, context)
-  const activityName = activityFor(call.operation)
-  const severityName = severityFor(record)
+  const activityName = getActivity(call.operation)
+  const severityName = getSeverity(record)
   return {
     category_uid: categoryUid,
     category_name: 'Application Activity',
@@ -51,7 +50,7 @@ export function createOcsfEvent(
   }
 }
 
-/** The call that a record speaks of, as far as the record or its intent says. */
+/** The call described by a record, as far as the record or its intent contains it. */
 interface Call {
   readonly request?: string | undefined
   readonly operation?: OperationName | undefined
@@ -67,7 +66,7 @@ function getCall(record: DeliveredRecord, { intent }: RecordContext): Call {
   return { ...intent, ...('request' in record && { request: record.request }) }
 }
 
-function activityFor(name: OperationName | undefined): ActivityName {
+function getActivity(name: OperationName | undefined): ActivityName {
   if (name === undefined) return 'Other'
   const { effect, group } = operations[name]
   if (effect === 'read') return 'Read'
@@ -75,10 +74,10 @@ function activityFor(name: OperationName | undefined): ActivityName {
   return group === 'drop' ? 'Delete' : 'Update'
 }
 
-/** What tells that the log, or what is delivered of it, may not be whole: somebody should look at it. */
+/** Kinds that indicate that the log or its delivery may be incomplete and requires attention. */
 const highSeverityKinds: ReadonlySet<string> = new Set(['gap', 'recovered', 'tampered', 'undelivered'])
 
-function severityFor(record: DeliveredRecord): SeverityName {
+function getSeverity(record: DeliveredRecord): SeverityName {
   if (highSeverityKinds.has(record.kind)) return 'High'
   if ((record.kind === 'outcome' || record.kind === 'resolved') && record.outOfBand) return 'High'
   if ('result' in record && isUncertain(record.result)) return 'Medium'
@@ -94,7 +93,7 @@ function statusFields(record: DeliveredRecord) {
       status_detail: record.reason,
     }
   }
-  // Whether what was intended also happened is what the outcome says.
+  // Only the outcome says whether the intended change happened.
   if (record.kind === 'intent') return { status_id: 99, status: 'Intended' }
   if (record.kind !== 'outcome' && record.kind !== 'resolved') return {}
   const { result } = record
@@ -109,12 +108,10 @@ function statusFields(record: DeliveredRecord) {
   }
 }
 
-/** Whether the change may have happened or not. */
 function isUncertain(result: string): boolean {
   return result === 'unknown' || result === 'undecided'
 }
 
-/** What the policies decided (profile Security Control). */
 function securityControlFields(record: DeliveredRecord, { rule, policyRevision }: Call) {
   const isDenied = record.kind === 'refusal'
   if (!isDenied && !['intent', 'outcome', 'resolved'].includes(record.kind)) return {}
@@ -150,7 +147,7 @@ function metadataFields(record: DeliveredRecord, { origin }: RecordContext, requ
   }
 }
 
-/** Where nobody else acts, the gateway does. */
+/** Defaults to the gateway itself as the actor. */
 function actorFields({ principal }: Call) {
   if (principal === undefined) return { app_name: 'catalog-gateway' }
   const { name, credentialId, issuer } = principal
@@ -160,7 +157,7 @@ function actorFields({ principal }: Call) {
   }
 }
 
-/** An address that was made a pseudonym is none any more. */
+/** A pseudonymized address is not a valid IP address. */
 function sourceFields({ client }: Call) {
   if (client === undefined) return { svc_name: 'catalog-gateway' }
   return isIP(client) === 0 ? { uid: client } : { ip: client }
@@ -189,14 +186,14 @@ function resourceFields(
       type: index === 0 ? type : 'table',
       name: id.at(-1),
       namespace: id.slice(0, -1).join('$'),
-      // The parts of the id, which joined would be ambiguous.
+      // Keep the parts separate: the joined id would be ambiguous.
       data: { id },
       ...(index === 0 && version !== undefined && { version: String(version) }),
     })),
   }
 }
 
-/** The version that the change made, where it made one version of one table. */
+/** Returns the created version if the change made exactly one version of one table. */
 function getCreatedVersion(record: DeliveredRecord): number | undefined {
   if (record.kind === 'outcome') return record.version
   if (record.kind !== 'resolved' || record.result !== 'committed') return undefined

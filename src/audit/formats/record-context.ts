@@ -2,34 +2,30 @@ import { LRUCache } from 'lru-cache'
 import type { StoredRecord } from '../storage/read-audit-log.ts'
 import type { DeliveredRecord } from './delivered-record.ts'
 
-/** The gateway that wrote a chain. */
 export interface RecordOrigin {
-  /** The name of the gateway instance; empty where its start record is no longer there. */
+  /** Name of the gateway instance; empty if the start record was removed. */
   readonly gateway: string
-  /** The version of the software. */
   readonly software: string
 }
 
-/** The record of an intent. */
 export type StoredIntent = Extract<StoredRecord, { kind: 'intent' }>
 
-/** What earlier records say of a record. */
 export interface RecordContext {
   readonly origin: RecordOrigin
-  /** The intent of an outcome: an outcome alone does not say who did what. */
+  /** The intent of an outcome: an outcome alone does not contain the principal and the operation. */
   readonly intent?: StoredIntent
 }
 
-/** Finds the context of records that are shown to it in the order of the log. */
+/** Finds the context of records. Records must be passed in log order. */
 export interface ContextTracker {
-  /** Remembers the record and answers its context; for the same record again it answers the same. */
+  /** Stores the record and returns its context. Idempotent for the same record. */
   track(record: DeliveredRecord): RecordContext
 }
 
-/** So many intents are remembered; as many changes would have to be under way at once to need more. */
+/** Retained intents. Only more concurrent changes than this would exceed it. */
 const maxIntents = 10_000
 
-/** A tracker that begins in a chain of that origin. Its memory is bounded. */
+/** Creates a tracker that starts within a chain of `origin`. Memory is bounded. */
 export function createContextTracker(origin: RecordOrigin = { gateway: '', software: '' }): ContextTracker {
   const intents = new LRUCache<string, StoredIntent>({ max: maxIntents })
   let current = origin

@@ -1,7 +1,7 @@
 import type { DeliveredRecord } from './delivered-record.ts'
 import type { RecordContext } from './record-context.ts'
 
-/** The ids of what a record speaks of: of the route first, then of every other table; each once. */
+/** Lists the distinct ids in a record: the id of the route first, then those of all other tables. */
 export function listSubjects(
   record: DeliveredRecord,
   { intent }: RecordContext,
@@ -12,7 +12,7 @@ export function listSubjects(
   return [...new Map(ids.map((id) => [JSON.stringify(id), id])).values()]
 }
 
-/** An id as one text that no other id has: its parts percent-encoded, joined by slashes. */
+/** Formats an id unambiguously: percent-encoded parts joined by slashes. */
 export function formatSubject(id: readonly string[]): string {
   return id.map(encodeURIComponent).join('/')
 }

@@ -1,18 +1,18 @@
 import type { ChainEnd, FileTampering } from '../records/audit-record.ts'
 import type { Repair } from './recovery.ts'
 
-/** Something that whoever runs the gateway may want to know. */
+/** Events for the operator of the gateway. */
 export type AuditLogEvent =
-  /** The log is signed up to here. */
+  /** The log is sealed up to `head`. */
   | { readonly what: 'sealed'; readonly head: ChainEnd }
-  /** Somebody else removed, replaced or changed the file that is written. */
+  /** Another process removed, replaced or changed the active segment. */
   | { readonly what: 'tampered'; readonly file: string; readonly trouble: FileTampering }
-  /** A key for the seals was made; its public half should be copied to where the log cannot reach. */
+  /** A seal key was generated. Its public half should be copied to a location that this host cannot modify. */
   | { readonly what: 'key made'; readonly publicFile: string }
-  /** Old segments were removed, or could not be. */
+  /** Old segments were removed, or the removal failed. */
   | { readonly what: 'pruned'; readonly files: readonly string[] }
   | { readonly what: 'unpruned'; readonly error: unknown }
-  /** The writer before did not end in order, and what it left was made good. */
+  /** The previous writer did not shut down cleanly; the damage was repaired. */
   | { readonly what: 'recovered'; readonly repair: Repair }
-  /** No journal could be made: each group waits for the file itself, which takes longer. */
+  /** The journal could not be created: each group waits for the slower sync of the segment itself. */
   | { readonly what: 'unjournaled'; readonly error: unknown }

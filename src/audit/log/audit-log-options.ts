@@ -5,38 +5,35 @@ import type { AuditModes } from '../../config/audit/audit-modes.ts'
 import type { RedactionSettings } from '../../config/audit/redaction-settings.ts'
 import type { Retention } from './retention.ts'
 
-/** What a log is opened with. */
 export interface AuditLogOptions {
-  /** Created when missing. */
+  /** Created if missing. */
   readonly folder: string
-  /** The name of the gateway instance. */
   readonly gateway: string
-  /** The version of the software. */
   readonly software: string
-  /** A segment that has reached so many bytes is followed by the next one: 64 MiB. */
+  /** Size at which a segment is rotated. Default: 64 MiB. */
   readonly segmentBytes?: number
-  /** Likewise one that is so old: an hour. */
+  /** Age at which a segment is rotated. Default: one hour. */
   readonly segmentMs?: number
-  /** The Ed25519 key of the seals (PKCS #8, PEM); else it lies in the folder, and is made there. */
+  /** Ed25519 key of the seals (PKCS #8, PEM). Default: a key in the folder, generated if missing. */
   readonly sealKeyFile?: string | undefined
-  /** So many records follow a seal at most: 1,000. */
+  /** Maximum number of records between two seals. Default: 1,000. */
   readonly sealRecords?: number
-  /** A record waits so long for its seal at most: 10 seconds. */
+  /** Maximum time from a record to its seal. Default: 10 seconds. */
   readonly sealMs?: number
-  /** The disk space that is kept for what must be written when the rest is full: none. */
+  /** Disk space reserved for essential records when the disk is full. Default: none. */
   readonly reserveBytes?: number
-  /** What is removed: nothing. */
+  /** Default: nothing is removed. */
   readonly retention?: Retention
-  /** `defaultModes`. */
+  /** Default: `defaultModes`. */
   readonly modes?: AuditModes
-  /** So many records may wait for the disk: 10,000. */
+  /** Maximum number of queued records. Default: 10,000. */
   readonly queueRecords?: number
-  /** When the text of the records that wait for the disk has reached so many bytes, it is full: 16 MiB. */
+  /** Maximum size of the text of queued records. Default: 16 MiB. */
   readonly queueBytes?: number
-  /** What the records do not hold as it was sent: SQL filters, unless told. */
+  /** Default: SQL filters are redacted. */
   readonly redaction?: RedactionSettings
   readonly observer?: AuditObserver
-  /** Hears what whoever runs the gateway may want to know. Must not throw. */
+  /** Receives events for the operator. Must not throw. */
   readonly onEvent?: (note: AuditLogEvent) => void
 }
 

@@ -37,31 +37,29 @@ import { makeFolder } from '../../lib/fs/make-folder.ts'
 
 export type { AuditLogOptions } from './audit-log-options.ts'
 
-/** Proof that an intent is durable, to be given back with its outcome. */
+/** Proof that an intent is durable; required to record its outcome. */
 export type IntentReceipt = OpenIntent
 
-/** What readiness and metrics ask. */
+/** State of the log for readiness checks and metrics. */
 export interface AuditStatus {
-  /** False when the next intent would be refused, as far as is known. */
+  /** False if the next intent would be refused, as far as is known. */
   readonly writable: boolean
-  /** The records that wait for the disk. */
+  /** Number of records waiting for the disk. */
   readonly queued: number
-  /** The refusals and reloads that were lost since the log was opened. */
+  /** Number of refusals and reloads lost since the log was opened. */
   readonly dropped: number
-  /** The intents that have no outcome yet. */
   readonly unresolved: number
-  /** The last durable record. */
   readonly head: ChainEnd
-  /** Why the last group could not be written; internal. */
+  /** Error of the last failed group. Internal: not for callers. */
   readonly failure?: Error
 }
 
-/** What nobody waits for may use this share of the queue; the rest is kept for changes. */
+/** Share of the queue for asynchronous records; the rest is reserved for changes. */
 const asyncQueueCapacity = 0.5
 
 /**
- * Opens the log of a folder: takes the lock, recovers what a crash left, and begins a new chain there.
- * Throws when another process writes the folder, or when it cannot be written.
+ * Opens the log of a folder: takes the lock, recovers from a crash, and starts a new chain. Throws if another process
+ * writes to the folder, or if the folder is not writable.
  */
 export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> {
   const folder = resolve(options.folder)
@@ -89,15 +87,12 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
 }
 
 /**
- * The audit log of a folder. Records stand in it in the order in which they were handed over, and what waits for
- * the disk is bounded. While the disk fails, nothing is taken; afterwards a `gap` record counts what is missing.
+ * The audit log of a folder. Records are stored in the order of the calls, and the queue is bounded. While the disk
+ * fails, no records are accepted; afterwards, a `gap` record counts the missing ones.
  */
 export class AuditLog {
-  /** The id of the chain that is written. */
   readonly chain: string
-  /** What was found when the log was opened. */
   readonly recovery: Recovery
-  /** The context keys that the records of requests may hold. */
   readonly contextKeys: readonly string[]
   readonly #writer: ChainWriter
   readonly #lock: FolderLock
@@ -110,7 +105,7 @@ export class AuditLog {
   #closing: Promise<void> | undefined
   #dropped = 0
 
-  /** Use `openAuditLog`. */
+  /** Use `openAuditLog` instead. */
   constructor(
     options: AuditLogOptions,
     writer: ChainWriter,
@@ -140,14 +135,13 @@ export class AuditLog {
     this.prune()
   }
 
-  /** How the records of that operation are written. */
   modeFor(name: OperationName): OperationMode {
     return this.#modes[getAuditClass(name)]
   }
 
   /**
-   * Resolves when the intent is durable: only then may the change go upstream. Rejects: `AuditUnavailable`.
-   * One that nobody waits for leaves half of the queue to the others.
+   * Resolves when the intent is durable: only then may the change be sent upstream. Rejects with `AuditUnavailable`.
+   * Asynchronous intents leave half of the queue to the others.
    */
   recordIntent(entry: IntentEntry, isAwaited = true): Promise<IntentReceipt> {
     return new Promise((resolve, onFailure) => {
@@ -167,9 +161,9 @@ export class AuditLog {
   }
 
   /**
-   * Resolves when the outcome is durable. It never finds the queue full, because its intent was let in. Rejects
-   * with `AuditUnavailable` when the disk fails: it may be tried again with the same receipt, else the next start
-   * of the gateway records the outcome as unknown. One that nobody waits for is written a little later.
+   * Resolves when the outcome is durable. Never rejected for a full queue, because its intent was accepted. Rejects
+   * with `AuditUnavailable` if the disk fails; the call may be repeated with the same receipt, otherwise the next start
+   * of the gateway records the outcome as unknown. An asynchronous outcome is written slightly later.
    */
   recordOutcome(receipt: IntentReceipt, entry: OutcomeEntry, isAwaited = true): Promise<void> {
     return new Promise((resolve, onFailure) => {
@@ -185,7 +179,10 @@ export class AuditLog {
     })
   }
 
-  /** Resolves when what an unknown outcome turned out to be is durable. Rejects: `AuditUnavailable`; try again. */
+  /**
+   * Resolves when the resolution of an unknown outcome is durable. Rejects with `AuditUnavailable`; the call may be
+   * repeated.
+   */
   recordResolution(intent: IntentReference, entry: ResolvedEntry): Promise<void> {
     return new Promise((resolve, onFailure) => {
       const record = createResolvedRecord(intent, entry)
@@ -197,24 +194,23 @@ export class AuditLog {
     })
   }
 
-  /** Records a refusal when there is room; else it is dropped, and counted in the log too. */
+  /** Records a refusal if the queue has room; otherwise drops it and counts it in the log. */
   recordRefusal(entry: RefusalEntry): void {
     if (this.#modes.denial === 'off') return
     this.#enqueueAsync(this.#records.createRefusal(entry))
   }
 
-  /** Records a reload, like a refusal. */
+  /** Records a reload. Drops it like a refusal if the queue is full. */
   recordReload(entry: ReloadEntry): void {
     if (this.#modes.reload !== 'off') this.#enqueueAsync(createRecord('reload', entry))
   }
 
-  /** How far the log is durable; what stands behind may be cut off again. */
+  /** Returns the end of the durable part of the log; data after it may be truncated. */
   durableEnd(): DurableEnd {
     const { file, length, head } = this.#writer
     return { file, length, chain: head.chain, seq: head.seq }
   }
 
-  /** How the log is now. */
   status(): AuditStatus {
     const { queued, failure } = this.#commit
     return {
@@ -229,8 +225,8 @@ export class AuditLog {
   }
 
   /**
-   * Removes what retention lets go. The log does so by itself when it is opened and at the end of every segment; this
-   * is for whoever had to open it before knowing what is still needed.
+   * Removes segments that retention permits to remove. Runs automatically when the log is opened and after each
+   * rotation; call it only if the log was opened before it was known what is still needed.
    */
   prune(): void {
     if (this.#options.retention === undefined) return
@@ -242,7 +238,7 @@ export class AuditLog {
       })
   }
 
-  /** Writes what waits, takes nothing more, and leaves the folder to others. */
+  /** Writes all queued records, accepts no more, and releases the lock of the folder. */
   close(): Promise<void> {
     this.#closing ??= this.#finish()
     return this.#closing
@@ -262,7 +258,6 @@ export class AuditLog {
     await this.#lock.release()
   }
 
-  /** What stands behind the last seal is signed. */
   #requestSeal(): void {
     if (!this.#writer.isUnsealed && this.#commit.queued === 0) return
     this.#commit.enqueue(createInternalRecord(createSealRequest(), ignore, ignore), Infinity)
@@ -284,14 +279,14 @@ export class AuditLog {
     )
   }
 
-  /** The log says what is removed, signed, before it is. */
+  /** The removal is recorded and sealed before it is executed. */
   async #removeExpired(retention: Retention): Promise<void> {
     const { folder, onEvent } = this.#options
-    const polledFor = retention.inDoubtIntents === undefined ? [] : retention.inDoubtIntents()
-    if (polledFor === undefined) return
+    const inDoubt = retention.inDoubtIntents === undefined ? [] : retention.inDoubtIntents()
+    if (inDoubt === undefined) return
     const { chain, file, unresolved } = this.#writer
     const open = [...unresolved.keys()].map((seq) => ({ chain, seq }))
-    const removal = await planRemoval(folder, file, [...open, ...polledFor], retention)
+    const removal = await planRemoval(folder, file, [...open, ...inDoubt], retention)
     if (removal === undefined) return
     await new Promise<void>((resolve, failed) => {
       this.#commit.enqueue(createInternalRecord(createRecord('pruned', removal), ignore, failed), Infinity)
@@ -304,7 +299,7 @@ export class AuditLog {
 
 function ignore(): void {}
 
-/** What the log says of itself: it finds room where nothing else does, and is not missed as the record of a request. */
+/** Records about the log itself are essential, and are not counted as lost request records. */
 function createInternalRecord(
   record: UnchainedRecord,
   onDurable: () => void,

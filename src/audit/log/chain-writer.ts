@@ -14,35 +14,35 @@ import { SegmentFile } from './segment-file.ts'
 import { createChainId, formatSegmentName } from '../storage/segment-names.ts'
 import { TableLinks } from './table-links.ts'
 
-/** Where a chain is written, and by whom. */
 export interface ChainWriterOptions extends SealOptions {
   readonly folder: string
-  /** The name of the gateway instance. */
   readonly gateway: string
-  /** The version of the software. */
   readonly software: string
-  /** A segment that has reached so many bytes, or is so many milliseconds old, is followed by the next one. */
+  /** A segment is rotated when it reaches this size or `segmentMs`. */
   readonly segmentBytes: number
   readonly segmentMs: number
   readonly onEvent?: ((note: AuditLogEvent) => void) | undefined
 }
 
 /**
- * What others did to the file is looked for at most so often, in milliseconds, and with every seal that is asked for:
- * a look takes as long as a write, and groups follow each other in less.
+ * Minimum interval of tampering checks of the segment, in milliseconds; requested seals also check it. A check takes as
+ * long as a write, and groups follow each other faster than this.
  */
 export const fileCheckIntervalMs = 20
 
-/** Likewise at the journal: without it, a record is in danger only when the power is cut too. */
+/**
+ * Minimum interval of journal checks, in milliseconds. A lost journal endangers records only if a power failure
+ * follows.
+ */
 export const journalCheckIntervalMs = 200
 
-/** The name of a chain that is not complete enough to be one yet. */
+/** File name suffix of a chain whose first records are not durable yet. */
 const openingSuffix = '.opening'
 
-/** A new chain, and the only writer of it. */
+/** Creates a chain and is its only writer. */
 export class ChainWriter {
   readonly chain: string
-  /** The intents without an outcome, by seq; kept by whoever appends. */
+  /** Intents without an outcome, by seq. Maintained by the caller of `append`. */
   readonly unresolved = new Map<number, OpenIntent>()
   readonly #options: ChainWriterOptions
   readonly #links: TableLinks
@@ -52,9 +52,8 @@ export class ChainWriter {
   #segmentStartedAt = performance.now()
   #fileCheckedAt = -Infinity
   #journalCheckedAt = -Infinity
-  /** What is durable. */
+  /** State of the durable part. */
   #state: ChainState
-  /** What was found wrong with files, and is not written yet. */
   #pendingTamperRecords: UnchainedRecord[] = []
 
   private constructor(options: ChainWriterOptions, recovery: Recovery, segment: SegmentFile, chain: string) {
@@ -68,8 +67,9 @@ export class ChainWriter {
   }
 
   /**
-   * Begins a chain after what recovery found. Its file gets its name only when its first records are durable: the
-   * start, an outcome for every intent that the chain before left open, and a seal. So those are written once.
+   * Starts a chain after recovery. The file receives its final name only when its first records are durable: the start,
+   * an outcome for each unresolved intent of the previous chain, and a seal. This guarantees that they are written
+   * exactly once.
    */
   static async create(options: ChainWriterOptions, recovery: Recovery): Promise<ChainWriter> {
     const { folder } = options
@@ -84,7 +84,7 @@ export class ChainWriter {
       await writer.append([...createOpeningRecords(options, recovery), createSealRequest()])
       await segment.rename(path)
       await syncFolder(folder)
-      // Not before: until here, a crash recovers the chain before once more.
+      // Not earlier: until here, a crash must recover the previous chain from the journal again.
       await writer.#createJournal()
     } catch (error) {
       await segment.discard()
@@ -93,44 +93,40 @@ export class ChainWriter {
     return writer
   }
 
-  /** The last durable record. */
   get head(): ChainEnd {
     const { chain, seq, prev } = this.#state.position
     return { chain, seq: seq - 1, hash: prev }
   }
 
-  /** Whether records stand behind the last seal. */
   get isUnsealed(): boolean {
     return this.#state.unsealed.leaves > 0
   }
 
-  /** The name of the file that is written. */
   get file(): string {
     return formatSegmentName(this.chain, this.#index)
   }
 
-  /** The bytes of it that are durable. */
+  /** Durable bytes of the active segment. */
   get length(): number {
     return this.#segment.length
   }
 
-  /** How many segments of this chain were ended. */
   get rotations(): number {
     return this.#index
   }
 
   /**
-   * Appends the records as one group, with the seals that fall due; resolves with their seqs when all are durable.
-   * Rejects when they are not, and then the chain is as it was before. One call at a time.
+   * Appends the records and the seals that become necessary as one group. Resolves with the seqs when all are durable.
+   * If it rejects, the chain is unchanged. Calls must not overlap.
    */
   async append(records: readonly UnchainedRecord[]): Promise<number[]> {
-    const before = await this.#leadingRecords(records.at(-1)?.kind === 'seal')
+    const leading = await this.#leadingRecords(records.at(-1)?.kind === 'seal')
     const group = this.#createGroup()
-    const seqs = [...before, ...records].map((record) => group.add(record))
+    const seqs = [...leading, ...records].map((record) => group.add(record))
     if (group.text === '') return seqs
     await this.#write(group)
     this.#pendingTamperRecords = []
-    return seqs.slice(before.length)
+    return seqs.slice(leading.length)
   }
 
   async close(): Promise<void> {
@@ -138,26 +134,26 @@ export class ChainWriter {
       await this.#segment.checkpoint()
       await this.#journal?.remove()
     } catch {
-      // The next start finds in the journal what the file may not hold.
+      // The journal may hold data that the file does not; the next start recovers it.
       await this.#journal?.close()
     } finally {
       await this.#segment.close()
     }
   }
 
-  /** What must stand before the next records: what was found wrong with the file, or the head of a new segment. */
+  /** Records that precede the next group: detected tampering, or the head of a new segment. */
   async #leadingRecords(isEnd: boolean): Promise<UnchainedRecord[]> {
     const { segmentBytes, segmentMs } = this.#options
-    const what = await this.#findTampering(isEnd)
-    if (what !== undefined) {
+    const tampering = await this.#findTampering(isEnd)
+    if (tampering !== undefined) {
       const file = this.file
-      const restored = what !== 'resized'
+      const restored = tampering !== 'resized'
       const foreign = restored ? await this.#segment.restore() : undefined
-      this.#options.onEvent?.({ what: 'tampered', file, trouble: what })
-      // What was changed in place cannot be put back: it stays as evidence, and the chain goes on in a new file.
+      this.#options.onEvent?.({ what: 'tampered', file, trouble: tampering })
+      // A file changed in place cannot be restored: it is retained as evidence, and the chain continues in a new file.
       if (!restored) await this.#rotate()
       const named = foreign === undefined ? {} : { foreign: basename(foreign) }
-      this.#pendingTamperRecords.push(createRecord('tampered', { file, what, restored, ...named }))
+      this.#pendingTamperRecords.push(createRecord('tampered', { file, what: tampering, restored, ...named }))
     } else if (
       this.#segment.length >= segmentBytes ||
       (this.#segment.length > 0 && performance.now() - this.#segmentStartedAt >= segmentMs)
@@ -171,16 +167,16 @@ export class ChainWriter {
     return [...(isNew ? [this.#createSegmentRecord()] : []), ...this.#pendingTamperRecords]
   }
 
-  /** What somebody else did to the file, where it is time to look. */
+  /** Checks the segment for tampering if the check interval has expired. */
   async #findTampering(isEnd: boolean): Promise<FileTampering | undefined> {
     const now = performance.now()
     const isDue = isEnd || now - this.#fileCheckedAt >= fileCheckIntervalMs
-    // The file of a chain that is being opened is nobody's to see yet.
+    // The file of an opening chain is not visible under its final name yet.
     if (this.#state.position.seq === 0 || !isDue) return undefined
     if (isEnd || now - this.#journalCheckedAt >= journalCheckIntervalMs) await this.#checkJournal()
-    const what = await this.#segment.findTampering()
-    if (what === undefined) this.#fileCheckedAt = now
-    return what
+    const tampering = await this.#segment.findTampering()
+    if (tampering === undefined) this.#fileCheckedAt = now
+    return tampering
   }
 
   #createGroup(): RecordGroup {
@@ -194,19 +190,21 @@ export class ChainWriter {
     if (!this.isUnsealed) this.#options.onEvent?.({ what: 'sealed', head: this.head })
   }
 
-  /** Makes the journal anew when somebody else removed or changed its file. */
+  /** Creates a new journal if another process removed or changed the file. */
   async #checkJournal(): Promise<void> {
-    const what = await this.#journal?.findTampering()
+    const tampering = await this.#journal?.findTampering()
     this.#journalCheckedAt = performance.now()
-    if (what === undefined) return
+    if (tampering === undefined) return
     await this.#segment.checkpoint()
     await this.#journal?.close()
-    // It may be that of a writer that took this process for dead, and must not lose it: it goes on without.
-    if (what === 'replaced') this.#setJournal(undefined)
+    // The file may belong to a writer that took over the lock, and must not be overwritten: continue without a journal.
+    if (tampering === 'replaced') this.#setJournal(undefined)
     else await this.#createJournal()
-    this.#options.onEvent?.({ what: 'tampered', file: journalName, trouble: what })
+    this.#options.onEvent?.({ what: 'tampered', file: journalName, trouble: tampering })
     const restored = this.#journal !== undefined
-    this.#pendingTamperRecords.push(createRecord('tampered', { file: journalName, what, restored }))
+    this.#pendingTamperRecords.push(
+      createRecord('tampered', { file: journalName, what: tampering, restored }),
+    )
   }
 
   async #createJournal(): Promise<void> {

@@ -2,35 +2,32 @@ import { randomFillSync } from 'node:crypto'
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { ignoreMissing, hasErrorCode } from '../../lib/fs/system-error.ts'
 
-/** The codes of a disk or a quota that is full. */
 const diskFullCodes = ['ENOSPC', 'EDQUOT'] as const
 
-/** Whether the write failed because the disk or the quota is full. */
 export function isDiskFull(error: unknown): boolean {
   return hasErrorCode(error, ...diskFullCodes)
 }
 
 /**
- * A file that keeps space of the disk. It is given up when the disk is full, so that what must be written still can
- * be: outcomes of changes that are under way, and the seal behind them.
+ * A file that reserves disk space. It is deleted when the disk is full, to make room for essential records: outcomes of
+ * changes in progress, and their seal.
  */
 export class DiskReserve {
   readonly #path: string
   readonly #bytes: number
   #isHeld = false
 
-  /** Takes no space yet; 0 bytes: never does. */
+  /** Allocates nothing yet. With 0 bytes, nothing is ever reserved. */
   constructor(path: string, bytes: number) {
     this.#path = path
     this.#bytes = bytes
   }
 
-  /** Whether the space is kept. */
   get isHeld(): boolean {
     return this.#isHeld || this.#bytes === 0
   }
 
-  /** Takes the space, unless it is taken; answers whether it is kept now. Throws for other trouble than a full disk. */
+  /** Allocates the reserve if necessary. Returns whether it is held. Throws errors other than a full disk. */
   async acquire(): Promise<boolean> {
     if (this.isHeld) return true
     try {
@@ -44,7 +41,7 @@ export class DiskReserve {
     return this.isHeld
   }
 
-  /** Gives the space up; answers whether there was any. */
+  /** Deletes the reserve. Returns whether it was held. */
   async release(): Promise<boolean> {
     const had = this.#isHeld
     this.#isHeld = false
@@ -52,7 +49,7 @@ export class DiskReserve {
     return had
   }
 
-  /** Bytes that no file system can store as a hole, or pack. */
+  /** Random bytes: no file system can store them as a hole or compress them. */
   async #fill(): Promise<void> {
     const chunk = randomFillSync(Buffer.allocUnsafe(Math.min(this.#bytes, 1024 * 1024)))
     const handle = await open(`${this.#path}.filling`, 'w', 0o600)

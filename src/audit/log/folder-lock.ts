@@ -5,28 +5,29 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ignoreMissing, hasErrorCode } from '../../lib/fs/system-error.ts'
 
-/** How often the holder shows that it lives, and after how long without that a lock of another host is void. */
+/**
+ * Interval at which the holder refreshes the lock, and the age at which the lock of another host counts as abandoned.
+ */
 const refreshMs = 10_000
 const abandonedMs = 60_000
 
-/** The right to be the only writer of a folder. */
 export interface FolderLock {
-  /** False from the moment that somebody else is seen to have taken it: this process was taken for dead. */
+  /** False once another process has taken over the lock because it considered this process dead. */
   isHeld(): boolean
   release(): Promise<void>
 }
 
-/** A process. Containers reuse process ids, and a volume may be seen by several hosts: hence all three. */
+/** Identifies a process. Containers reuse process ids, and several hosts may share a volume: hence all three. */
 interface LockHolder {
   readonly pid: number
   readonly host: string
-  /** When the process began, as the kernel of Linux counts; null elsewhere. */
+  /** Start time of the process in the units of the Linux kernel; null on other systems. */
   readonly began: string | null
 }
 
 /**
- * Takes the lock of a folder (the file `writer.lock`), or throws an error that names its holder. The lock of a
- * dead process is taken over: at once when it ran on this host, else when it was not refreshed for a minute.
+ * Locks a folder with the file `writer.lock`. Throws an error that names the holder if it is locked. The lock of a dead
+ * process is taken over: immediately if it ran on this host, otherwise after a minute without a refresh.
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const path = join(folder, 'writer.lock')
@@ -66,7 +67,7 @@ function createLock(path: string, content: string): FolderLock {
     if ((await readIfPresent(path)) === content) await utimes(path, now, now)
     else lost = true
   }
-  // A disk that fails is seen by the next write of the log; the lock stays what it was.
+  // The next write of the log reports a failing disk; the lock remains unchanged.
   const timer = setInterval(() => void refresh().catch(() => undefined), refreshMs).unref()
   return {
     isHeld: () => !lost,
@@ -77,9 +78,9 @@ function createLock(path: string, content: string): FolderLock {
   }
 }
 
-/** Removes the lock of a dead holder; throws for that of a living one. */
+/** Removes the lock of a dead holder. Throws if the holder is alive. */
 async function removeAbandonedLock(path: string, self: LockHolder): Promise<void> {
-  // Between finding a lock dead and removing it, nobody else may do so and take the lock: one removes at a time.
+  // No other process may remove and retake the lock between the check and the removal: the guard serializes them.
   const guard = `${path}.removing`
   try {
     await createFile(guard, '')
@@ -112,7 +113,7 @@ async function isAlive(holder: LockHolder): Promise<boolean> {
   return holder.began === null || (await readProcessStart(holder.pid)) === holder.began
 }
 
-/** Field 22 of /proc/PID/stat (proc(5)); undefined for a zombie, for no process, and where there is no /proc. */
+/** Reads field 22 of /proc/PID/stat (proc(5)). Undefined for a zombie, a missing process, and without /proc. */
 async function readProcessStart(pid: number): Promise<string | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '')
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
@@ -125,7 +126,7 @@ function parseHolder(content: string): LockHolder | undefined {
     if (typeof value?.pid !== 'number' || typeof value.host !== 'string') return undefined
     return { pid: value.pid, host: value.host, began: value.began ?? null }
   } catch {
-    // Caught between its creation and its first byte, or cut by a crash: its age decides.
+    // Read before its first byte was written, or truncated by a crash: its age decides.
     return undefined
   }
 }

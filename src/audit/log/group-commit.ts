@@ -2,39 +2,33 @@ import { isDiskFull, type DiskReserve } from './disk-reserve.ts'
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
 import { AuditUnavailable, type UnavailableReason } from './audit-unavailable.ts'
 
-/** Hears what the log does, to count it. Must not throw. */
+/** Receives events for metrics. Must not throw. */
 export interface AuditObserver {
-  /** A group of records is durable; the seconds are those of its way to the disk. */
+  /** A group is durable; `seconds` is the duration of its write. */
   flushed(records: number, seconds: number): void
-  /** A group could not be written; `AuditLog.status` says why. */
+  /** A group could not be written; `AuditLog.status` has the reason. */
   failed(): void
-  /** A record whose caller does not wait for it is lost. */
   dropped(): void
 }
 
-/** How much may wait. */
 export interface QueueLimits {
   readonly records: number
-  /** Of the text of the records. */
   readonly bytes: number
 }
 
-/** A record that waits for the disk. One of the two is called, once; neither may throw. */
+/** A queued record. Exactly one of the callbacks is called, once; neither may throw. */
 export interface PendingRecord {
   readonly record: UnchainedRecord
-  /** The record is durable. */
   onDurable(seq: number): void
-  /** The record is not in the log. */
   onFailure(error: AuditUnavailable): void
-  /** As what it is counted when it fails: as refused where its caller hears of it. */
+  /** How a failure is counted; `refused` if the caller is notified. */
   readonly loss: 'refused' | 'dropped' | 'none'
-  /** Whether it is written into the reserve of the disk when the rest is full. */
   readonly isEssential: boolean
-  /** Whether nobody waits for it, so that it waits for others to share their write with; see `lingerMs`. */
+  /** Whether no caller waits for it, so that it can share a later write; see `asyncFlushMs`. */
   readonly isAsync: boolean
 }
 
-/** Appends a group, all or nothing; resolves with the seqs of its records. */
+/** Appends a group, all or nothing. Resolves with the seqs of its records. */
 type Append = (records: readonly UnchainedRecord[]) => Promise<readonly number[]>
 
 interface Gap {
@@ -47,18 +41,18 @@ interface Gap {
 const retryMs = 1_000
 
 /**
- * What nobody waits for is written with the next record that somebody waits for, or after so many milliseconds, or when
- * so much of it waits: to write a record by itself costs more than all else that is done for it.
+ * Asynchronous records join the next synchronous write, or are flushed after this many milliseconds or when many are
+ * queued: a separate write costs more than all other work on a record.
  */
 const asyncFlushMs = 20
 const asyncFlushRecords = 1_000
 const asyncFlushBytes = 256 * 1024
 
 /**
- * The queue before the disk. All records that come while a group is on its way to the disk are the next group,
- * and share one write and one wait. When a group fails, all its records fail; the next records try again,
- * and so does a timer, and what is missing is counted in a `gap` record as soon as one can be written. When the disk
- * is full, its reserve is given up, and until it is taken again only what is essential is written.
+ * The write queue of the log. Records that arrive during a write form the next group and share one write and one sync.
+ * If a group fails, all its records fail; the next record and a timer retry, and a `gap` record counts the missing ones
+ * as soon as it can be written. When the disk is full, the reserve is released, and until it is acquired again only
+ * essential records are written.
  */
 export class GroupCommit {
   readonly #append: Append
@@ -67,7 +61,6 @@ export class GroupCommit {
   readonly #observer: AuditObserver | undefined
   #queue: PendingRecord[] = []
   #bytes = 0
-  /** Whether the queue is to be written now. */
   #isDue = false
   #flushing: Promise<void> | undefined
   #asyncFlushTimer: NodeJS.Timeout | undefined
@@ -76,25 +69,28 @@ export class GroupCommit {
   #failure: Error | undefined
   #gap: Gap | undefined
 
-  constructor(append: Append, bounds: QueueLimits, reserve: DiskReserve, observe: AuditObserver | undefined) {
+  constructor(
+    append: Append,
+    limits: QueueLimits,
+    reserve: DiskReserve,
+    observer: AuditObserver | undefined,
+  ) {
     this.#append = append
-    this.#limits = bounds
+    this.#limits = limits
     this.#reserve = reserve
-    this.#observer = observe
+    this.#observer = observer
     if (!reserve.isHeld) this.#retryLater()
   }
 
-  /** The records that wait. */
   get queued(): number {
     return this.#queue.length
   }
 
-  /** Why the last group could not be written. */
   get failure(): Error | undefined {
     return this.#failure
   }
 
-  /** Takes the record, unless that share of the queue is in use. */
+  /** Queues the record unless the queue is filled up to `queueCapacity`. */
   enqueue(pending: PendingRecord, queueCapacity: number): void {
     const reason = this.getUnavailableReason(queueCapacity, pending.isEssential)
     if (reason !== undefined) return this.#refuse(pending, new AuditUnavailable(reason))
@@ -105,7 +101,7 @@ export class GroupCommit {
     else this.#scheduleAsyncFlush()
   }
 
-  /** Why a record that may use that share of the queue would not be taken now. */
+  /** Returns the reason why a record that may use `capacity` of the queue would be rejected now. */
   getUnavailableReason(capacity: number, essential = false): UnavailableReason | undefined {
     if (this.#accepts === 'nothing' || (this.#accepts === 'essential' && !essential)) return 'audit_closed'
     if (!essential && !this.#reserve.isHeld) return 'audit_disk_full'
@@ -115,7 +111,7 @@ export class GroupCommit {
       : undefined
   }
 
-  /** Takes nothing more but what is essential, and writes what waits, with the outcomes that come of it. */
+  /** Accepts only essential records from now on, and writes the queue including the outcomes that follow. */
   async drain(): Promise<void> {
     this.#accepts = 'essential'
     do {
@@ -124,11 +120,10 @@ export class GroupCommit {
     } while (this.#queue.length > 0)
   }
 
-  /** Writes what waits, and takes nothing more. */
   async close(): Promise<void> {
     this.#accepts = 'nothing'
     await this.#flushing
-    // Once more: what was missing so far, if it can be said now.
+    // Retry once to record the gap.
     this.#startFlush()
     await this.#flushing
     clearTimeout(this.#retryTimer)
@@ -148,7 +143,7 @@ export class GroupCommit {
     clearTimeout(this.#asyncFlushTimer)
     this.#asyncFlushTimer = undefined
     while (this.#isDue) {
-      // All that arrives in this turn of the event loop goes into one group: what is done for a group is done seldom.
+      // Records of the same event loop iteration join one group, which amortizes the cost per group.
       await yieldToEventLoop()
       await this.#flush()
     }
@@ -169,8 +164,8 @@ export class GroupCommit {
         group.filter(({ isEssential }) => !isEssential),
         error as Error,
       )
-      const essential = group.filter((waiting) => waiting.isEssential)
-      await this.#write(essential).catch((again: Error) => this.#fail(essential, again))
+      const essential = group.filter(({ isEssential }) => isEssential)
+      await this.#write(essential).catch((retryError: Error) => this.#fail(essential, retryError))
     }
   }
 
@@ -183,17 +178,17 @@ export class GroupCommit {
     const started = performance.now()
     try {
       const seqs = (await this.#append(records)).slice(records.length - group.length)
-      // What is essential is written where the rest is not.
+      // An essential record can succeed while all others fail, so the failure ends only if the reserve is held.
       if (this.#reserve.isHeld) this.#failure = undefined
       this.#observer?.flushed(records.length, (performance.now() - started) / 1_000)
-      for (const [index, waiting] of group.entries()) waiting.onDurable(seqs[index] ?? -1)
+      for (const [index, pending] of group.entries()) pending.onDurable(seqs[index] ?? -1)
     } catch (error) {
       if (gap) this.#gap = mergeGaps(gap, this.#gap)
       throw error
     }
   }
 
-  /** Makes room on a full disk for what is essential; answers whether there is any. */
+  /** Frees space on a full disk for essential records. Returns whether there is any. */
   async #freeReserve(error: unknown): Promise<boolean> {
     if (!isDiskFull(error)) return false
     try {
@@ -205,12 +200,12 @@ export class GroupCommit {
 
   #fail(group: readonly PendingRecord[], error: Error): void {
     this.#failure = error
-    for (const waiting of group) this.#refuse(waiting, new AuditUnavailable('audit_write_failed', error))
+    for (const pending of group) this.#refuse(pending, new AuditUnavailable('audit_write_failed', error))
     this.#observer?.failed()
     this.#retryLater()
   }
 
-  /** Nobody sends changes to a gateway that is not ready, so it finds out by itself that the disk is good again. */
+  /** A gateway that is not ready receives no changes, so a timer must detect that the disk has recovered. */
   #retryLater(): void {
     clearTimeout(this.#retryTimer)
     this.#retryTimer = setTimeout(() => void this.#attemptRetry(), retryMs).unref()
@@ -227,13 +222,13 @@ export class GroupCommit {
     else this.#failure = undefined
   }
 
-  #refuse(waiting: PendingRecord, error: AuditUnavailable): void {
-    if (waiting.loss !== 'none') {
-      const { time } = waiting.record
-      const lost = { dropped: 0, refused: 0, since: time, until: time, [waiting.loss]: 1 }
+  #refuse(pending: PendingRecord, error: AuditUnavailable): void {
+    if (pending.loss !== 'none') {
+      const { time } = pending.record
+      const lost = { dropped: 0, refused: 0, since: time, until: time, [pending.loss]: 1 }
       this.#gap = mergeGaps(lost, this.#gap)
     }
-    waiting.onFailure(error)
+    pending.onFailure(error)
   }
 }
 

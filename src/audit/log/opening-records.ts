@@ -2,7 +2,7 @@ import { createSealRequest } from './record-group.ts'
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
 import type { Recovery } from './recovery.ts'
 
-/** What a chain begins with: who writes it, and what was found of the chain before. */
+/** Creates the first records of a chain: its writer, and the recovery of the previous chain. */
 export function createOpeningRecords(
   { gateway, software }: { readonly gateway: string; readonly software: string },
   recovery: Recovery,
@@ -10,7 +10,7 @@ export function createOpeningRecords(
   const { previous, unresolved, repairs, heads } = recovery
   return [
     createRecord('start', { gateway, software, ...(previous && { previous }), heads }),
-    // Here, so that no more records follow the seal before than it says, whatever this gateway is told to do.
+    // Seals here, so that the limit announced by the previous seal holds even if the settings of this gateway differ.
     createSealRequest(),
     ...repairs.map((repair) => createRecord('recovered', repair)),
     ...unresolved.map(({ seq, request, tables }) =>

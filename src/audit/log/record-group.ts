@@ -5,31 +5,28 @@ import { createRecord, type UnchainedRecord } from '../records/unchained-record.
 import type { SealKey } from '../records/seal-key.ts'
 import type { TableLinks } from './table-links.ts'
 
-/** When and by what a chain is sealed. */
 export interface SealOptions {
-  /** At most so many records stand between two seals. */
   readonly sealRecords: number
   readonly key: SealKey
 }
 
-/** Asks for a seal in this place; there is none where nothing stands behind the last one. */
+/** Requests a seal at this position; ignored if there are no unsealed records. */
 export function createSealRequest(): UnchainedRecord {
   return createRecord('seal', { leaves: 0, root: '', within: 0, key: '' })
 }
 
-/** Where a chain is. */
 export interface ChainState {
   readonly position: ChainPosition
-  /** Over the records behind the last seal. */
+  /** Tree over the records after the last seal. */
   readonly unsealed: MerkleRoot
 }
 
-/** The lines of records that become durable together, and where the chain is then. */
+/** Lines of records that become durable together, and the resulting chain state. */
 export class RecordGroup {
   text = ''
   position: ChainPosition
   unsealed: MerkleRoot
-  /** The last records of tables, by the id as JSON. */
+  /** Hash of the last record of each table, by the table id as JSON. */
   readonly tableHeads = new Map<string, string>()
   readonly #options: SealOptions
   readonly #tableLinks: TableLinks
@@ -41,7 +38,7 @@ export class RecordGroup {
     this.unsealed = new MerkleRoot(unsealed)
   }
 
-  /** Adds the record, and a seal where one falls due; answers the seq of the record. */
+  /** Adds the record, and a seal if one is required. Returns the seq of the record. */
   add(record: UnchainedRecord): number {
     const { seq } = this.position
     if (record.kind === 'seal') {

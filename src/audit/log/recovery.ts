@@ -9,32 +9,27 @@ import { TableLinks } from './table-links.ts'
 
 export type { Repair } from '../storage/replay-journal.ts'
 
-/** What a folder tells about the writer before. */
+/** State that the previous writer left in a folder. */
 export interface Recovery {
-  /** The ordinal of the next chain. */
   readonly nextOrdinal: number
-  /** The end of the newest chain; missing in an empty folder. */
+  /** End of the newest chain; absent in an empty folder. */
   readonly previous?: ChainEnd
-  /** The intents of the newest chain that have no outcome. */
   readonly unresolved: readonly OpenIntent[]
-  /** The last record of every table. */
   readonly heads: readonly TableHead[]
-  /** The hashes of the records behind the last seal. */
+  /** Hashes of the records after the last seal. */
   readonly unsealed: readonly string[]
-  /** What was found at the end of the newest chain, when it was not a clean end. */
+  /** Repairs at the end of the newest chain; empty after a clean shutdown. */
   readonly repairs: readonly Repair[]
 }
 
 /**
- * Reads the end of the newest chain of the folder, after what the journal holds of it was put back, and cuts off an
- * unfinished last line: a write that a crash interrupted, and so was never promised to anybody. A finished line that is
- * wrong is no such thing; it stays for `verifyAuditLog` to report, and only what is true to its own hash is used. What
- * is answered is durable.
- *
- * It reads one segment, whatever the size and the age of the log: each segment begins behind a seal, with the last
- * record of every table, each but the first with the intents that were open at that moment, and each chain appears in the folder together with the outcomes of all
- * intents that the chain before left open (see chain-writer.ts), so that no older chain has any. Memory grows
- * only with the number of open intents.
+ * Recovers the end of the newest chain of a folder. Restores data from the journal, then truncates an unfinished last
+ * line: a write interrupted by a crash, which was never acknowledged. A complete but invalid line is left for
+ * `verifyAuditLog` to report; only records with a valid hash are used. The result is durable.
+ * Reads one segment, regardless of the size and age of the log: each segment starts after a seal with the last record
+ * of each table; each except the first also contains the intents unresolved at that time; and each chain appears in the
+ * folder together with the outcomes of all unresolved intents of the previous chain (see chain-writer.ts), so that no
+ * older chain has any. Memory grows only with the number of unresolved intents.
  */
 export async function recoverFolder(folder: string): Promise<Recovery> {
   const newest = (await listChains(folder)).at(-1)
@@ -44,7 +39,7 @@ export async function recoverFolder(folder: string): Promise<Recovery> {
   if (newest === undefined) return { nextOrdinal: 0, ...nothing }
   const { chain, ordinal, segments } = newest
   const nextOrdinal = ordinal + 1
-  // A crash right after a rotation leaves a last segment without records.
+  // A crash right after a rotation leaves an empty last segment.
   for (const file of segments.toReversed()) {
     const path = join(folder, file)
     const found = await readSegment(path, chain)
@@ -62,12 +57,11 @@ export async function recoverFolder(folder: string): Promise<Recovery> {
 }
 
 interface SegmentEnd {
-  /** The last good record. */
   end?: ChainEnd
   open: OpenIntent[]
   heads: TableHead[]
   unsealed: string[]
-  /** The bytes up to the last newline, and after it. */
+  /** Number of bytes up to and including the last newline. */
   length: number
   torn: number
   damage?: string
@@ -107,7 +101,7 @@ async function readSegment(path: string, chain: string): Promise<SegmentEnd> {
 
 type Misplaceable = Parameters<typeof findMisplacement>[0]
 
-/** The first record of a segment is taken as it comes. */
+/** The first record of a segment is accepted at any position. */
 function findMisplacementAfter(
   record: Misplaceable,
   end: ChainEnd | undefined,
@@ -120,7 +114,9 @@ function findMisplacementAfter(
   })
 }
 
-/** Cuts the file to that length, if one is given. What was read of it may have been in memory alone. */
+/**
+ * Truncates the file to `length` if given. Syncs in any case: the data that was read may have existed in memory only.
+ */
 async function truncateAndSync(path: string, length: number | undefined): Promise<void> {
   const handle = await open(path, 'r+')
   try {

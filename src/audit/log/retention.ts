@@ -7,33 +7,30 @@ import { listChains } from '../storage/segment-names.ts'
 import { syncFolder } from '../../lib/fs/sync-folder.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
-/** What may be removed. */
 export interface Retention {
-  /** Segments whose last record is older. */
+  /** Remove segments whose last record is older. */
   readonly maxAgeMs?: number
-  /** Oldest segments, while all of them together are larger. */
+  /** Remove the oldest segments while the log is larger. */
   readonly maxBytes?: number
-  /** The oldest segment that somebody still reads, as the name of its file: it and all later ones stay. */
+  /** File name of the oldest segment that is still being read. It and all later segments are retained. */
   readonly oldestNeededSegment?: () => string | undefined
   /**
-   * The intents whose outcome is unknown and still looked for: they stay. Undefined where that is not known yet, and
-   * then nothing is removed; see `AuditLog.removeOld`.
+   * Unresolved in-doubt intents; they are retained. Undefined while they are not known yet: then nothing is removed;
+   * see `AuditLog.prune`.
    */
   readonly inDoubtIntents?: () => readonly IntentPosition[] | undefined
 }
 
-/** Where an intent stands. */
 type IntentPosition = Pick<ChainEnd, 'chain' | 'seq'>
 
-/** What of a log is to be removed, and its last record. */
 export interface Removal {
   readonly files: readonly string[]
   readonly through: ChainEnd
 }
 
 /**
- * Says what of the folder is to be removed, before `active`, the segment that is written. What holds one of the intents
- * that are open stays. Undefined when there is nothing, or when what would follow is damaged.
+ * Selects the segments to remove, all before the active segment `active`. Retains segments that contain an intent in
+ * `open`. Undefined if there is nothing to remove, or if the segment that would become the first is damaged.
  */
 export async function planRemoval(
   folder: string,
@@ -62,7 +59,7 @@ export async function planRemoval(
   return through && { files: removed, through }
 }
 
-/** Removes them; what is gone already is passed over. */
+/** Removes the segments; missing files are ignored. */
 export async function removeSegments(folder: string, files: readonly string[]): Promise<void> {
   for (const file of files) {
     await unlink(join(folder, file)).catch(ignoreMissing)
@@ -70,7 +67,7 @@ export async function removeSegments(folder: string, files: readonly string[]): 
   await syncFolder(folder)
 }
 
-/** The record before the first one of a segment; undefined where the segment does not say. */
+/** Returns the record before the first one of a segment; undefined if the segment does not contain it. */
 async function readPrecedingRecord(path: string): Promise<ChainEnd | undefined> {
   for await (const { bytes, end } of readLines(path)) {
     const checked = end === 'newline' ? checkLine(bytes) : 'unfinished'

@@ -9,30 +9,30 @@ import { writeAll } from '../../lib/fs/write-all.ts'
 
 const openFlags =
   constants.O_RDWR |
-  // Where somebody cuts or continues the file, writes of ours do not hide it: its length stays another.
+  // If another process truncates or extends the file, our writes do not hide it: the size remains different.
   constants.O_APPEND |
   constants.O_CREAT |
   constants.O_TRUNC
 
 /**
- * A file that grows by whole groups of lines, each of them durable or not there at all. With a journal, a group is
- * durable there first, and the file is synced now and then; without one, for each group. Whoever reads the file may see
+ * A file that grows by groups of lines, each durable entirely or not at all. With a journal, a group becomes durable
+ * there first, and the file is synced occasionally; without one, each group is synced. Readers of the file may see
  * lines that are not durable yet.
  */
 export class SegmentFile {
   #handle: FileHandle
-  /** The file that the handle holds, whatever stands under its name. */
+  /** Identity of the open file, whatever the path refers to now. */
   #identity: FileIdentity
   #path: string
   #journal: Journal | undefined
-  /** The bytes that are durable, in the file or in the journal. */
+  /** Number of bytes that are durable in the file or in the journal. */
   #length = 0
-  /** Those that are durable in the file, and the groups behind, which the journal holds. */
+  /** Number of bytes that are durable in the file itself; the journal holds the groups after them. */
   #synced = 0
   #unsynced: Buffer[] = []
-  /** Whether something may stand behind the length, in the file or in the journal. */
+  /** Whether there may be data after `#length` in the file or in the journal. */
   #hasLeftover = false
-  /** Whether a sync failed: then what it was to write may be gone, though it can still be read (fsync(2)). */
+  /** Whether a sync failed: its data may be lost although it can still be read (fsync(2)). */
   #isSyncUncertain = false
 
   private constructor(handle: FileHandle, own: FileIdentity, path: string) {
@@ -41,7 +41,6 @@ export class SegmentFile {
     this.#path = path
   }
 
-  /** Creates the file, or empties it. */
   static async create(path: string): Promise<SegmentFile> {
     const handle = await open(path, openFlags, 0o640)
     try {
@@ -53,28 +52,26 @@ export class SegmentFile {
   }
 
   /**
-   * From now on, groups are durable there first; undefined: each is synced by itself. What the journal holds must stand
-   * for good in files that were written before.
+   * Makes the following groups durable in the journal first; undefined: each group is synced. The contents of the
+   * journal must already be durable in the files written before.
    */
   setJournal(journal: Journal | undefined): void {
     this.#journal = journal
   }
 
-  /** Gives the file its name for good. */
+  /** Renames the file to its final name. */
   async rename(path: string): Promise<void> {
     await rename(this.#path, path)
     this.#path = path
   }
 
-  /** The bytes that are durable. */
   get length(): number {
     return this.#length
   }
 
   /**
-   * Resolves when the bytes are durable. Rejects with the error of the system when they are not;
-   * the file is then cut back to what was durable before, here or, where that fails too, before the next append.
-   * One call at a time.
+   * Resolves when the bytes are durable. Otherwise rejects with the system error and truncates the file to its previous
+   * durable length, now or, if that fails too, before the next append. Calls must not overlap.
    */
   async append(bytes: Buffer): Promise<void> {
     if (this.#hasLeftover) await this.#cutBack()
@@ -84,13 +81,13 @@ export class SegmentFile {
       else await this.#appendSynced(bytes)
     } catch (error) {
       this.#hasLeftover = true
-      // Its own failure is met again, and reported, by the next append.
+      // The next append retries it and reports its error.
       await this.#cutBack().catch(() => undefined)
       throw error
     }
   }
 
-  /** Resolves when all is durable in the file itself, and the journal is not needed for it any more. */
+  /** Resolves when all data is durable in the file itself and the journal is no longer needed for it. */
   async checkpoint(): Promise<void> {
     if (this.#hasLeftover) return this.#cutBack()
     try {
@@ -101,7 +98,7 @@ export class SegmentFile {
     }
   }
 
-  /** What somebody else did to the file; undefined where it is as it was written. */
+  /** Returns how another process changed the file; undefined if it is unchanged. */
   async findTampering(): Promise<FileTampering | undefined> {
     const named = await stat(this.#path).catch(ignoreMissing)
     if (named === undefined) return 'removed'
@@ -110,8 +107,8 @@ export class SegmentFile {
   }
 
   /**
-   * Puts a file that was removed or replaced back as it was written, from what the open handle still holds, and
-   * keeps what stood in its place under the name that is answered.
+   * Restores a removed or replaced file from the open handle. Renames the file that replaced it, and returns the new
+   * name.
    */
   async restore(): Promise<string | undefined> {
     const copy = await SegmentFile.create(`${this.#path}.restoring`)
@@ -140,18 +137,18 @@ export class SegmentFile {
   }
 
   /**
-   * Closes the file and removes it, as far as possible: a later sync of the folder says nothing of a name that an earlier
-   * one failed to write.
+   * Closes the file and removes it if possible: a later sync of the folder does not guarantee a name that an earlier
+   * sync failed to write.
    */
   async discard(): Promise<void> {
     await this.close()
     await rm(this.#path, { force: true }).catch(() => undefined)
   }
 
-  /** Both at once: what the one waits for is not what the other waits for. */
+  /** Writes both concurrently, because they wait for different things. */
   async #appendJournaled(bytes: Buffer, journal: Journal): Promise<void> {
     const entry = { file: basename(this.#path), offset: this.#length, bytes }
-    // The one that takes long begins first; the error of the other says more.
+    // The journal takes longer, so it starts first; the error of the file is more specific, so it is reported first.
     const journaled = journal.write(entry)
     const results = await Promise.allSettled([writeAll(this.#handle.fd, bytes, null), journaled])
     for (const result of results) if (result.status === 'rejected') throw result.reason
@@ -164,7 +161,7 @@ export class SegmentFile {
     await this.#sync(bytes.length)
   }
 
-  /** With it, so many bytes that were just written count as durable too. */
+  /** Syncs the file; `more` bytes just written then count as durable, too. */
   async #sync(more = 0): Promise<void> {
     this.#isSyncUncertain = true
     await this.#handle.datasync()
@@ -190,7 +187,7 @@ export class SegmentFile {
     if (this.#unsynced.length > 0) await copy.append(Buffer.concat(this.#unsynced))
   }
 
-  /** Durable before anything is written again: a crash must not leave old bytes behind shorter new ones. */
+  /** Syncs before the next write: a crash must not leave old bytes after shorter new ones. */
   async #cutBack(): Promise<void> {
     if (this.#isSyncUncertain) await this.#rewriteUnsynced()
     else await this.#handle.truncate(this.#length)
@@ -199,12 +196,11 @@ export class SegmentFile {
     this.#hasLeftover = false
   }
 
-  /** A sync that is tried again says nothing of what the one before failed to write. */
+  /** Writes the data again: a repeated sync does not cover what a failed one did not write (fsync(2)). */
   async #rewriteUnsynced(): Promise<void> {
     await this.#handle.truncate(this.#synced)
     for (const bytes of this.#unsynced) await writeAll(this.#handle.fd, bytes, null)
   }
 }
 
-/** What tells a file from every other one that is there. */
 type FileIdentity = Pick<Stats, 'dev' | 'ino'>

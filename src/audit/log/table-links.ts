@@ -3,11 +3,11 @@ import { zeroHash } from '../records/hash-chain.ts'
 import { idToJson } from '../records/json-text.ts'
 import type { ObjectId, TableHead } from '../records/audit-record.ts'
 
-/** So many tables are remembered; the next record of a table that was forgotten begins its history anew. */
+/** Number of retained tables; the next record of an evicted table starts a new history. */
 const maxTables = 10_000
 
 /**
- * The last record of every table: each record names the one before of the same table, so that the history of a
+ * The last record of each table. Each record refers to the previous one of the same table, so that the history of a
  * table is a chain of its own.
  */
 export class TableLinks {
@@ -17,14 +17,13 @@ export class TableLinks {
     this.setHeads(heads)
   }
 
-  /** Remembers these as the last records. */
   setHeads(heads: readonly TableHead[]): void {
     for (const { id, hash } of heads) this.#heads.set(idToJson(id), hash)
   }
 
   /**
-   * What a record of these tables says of the records before it, after those of its own group: its `tables` as JSON.
-   * The key of a table is its id as JSON.
+   * Formats the member `tables` of a record as JSON: for each table the previous record, in the same group or before
+   * it. `keys` are table ids as JSON.
    */
   formatLinks(keys: readonly string[], group: ReadonlyMap<string, string>): string {
     if (keys.length === 0) return ''
@@ -35,12 +34,11 @@ export class TableLinks {
     return `[${links.join(',')}]`
   }
 
-  /** The group is durable. */
   commit(group: ReadonlyMap<string, string>): void {
     for (const [key, hash] of group) this.#heads.set(key, hash)
   }
 
-  /** All of them, those that changed longest ago first. */
+  /** Lists all heads, least recently changed first. */
   listHeads(): TableHead[] {
     const heads: TableHead[] = []
     for (const [key, hash] of this.#heads.rentries()) {

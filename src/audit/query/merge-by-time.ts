@@ -1,7 +1,4 @@
-/**
- * What several logs hold as one sequence, by time where the logs themselves do not say what comes first: what one of them
- * holds stays in its order.
- */
+/** Merges several logs into one sequence by time. The order within each log is preserved. */
 export async function* mergeByTime<Entry>(
   logs: readonly AsyncGenerator<Entry, void>[],
   getTime: (entry: Entry) => string,

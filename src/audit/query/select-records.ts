@@ -4,27 +4,25 @@ import { mergeByTime } from './merge-by-time.ts'
 import { readAuditLog, type StoredRecord } from '../storage/read-audit-log.ts'
 import type { ObjectId } from '../records/audit-record.ts'
 
-/** Which records are wanted; what is missing does not matter. */
+/** Criteria for records; an absent criterion matches all. */
 export interface RecordFilter {
-  /** Of that table. */
   readonly table?: ObjectId
-  /** Of that principal: what it did, what became of it, and what it was denied. */
+  /** Includes outcomes of its changes and its refused requests. */
   readonly principal?: string
   readonly operation?: string
-  /** Handed over then or later, and before then. */
+  /** Inclusive start of the time range of the records; `until` is exclusive. */
   readonly since?: Date
   readonly until?: Date
 }
 
-/** A record, and what earlier ones say of it. */
 export interface SelectedRecord {
   readonly record: StoredRecord
   readonly context: RecordContext
 }
 
 /**
- * The records that are wanted of all logs of a gateway, oldest first. An outcome is one of the operation and principal of
- * its intent.
+ * Selects matching records from all logs of a gateway, oldest first. An outcome has the operation and principal of its
+ * intent.
  */
 export async function* selectRecords(
   folder: string,
@@ -45,7 +43,7 @@ async function* selectLogRecords(
   }
 }
 
-/** Who did what, as the record or its intent says. */
+/** Returns the record that contains the principal and the operation: the record itself or its intent. */
 export function getRequestRecord(record: StoredRecord, { intent }: RecordContext) {
   return record.kind === 'intent' || record.kind === 'refusal' ? record : intent
 }
@@ -63,7 +61,6 @@ function matchesFilter(record: StoredRecord, context: RecordContext, selection: 
   )
 }
 
-/** Whether the record speaks of the table. */
 export function mentionsTable({ tables = [] }: StoredRecord, table: ObjectId): boolean {
   const text = JSON.stringify(table)
   return tables.some(({ id }) => JSON.stringify(id) === text)

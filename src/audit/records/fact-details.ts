@@ -3,10 +3,10 @@ import type { Operation } from '../../catalog-api/operations.ts'
 import type { KnownFacts } from '../../policy/conditions/operation-facts.ts'
 import type { Details } from './audit-record.ts'
 
-/** The format in which intents hold facts: `facts` of an intent. An intent without it tells no facts. */
+/** Format version of the facts in intents (member `facts`). An intent without it contains no facts. */
 export const factsFormat = 1
 
-/** Maps of which a record holds the keys alone: the values may be secrets, or belong to the data. */
+/** Maps of which only the keys are recorded: the values may be secrets or data. */
 const keyOnlyFacts: Partial<Record<FactName, string>> = {
   metadata: 'metadata_keys',
   properties: 'property_keys',
@@ -16,7 +16,7 @@ const keyOnlyFacts: Partial<Record<FactName, string>> = {
 const maxTextLength = 1024
 const maxKeys = 32
 
-/** The details that hold the facts of an operation, under the names of the interface and cut to a bounded size. */
+/** Formats the facts of an operation as details, with the names of the catalog API and bounded in size. */
 export function formatFactDetails(
   operation: Operation,
   stated: StatedFacts,
@@ -32,7 +32,7 @@ export function formatFactDetails(
   return details
 }
 
-/** The facts that such details tell; those are pending that they hold in part. */
+/** Parses facts from recorded details. Facts recorded in part are pending. */
 export function parseFactDetails(operation: Operation, details: Details): KnownFacts {
   const stated: Partial<Record<FactName, unknown>> = {}
   const pendingFacts = new Set<FactName>()
@@ -48,7 +48,7 @@ export function parseFactDetails(operation: Operation, details: Details): KnownF
   return { stated: stated as StatedFacts, pendingFacts }
 }
 
-/** A value as the details of a record hold it: what is too long is cut, as text. */
+/** Converts a value for the details of a record; a value that is too long is truncated as text. */
 export function truncateDetail(value: unknown): Details[string] {
   if (typeof value === 'number' || typeof value === 'boolean') return value
   const text = typeof value === 'string' ? value : JSON.stringify(value)
@@ -56,7 +56,7 @@ export function truncateDetail(value: unknown): Details[string] {
   return value as Details[string]
 }
 
-/** The names of the members of an object, at most 32 and each cut; undefined if there are none. */
+/** Lists the member names of an object: at most 32, each truncated. Undefined if there are none. */
 export function listKeys(value: unknown): string[] | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   const keys = Object.keys(value)
@@ -65,12 +65,11 @@ export function listKeys(value: unknown): string[] | undefined {
   return keys.length === 0 ? undefined : keys
 }
 
-/** A map of which a record holds the keys is known only if it has none. */
 function parseEmptyMap(keys: Details[string]): ReadonlyMap<string, string> | undefined {
   return Array.isArray(keys) && keys.length === 0 ? new Map() : undefined
 }
 
-/** The value of a fact; undefined if it was cut. */
+/** Returns the value of a fact; undefined if it was truncated. */
 function parseCompleteValue(fact: FactName, value: Details[string]): unknown {
   const type = factTypes[fact]
   if (type === 'flag') return typeof value === 'boolean' ? value : undefined

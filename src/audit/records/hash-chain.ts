@@ -3,25 +3,23 @@ import type { UnchainedRecord } from './unchained-record.ts'
 import type { AuditRecord, RecordHead } from './audit-record.ts'
 
 // The hash chain. A record is one line: a JSON object whose first members are those of `RecordHead` and whose last
-// member is `hash`: SHA-256, in lower-case hex, over the bytes of the line before `,"hash":"`. The `prev` of the
-// next record is this hash. As the hashed bytes hold `prev`, and what follows them is fixed, the hash of a record
-// binds every byte of the chain up to there: a changed byte is found in its own line, the last line included; a
-// removed, added, doubled or moved line is found by `prev` and `seq`.
+// member is `hash`: SHA-256, in lower-case hex, over the bytes of the line before `,"hash":"`. It is the `prev` of the
+// next record. The hashed bytes contain `prev`, and the bytes after them are fixed, so the hash of a record covers every
+// byte of the chain up to it: a changed byte is detected in its own line, including the last one; a removed, added,
+// duplicated or moved line is detected by `prev` and `seq`.
 //
-// What a hash chain alone cannot show: whoever can write the files can also compute hashes, and so replace a record
-// together with all that follow it. Therefore seals: a record of kind `seal` has the member `signature` before its
-// hash, an Ed25519 signature over the bytes of the line before `,"signature":"`. It binds all that stands before it,
-// in earlier chains too, as each start record names the end of the chain before. What follows the last seal is bound
-// by nothing yet; that the log was cut at a seal shows only from outside, by a head that was noted elsewhere.
+// A hash chain alone does not protect against writers of the files, who can replace a record and recompute all later
+// hashes. Therefore a record of kind `seal` contains the member `signature` before its hash: an Ed25519 signature over
+// the bytes of the line before `,"signature":"`. It covers all records before it, including earlier chains, because each
+// start record contains the end of the previous chain. Records after the last seal are not protected yet. A log truncated
+// at a seal is detected only from outside, with a head that was stored elsewhere.
 
-/** The place of the next record in a chain. */
 export interface ChainPosition {
   readonly chain: string
   readonly seq: number
   readonly prev: string
 }
 
-/** The `prev` of the first record of a chain. */
 export const zeroHash = '0'.repeat(64)
 
 const hashMember = ',"hash":"'
@@ -30,8 +28,8 @@ const hashLength = 64
 const tailLength = hashMember.length + hashLength + '"}'.length
 
 /**
- * A record in its place of the chain: its line, with the newline, and the hash that the next one refers to.
- * `tables` are its links as JSON, empty where it has none. A seal is signed.
+ * Formats a record at its position in the chain. Returns the line with its newline, and the hash for the next record.
+ * `tables` are the table links as JSON, or empty. Seals are signed.
  */
 export function formatChainLine(
   position: ChainPosition,
@@ -47,13 +45,16 @@ export function formatChainLine(
   return { line: `${body}${hashMember}${digest}"}\n`, hash: digest }
 }
 
-/** A record read back, true to its own hash. */
+/** A parsed record with a valid hash. */
 export interface CheckedLine {
   readonly record: AuditRecord
   readonly hash: string
 }
 
-/** Reads one line (without its newline) and checks it by itself; a string says what is wrong with it. */
+/**
+ * Parses one line (without its newline) and checks its hash. Returns a string that describes the problem if it is
+ * invalid.
+ */
 export function checkLine(bytes: Buffer): CheckedLine | string {
   const end = bytes.length - tailLength
   const tail = bytes.toString('latin1', Math.max(end, 0))
@@ -65,18 +66,17 @@ export function checkLine(bytes: Buffer): CheckedLine | string {
   return record === undefined ? 'the line is not a record of format version 1' : { record, hash: digest }
 }
 
-/** Names a record among those of all chains. */
 export function formatRecordKey(chain: string, seq: number): string {
   return `${chain} ${seq}`
 }
 
-/** What the signature of a seal was made over: the line, less what stands from the signature on. */
+/** Returns the signed text of a seal: the line up to the signature. */
 export function getSignedText(line: Buffer): string {
   const text = line.toString('utf8')
   return text.slice(0, text.lastIndexOf(signatureMember))
 }
 
-/** What is wrong with the record in that place, in words; undefined where it belongs there. */
+/** Describes why the record does not belong at that position; undefined if it does. */
 export function findMisplacement(record: RecordHead, position: ChainPosition): string | undefined {
   if (record.chain !== position.chain) return `the record belongs to chain ${record.chain}`
   if (record.seq !== position.seq) return `expected record ${position.seq}, found record ${record.seq}`
@@ -84,7 +84,7 @@ export function findMisplacement(record: RecordHead, position: ChainPosition): s
   return undefined
 }
 
-/** A record of this format; undefined for what is none. The members of each kind are taken at its word. */
+/** Parses a record of this format; undefined for other text. The members of each kind are not validated. */
 export function parseRecord(text: string): AuditRecord | undefined {
   try {
     const value = JSON.parse(text) as Partial<AuditRecord> | null

@@ -1,16 +1,15 @@
 import type { ObjectId } from './audit-record.ts'
 
-// JSON as JSON.stringify writes it, byte for byte, and several times as fast for the texts that records are made of.
+// Writes JSON byte for byte like JSON.stringify, but several times faster for typical record texts.
 
-/** What stands in JSON as it is. */
+/** Text that needs no escaping in JSON. */
 const unescapedText = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
 
-/** A text as JSON. */
 export function stringToJson(text: string): string {
   return unescapedText.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
-/** An id as JSON: maps of objects have it as their key. */
+/** Formats an id as JSON; also used as a map key for objects. */
 export function idToJson(id: ObjectId): string {
   let text = ''
   for (const part of id) text += text === '' ? stringToJson(part) : `,${stringToJson(part)}`
@@ -18,20 +17,20 @@ export function idToJson(id: ObjectId): string {
 }
 
 /**
- * A member that follows others, as JSON: with the comma before it, and empty for one that is undefined. Throws
- * `TypeError` for a value that is no JSON.
+ * Formats a further member as JSON, with a leading comma; empty if the value is undefined. Throws `TypeError` if the
+ * value is not valid JSON.
  */
 export function memberToJson(name: string, value: unknown): string {
   if (value === undefined) return ''
   return `,"${name}":${typeof value === 'string' ? stringToJson(value) : JSON.stringify(value)}`
 }
 
-/** The members of an object as JSON, without its braces. Throws `TypeError` for a value that is no JSON. */
+/** Formats the members of an object as JSON, without braces. Throws `TypeError` for values that are not valid JSON. */
 export function membersToJson(body: object): string {
   return JSON.stringify(body).slice(1, -1)
 }
 
-/** Remembers what was written for an object, while that is there: it is not to change. */
+/** Caches the text of an object in a weak map. The object must not change. */
 export function memoizeText<Value extends object>(write: (value: Value) => string): (value: Value) => string {
   const known = new WeakMap<Value, string>()
   return (value) => {

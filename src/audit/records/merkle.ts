@@ -5,23 +5,25 @@ import { hash as hashOf } from 'node:crypto'
 const hashBytes = 32
 const hashPattern = /^[0-9a-f]{64}$/
 
-/** What is hashed, put together in one place: the tree of a seal takes as many hashes as it has records, twice. */
+/** Reused input buffer: the tree of a seal computes two hashes per record. */
 const leafInput = Buffer.alloc(1 + hashBytes, 0)
 const nodeInput = Buffer.alloc(1 + 2 * hashBytes, 1)
 
-/** Adds up the root of a tree, leaf by leaf, in memory that grows with the logarithm of their number. */
+/** Computes the root of a tree leaf by leaf. Memory grows with the logarithm of the number of leaves. */
 export class MerkleRoot {
-  /** At height h the root of a complete tree of 2^h leaves, where their number has that bit; left of those below. */
+  /**
+   * At height h, the root of a complete tree of 2^h leaves if bit h of the leaf count is set; covers the leaves left of
+   * the lower roots.
+   */
   readonly #roots: string[]
   #leaves: number
 
-  /** The tree of no leaves, or a copy of one. */
+  /** Starts an empty tree, or copies `tree`. */
   constructor(tree?: MerkleRoot) {
     this.#roots = tree === undefined ? [] : [...tree.#roots]
     this.#leaves = tree === undefined ? 0 : tree.#leaves
   }
 
-  /** How many leaves there are. */
   get leaves(): number {
     return this.#leaves
   }
@@ -37,7 +39,6 @@ export class MerkleRoot {
     this.#leaves += 1
   }
 
-  /** The root over the leaves so far. */
   root(): string {
     let root: string | undefined
     for (let height = 0; height < this.#roots.length; height += 1) {
@@ -52,23 +53,25 @@ export class MerkleRoot {
   }
 }
 
-/** The audit paths of some leaves: with it and the leaf, anybody can compute the root. */
+/** Creates the audit paths of the given leaves; a leaf and its path suffice to compute the root. */
 export function createMerklePaths(hashes: readonly string[], indices: readonly number[]): string[][] {
   const paths = indices.map((): string[] => [])
   let level = hashes.map(leafHash)
-  let locations = [...indices]
+  let positions = [...indices]
   while (level.length > 1) {
-    for (const [which, location] of locations.entries()) {
-      const sibling = level[location ^ 1]
+    for (const [which, position] of positions.entries()) {
+      const sibling = level[position ^ 1]
       if (sibling) paths[which]?.push(sibling)
     }
     level = parentLevel(level)
-    locations = locations.map((location) => location >> 1)
+    positions = positions.map((position) => position >> 1)
   }
   return paths
 }
 
-/** The root that follows from a leaf, its place among so many leaves, and its audit path; undefined for no path. */
+/**
+ * Computes the root from a leaf, its index, the number of leaves, and its audit path. Undefined if the path is invalid.
+ */
 export function computeRootFromPath(
   hash: string,
   index: number,
@@ -78,19 +81,19 @@ export function computeRootFromPath(
   if (index < 0 || index >= leaves) return undefined
   let root = leafHash(hash)
   let used = 0
-  let location = index
+  let position = index
   for (let width = leaves; width > 1; width = (width + 1) >> 1) {
-    if ((location ^ 1) < width) {
+    if ((position ^ 1) < width) {
       const sibling = path[used++]
       if (sibling === undefined || !hashPattern.test(sibling)) return undefined
-      root = location % 2 === 1 ? nodeHash(sibling, root) : nodeHash(root, sibling)
+      root = position % 2 === 1 ? nodeHash(sibling, root) : nodeHash(root, sibling)
     }
-    location >>= 1
+    position >>= 1
   }
   return used === path.length ? root : undefined
 }
 
-/** The level above; a node without a sibling rises as it is. */
+/** Computes the next level; a node without a sibling is promoted unchanged. */
 function parentLevel(level: readonly string[]): string[] {
   const above: string[] = []
   for (let at = 0; at < level.length; at += 2) {

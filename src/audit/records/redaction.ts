@@ -8,16 +8,16 @@ import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
 /** Takes out of entries what the log must not hold, before they become records. */
 export interface Redaction {
-  /** The context keys to give with an entry: where there are none, none need be collected. */
+  /** Context keys that are recorded; if empty, none need to be collected. */
   readonly contextKeys: readonly string[]
   redactPrincipal(principal: AuditedPrincipal): AuditedPrincipal
   redactAddress(address: string): string
   redactContext(entries: IntentEntry['context']): IntentEntry['context']
-  /** The same object where nothing is to be taken out. */
+  /** Returns the same object if nothing is redacted. */
   redactDetails(details: Details | undefined): Details | undefined
 }
 
-/** The members of the details that hold SQL, and with it values of rows. */
+/** Members of the details that contain SQL, and therefore row values. */
 export const filterMembers = [
   'predicate',
   'filter',
@@ -27,30 +27,29 @@ export const filterMembers = [
 
 const generatedKeyFile = 'redaction-key'
 const minKeyBytes = 32
-/** A SQL text that is recorded as it was sent is cut behind so many characters. */
+/** Length at which recorded SQL text is truncated, in characters. */
 const maxTextLength = 1024
 
-/** Where the key lies that was made in the folder of a log. */
 export function getGeneratedRedactionKeyFile(folder: string): string {
   return join(folder, generatedKeyFile)
 }
 
 /**
- * Opens the redaction of the log in that folder. Without a key file a key lies in the folder, where it is made at
- * the first start: whoever has it can try out what was hashed, so it belongs to those who may know. Throws when the
- * key cannot be read, or is too short.
+ * Opens the redaction of the log in a folder. Without a key file, uses a key in the folder and generates it at the
+ * first start. Whoever has the key can test guesses against hashed values, so access to it must be limited. Throws if
+ * the key cannot be read or is too short.
  */
 export async function openRedaction(folder: string, settings: RedactionSettings): Promise<Redaction> {
   return createRedaction(settings, await readOrCreateKey(folder, settings.keyFile))
 }
 
-/** A redaction with that key. A hash is keyed, since what people search for can be guessed. */
+/** Hashes are keyed, because search terms can be guessed. */
 function createRedaction(settings: RedactionSettings, key: BinaryLike): Redaction {
   const claims = new Set(settings.recordedClaims)
   const contextKeys = new Set(settings.recordedContextKeys)
   const hidesPrincipals = settings.pseudonymize.includes('principals')
   const hidesAddresses = settings.pseudonymize.includes('addresses')
-  const hashOf = (what: string, text: string): string =>
+  const hashText = (what: string, text: string): string =>
     createHmac('sha256', key).update(`${what}\0${text}`).digest('hex').slice(0, 32)
 
   function withoutFilters(details: Details): Details {
@@ -60,7 +59,7 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
       if (value === undefined) continue
       const text = typeof value === 'string' ? value : JSON.stringify(value)
       delete redacted[name]
-      if (settings.filters === 'hash') redacted[name] = `hmac-sha256:${hashOf('filter', text)}`
+      if (settings.filters === 'hash') redacted[name] = `hmac-sha256:${hashText('filter', text)}`
       if (settings.filters === 'plain') redacted[name] = text.slice(0, maxTextLength)
     }
     return redacted
@@ -71,14 +70,14 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
     redactPrincipal({ name, method, credentialId, issuer, claims: all }) {
       const retained = pickMembers(all, claims)
       return {
-        name: hidesPrincipals ? `p-${hashOf('principal', name)}` : name,
+        name: hidesPrincipals ? `p-${hashText('principal', name)}` : name,
         method,
-        credentialId: hidesPrincipals ? `c-${hashOf('credential', credentialId)}` : credentialId,
+        credentialId: hidesPrincipals ? `c-${hashText('credential', credentialId)}` : credentialId,
         ...(issuer !== undefined && { issuer }),
         ...(retained !== undefined && { claims: retained }),
       }
     },
-    redactAddress: hidesAddresses ? (address) => `a-${hashOf('address', address)}` : (address) => address,
+    redactAddress: hidesAddresses ? (address) => `a-${hashText('address', address)}` : (address) => address,
     redactContext: (entries) => pickMembers(entries, contextKeys),
     redactDetails(details) {
       const hasFilters = details !== undefined && filterMembers.some((name) => details[name] !== undefined)
@@ -87,7 +86,7 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
   }
 }
 
-/** Those members that are allowed; undefined where there are none. */
+/** Returns the allowed members; undefined if there are none. */
 function pickMembers<Value>(
   members: Readonly<Record<string, Value>> | undefined,
   allowed: ReadonlySet<string>,

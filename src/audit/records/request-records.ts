@@ -6,18 +6,20 @@ import type { AuditedPrincipal, IntentEntry, ObjectId, RefusalEntry } from './au
 import type { Redaction } from './redaction.ts'
 import { currentTimestamp } from '../../lib/time/current-timestamp.ts'
 
-/** Makes the records of requests, of now. They hold what stands here of an entry, and nothing else that it may hold. */
+/**
+ * Creates request records with the current time. Only the members listed here are recorded; further members of an entry
+ * are ignored.
+ */
 export interface RequestRecordFactory {
-  /** Throws `TypeError` for an entry that is no JSON. */
+  /** Throws `TypeError` if the entry is not valid JSON. */
   createIntent(entry: IntentEntry): UnchainedRecord
-  /** Likewise. */
+  /** Throws `TypeError` if the entry is not valid JSON. */
   createRefusal(entry: RefusalEntry): UnchainedRecord
 }
 
 /**
- * The records of a log with that redaction. There is one for every change and every refusal, so that they are put
- * together by hand, in one pass, and what many requests have in common is written once: their principals and rules,
- * each as long as it is in use.
+ * Creates the factory for request records. Every change and every refusal has one, so the JSON is written by hand in
+ * one pass, and the text of shared principals and rules is cached while they are in use.
  */
 export function createRequestRecordFactory(redaction: Redaction): RequestRecordFactory {
   const principalText = memoizeText((principal: AuditedPrincipal) =>
@@ -73,7 +75,6 @@ function redactObjects(
   })
 }
 
-/** The tables that an entry speaks of, each once. */
 function listTables(
   operation: Permission,
   id: ObjectId,
@@ -84,7 +85,7 @@ function listTables(
   return [...new Map(tables.map(({ id }) => [idToJson(id), id])).values()]
 }
 
-/** The operations that are not on a table; what else there is to permit is, but for ReadAnyTable. */
+/** Permissions on objects other than tables. All others are on tables, except ReadAnyTable. */
 const tablelessPermissions: ReadonlySet<Permission> = new Set<Permission>([
   ...operationNames.filter((name) => operations[name].object !== 'table'),
   'ReadAnyTable',

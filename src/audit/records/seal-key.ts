@@ -11,17 +11,15 @@ import { join } from 'node:path'
 import { publicKeyId } from '../../lib/tls/public-key-id.ts'
 import { writeAtomically } from '../../lib/fs/write-atomically.ts'
 
-/** Signs the seals of a log. */
 export interface SealKey {
-  /** Names the key in each seal, by its public half. */
+  /** Id of the key in each seal, derived from its public half. */
   readonly id: string
-  /** Ed25519 (RFC 8032), as base64url: 86 characters. */
+  /** Signs with Ed25519 (RFC 8032). Returns base64url: 86 characters. */
   sign(text: string): string
-  /** Where the public half lies, when the key was made just now: to be copied to where the log cannot reach. */
+  /** Path of the public half if the key was just generated; copy it to a location that this host cannot modify. */
   readonly generatedPublicFile?: string
 }
 
-/** Checks the seals of one key. */
 export interface SealVerifier {
   readonly id: string
   verify(text: string, signature: string): boolean
@@ -30,14 +28,13 @@ export interface SealVerifier {
 const privateKeyFile = 'seal-key.pem'
 const publicKeyFile = 'seal-public-key.pem'
 
-/** Where the key of a log lies that was made in its folder. */
 export function getGeneratedSealKeyFile(folder: string): string {
   return join(folder, privateKeyFile)
 }
 
 /**
- * Reads the key from a PEM file (PKCS #8, Ed25519). Without a file it lies in the folder of the log, where it is
- * made at the first start. Throws when it cannot be read, or is of another kind.
+ * Reads the key from a PEM file (PKCS #8, Ed25519). Without a file, uses a key in the log folder and generates it at
+ * the first start. Throws if the key cannot be read or has another type.
  */
 export async function openSealKey(folder: string, file: string | undefined): Promise<SealKey> {
   if (file !== undefined) return createSealKey(createPrivateKey(await readFile(file)))
@@ -56,7 +53,7 @@ export async function openSealKey(folder: string, file: string | undefined): Pro
   return { ...createSealKey(privateKey), generatedPublicFile }
 }
 
-/** Reads a public key from a PEM file (SPKI, Ed25519). Throws when it cannot be read, or is of another kind. */
+/** Reads a public key from a PEM file (SPKI, Ed25519). Throws if it cannot be read or has another type. */
 export async function readSealVerifier(file: string): Promise<SealVerifier> {
   const text = await readFile(file, 'utf8')
   if (text.includes('PRIVATE KEY')) throw new Error(`${file} has a private key; expected a public key`)

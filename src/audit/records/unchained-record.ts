@@ -10,17 +10,16 @@ import type {
 } from './audit-record.ts'
 import { currentTimestamp } from '../../lib/time/current-timestamp.ts'
 
-/** A record that has no place in a chain yet. */
+/** A record that has no position in a chain yet. */
 export interface UnchainedRecord {
   readonly kind: RecordKind
   readonly time: string
   /** Its own members as JSON, without braces. */
   readonly members: string
-  /** The tables that it speaks of. */
   readonly tables: readonly ObjectId[]
 }
 
-/** A record of now. Throws `TypeError` for a body that is no JSON. */
+/** Creates a record with the current time. Throws `TypeError` if the body is not valid JSON. */
 export function createRecord<Kind extends RecordKind>(
   kind: Kind,
   body: RecordBodies[Kind],
@@ -29,7 +28,10 @@ export function createRecord<Kind extends RecordKind>(
   return { kind, time: currentTimestamp(), members: membersToJson(body), tables }
 }
 
-/** The outcome, of now, of an intent in the same chain. Put together by hand, as there is one for every change. */
+/**
+ * Creates the outcome of an intent in the same chain. The JSON is written by hand, because there is one for every
+ * change.
+ */
 export function createOutcomeRecord(intent: OpenIntent, entry: OutcomeEntry): UnchainedRecord {
   const { request, seq, tables } = intent
   const { result, status, version, versions, upload, outOfBand, durationMs, details } = entry
@@ -45,14 +47,13 @@ export function createOutcomeRecord(intent: OpenIntent, entry: OutcomeEntry): Un
   return { kind: 'outcome', time: currentTimestamp(), members, tables }
 }
 
-/** What an unknown outcome turned out to be, now. */
 export function createResolvedRecord(intent: IntentReference, entry: ResolvedEntry): UnchainedRecord {
   const { request, seq: intentSeq, chain: intentChain, tables } = intent
-  const { result, evidence, looks: polls, versions, outOfBand } = entry
+  const { result, evidence, looks, versions, outOfBand } = entry
   const facts = {
     result,
     evidence,
-    looks: polls,
+    looks,
     ...(versions && { versions }),
     ...(outOfBand && { outOfBand }),
   }

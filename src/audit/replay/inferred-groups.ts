@@ -3,8 +3,8 @@ import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { matchSubjects } from '../../policy/analysis/subject.ts'
 
 /**
- * The groups that a caller must have been in for a rule to allow the call: where the rule names no other way, and
- * one group alone. Asked only about a record of the very policies that the documents are.
+ * Infers the groups of a caller from the rule that allowed the call: possible only if the rule has no other subject and
+ * exactly one group. The record must have been decided by the policies in `documents`.
  */
 export function inferGroups(
   { principal, rule }: Pick<IntentEntry, 'principal'> & Partial<Pick<IntentEntry, 'rule'>>,

@@ -8,9 +8,9 @@ import type { ConditionResult } from '../../policy/analysis/find-difference.ts'
 import type { ConditionInput, OperationFacts } from '../../policy/conditions/authorization-request.ts'
 import { watchPendingFacts } from '../../policy/conditions/watch-pending-facts.ts'
 
-/** What an audit record tells of a question to the policies. */
+/** An authorization request as far as an audit record contains it. */
 export interface RecordedRequest extends Pick<IntentEntry, 'principal' | 'client'> {
-  /** Those that the record does not tell are pending; those that are unknown to every decision are unknown. */
+  /** Facts that the record does not contain are pending; facts unknown to every decision are unknown. */
   readonly facts: OperationFacts
   readonly permission: Permission
   readonly kind: ObjectKind
@@ -20,8 +20,8 @@ export interface RecordedRequest extends Pick<IntentEntry, 'principal' | 'client
 }
 
 /**
- * Tells what conditions come to for a recorded question; undefined if one depends on what was not recorded. The time of
- * the question is the time of its record.
+ * Evaluates conditions for a recorded authorization request; undefined if one depends on unrecorded input. The time of
+ * the request is the time of its record.
  */
 export function createConditionReplayer(
   recorded: RecordedRequest,
@@ -55,7 +55,7 @@ function createConditionInput(
     id,
     get principal() {
       if (principal.method === 'anonymous') return anonymousPrincipal
-      // The claims of a token are not recorded; an API key has none.
+      // Token claims are not recorded; an API key has none.
       if (!groups.isComplete || principal.method !== 'api-key') return unrecorded()
       return { ...principal, groups: groups.groups, ...(issuer !== undefined && { issuer }) }
     },

@@ -20,7 +20,6 @@ import {
 } from '../../policy/conditions/operation-facts.ts'
 import type { OperationFacts } from '../../policy/conditions/authorization-request.ts'
 
-/** A call as the log tells it. */
 export interface RecordedCall extends Pick<
   IntentEntry,
   'operation' | 'id' | 'principal' | 'client' | 'objects' | 'facts' | 'details' | 'request'
@@ -28,30 +27,28 @@ export interface RecordedCall extends Pick<
   readonly time: string
   readonly rule?: RuleReference
   readonly wasAllowed: boolean
-  /** What was refused, where the log tells. */
   readonly refused?: Permission | undefined
 }
 
-/** What a recorded call needed the policies to allow. */
 export interface RecordedPermission {
   readonly permission: Permission
   readonly kind: ObjectKind
   readonly id: Identifier
-  /** Whether it was needed, or may have been: the log does not tell. */
+  /** False if the log does not show whether it was required. */
   readonly isCertain: boolean
-  /** Whether it was needed on everything beneath, too. */
+  /** Whether it was also required on all descendants. */
   readonly beneath: boolean
-  /** What decides if no rule speaks of this one: the entries of a batch, or what a listing may show. */
+  /** What decides if no rule matches: the entries of a batch, or the visible objects of a listing. */
   readonly fallback: 'entries-decide' | 'what-is-visible' | undefined
-  /** Those that the log does not tell are pending. */
+  /** Facts that the log does not contain are pending. */
   readonly facts: OperationFacts
 }
 
-/** Everything that the call needed, its own operation first, as far as the log tells. */
+/** Lists the permissions that the call required as far as the log shows, that of its operation first. */
 export function permissionsOfCall(call: RecordedCall): readonly RecordedPermission[] {
   const { id, objects = [], wasAllowed, refused } = call
   const operation = getOperation(call.operation)
-  // Of reads, and of requests that were refused, the log holds no facts.
+  // The log contains no facts of reads and refused requests.
   const isReported = wasAllowed && call.facts === factsFormat
   const hasFacts = isReported && operation.effect !== 'read'
   const factsIn = (one: Operation, details: Details | undefined): KnownFacts =>
@@ -61,7 +58,7 @@ export function permissionsOfCall(call: RecordedCall): readonly RecordedPermissi
   const own: RecordedPermission = {
     ...common,
     permission: operation.name,
-    fallback: fallbackFor(operation),
+    fallback: getFallback(operation),
     facts: operationFactsOf(operation, id, facts),
   }
   const inner = objects.map((other): RecordedPermission => {
@@ -78,7 +75,7 @@ export function permissionsOfCall(call: RecordedCall): readonly RecordedPermissi
   })
   const others = isReported ? [] : unrecordedPermissions(operation, wasAllowed, refused)
   const more = others
-    .filter((permission) => !inner.some((need) => need.permission === permission))
+    .filter((permission) => !inner.some((other) => other.permission === permission))
     .map((permission): RecordedPermission => {
       const needed = additionalPermissionFacts(permission, operation, id, facts)
       return { ...common, permission, isCertain: permission === refused, facts: needed }
@@ -86,32 +83,30 @@ export function permissionsOfCall(call: RecordedCall): readonly RecordedPermissi
   return [own, ...inner, ...more]
 }
 
-/** What is needed on everything beneath a namespace that is dropped or replaced. */
+/** Permissions required on all descendants of a namespace that is dropped or replaced. */
 const subtreePermissions: ReadonlySet<Permission> = new Set<Permission>(['DropTable', 'DropNamespace'])
 
-/** Permissions that the call may have needed, which the log does not tell. */
 function unrecordedPermissions(
   operation: Operation,
   wasAllowed: boolean,
   refused: Permission | undefined,
 ): readonly Permission[] {
   const own = refused === undefined || refused === operation.name ? [] : [refused]
-  // What such a request asked for elsewhere is not told either.
+  // Refused requests do not record other objects, either.
   if (!wasAllowed && mayRequireOtherObjects(operation)) return own
   return [...new Set([...own, ...additionalPermissions(operation)])]
 }
 
-function fallbackFor({ entries, lists }: Operation): RecordedPermission['fallback'] {
+function getFallback({ entries, lists }: Operation): RecordedPermission['fallback'] {
   if (entries !== undefined) return 'entries-decide'
   return lists === undefined ? undefined : 'what-is-visible'
 }
 
-/** The facts of a request of which nothing was recorded. */
 function unrecordedFacts({ facts }: Operation): KnownFacts {
   return { stated: {}, pendingFacts: new Set(facts.map(([fact]) => fact)) }
 }
 
-/** What was not allowed, by the words of the refusal; it may have been asked of another object. */
+/** Parses the refused permission from the text of the refusal; it may concern another object. */
 export function refusedPermission({ operation, details }: RefusalEntry): Permission | undefined {
   if (operation === undefined || mayRequireOtherObjects(getOperation(operation))) return undefined
   const permissions = details?.['needs']

@@ -25,17 +25,14 @@ import {
 } from '../../policy/analysis/reaching-rules.ts'
 import type { KnownCaller } from '../../policy/analysis/subject.ts'
 
-/** The groups of a caller as far as they are known from elsewhere: the log does not hold them. */
+/** Groups of a caller from other sources: the log does not contain them. */
 interface KnownGroups {
   readonly groups: ReadonlySet<string>
-  /** Whether there are no others. */
   readonly isComplete: boolean
 }
 
-/** Tells the groups of the caller of a recorded call. */
 export type FindGroups = (call: Pick<IntentEntry, 'principal'> & Partial<IntentEntry>) => KnownGroups
 
-/** A call of the log as the candidate policies decide it. */
 export interface ReplayedCall {
   readonly time: string
   readonly request: string
@@ -43,29 +40,28 @@ export interface ReplayedCall {
   readonly id: Identifier
   readonly principal: string
   readonly wasAllowed: boolean
-  /** The rule that decided then. */
+  /** The rule that decided originally. */
   readonly recordedRule: RuleReference | undefined
-  /** Undefined where it depends on what the log does not hold. */
+  /** Undefined if it depends on unrecorded input. */
   readonly isAllowed: boolean | undefined
-  /** The rule that would decide. */
   readonly decidingRule: ReachingRule | undefined
-  /** What the answer depends on and the log does not hold. */
+  /** Unrecorded inputs that the decision depends on. */
   readonly missing: readonly string[]
 }
 
 /**
- * Decides a call of the audit log anew; undefined for a record that tells of none. What the log does not hold is
- * never guessed: where the answer depends on it, there is none. `current` are the policies that the record was
- * written under, where they are at hand: what they deny, an allowed call has not asked for.
+ * Decides a recorded call with the candidate policies; undefined for a record that contains no call. Unrecorded input
+ * is never guessed: if the decision depends on it, it is undefined. `current` are the policies in force when the record
+ * was written, if available: an allowed call cannot have required what they deny.
  */
 export function replayRecord(
   record: StoredRecord,
   candidate: DocumentIndex,
-  groupsOf: FindGroups,
+  findGroups: FindGroups,
   current?: DocumentIndex,
 ): ReplayedCall | undefined {
   if (record.kind === 'intent') {
-    return replayCall({ ...record, wasAllowed: true }, candidate, groupsOf(record), current)
+    return replayCall({ ...record, wasAllowed: true }, candidate, findGroups(record), current)
   }
   if (record.kind !== 'refusal') return undefined
   const { operation, id, principal, reason, time, request, client, rule } = record
@@ -83,7 +79,7 @@ export function replayRecord(
     refused,
     ...(rule && { rule }),
   }
-  return replayCall(call, candidate, groupsOf({ principal }))
+  return replayCall(call, candidate, findGroups({ principal }))
 }
 
 function replayCall(
@@ -93,60 +89,67 @@ function replayCall(
   current?: DocumentIndex,
 ): ReplayedCall {
   const { time, request, operation, id, principal, wasAllowed, rule } = call
-  const about = { time, request, operation, id, principal: principal.name, wasAllowed, recordedRule: rule }
+  const common = { time, request, operation, id, principal: principal.name, wasAllowed, recordedRule: rule }
   const isDenied = (permission: RecordedPermission): boolean =>
     current !== undefined && decidePermission(call, permission, groups, current).isAllowed === false
-  const needs = permissionsOfCall(call).filter((permission) => permission.isCertain || !isDenied(permission))
-  const responses = needs.map((permission) => ({
-    need: permission,
+  const required = permissionsOfCall(call).filter(
+    (permission) => permission.isCertain || !isDenied(permission),
+  )
+  const decisions = required.map((permission) => ({
+    permission,
     ...decidePermission(call, permission, groups, candidate),
   }))
-  const denial = responses.find(
-    ({ need: permission, isAllowed }) => isAllowed === false && permission.isCertain,
-  )
+  const denial = decisions.find(({ permission, isAllowed }) => isAllowed === false && permission.isCertain)
   if (denial !== undefined)
-    return { ...about, isAllowed: false, decidingRule: denial.decidingRule, missing: [] }
-  const missing = new Set(responses.flatMap(({ missing }) => missing))
-  for (const { need: permission, isAllowed } of responses) {
+    return { ...common, isAllowed: false, decidingRule: denial.decidingRule, missing: [] }
+  const missing = new Set(decisions.flatMap(({ missing }) => missing))
+  for (const { permission, isAllowed } of decisions) {
     if (isAllowed === false) missing.add(`whether it also required ${permission.permission}`)
   }
   if (!wasAllowed && mayRequireOtherObjects(getOperation(operation)))
     missing.add('which other permissions it required')
   if (missing.size > 0)
-    return { ...about, isAllowed: undefined, decidingRule: undefined, missing: [...missing] }
-  return { ...about, isAllowed: true, decidingRule: responses[0]?.decidingRule, missing: [] }
+    return { ...common, isAllowed: undefined, decidingRule: undefined, missing: [...missing] }
+  return { ...common, isAllowed: true, decidingRule: decisions[0]?.decidingRule, missing: [] }
 }
 
 type ReplayedDecision = Pick<ReplayedCall, 'isAllowed' | 'decidingRule' | 'missing'>
 
 function decidePermission(
   call: RecordedCall,
-  need: RecordedPermission,
+  required: RecordedPermission,
   groups: KnownGroups,
   candidate: DocumentIndex,
 ): ReplayedDecision {
-  const { permission, kind, id } = need
+  const { permission, kind, id } = required
   const rules = rulesReaching(candidate, objectPosition(kind, id), permission).filter(
     ({ obstacle }) => obstacle === undefined,
   )
-  const truthOf = createConditionReplayer({ ...call, facts: need.facts, permission, kind, id, groups })
+  const evaluateCondition = createConditionReplayer({
+    ...call,
+    facts: required.facts,
+    permission,
+    kind,
+    id,
+    groups,
+  })
   const conditions = new Map<string, ConditionResult>()
   for (const { condition } of rules.map(({ rule }) => rule)) {
-    const truth = condition && truthOf(condition)
+    const truth = condition && evaluateCondition(condition)
     if (condition && truth !== undefined) conditions.set(condition.text, truth)
   }
-  const reduced = evaluatePartially(rules, { caller: knownCallerOf(call, groups), conditions })
+  const reduced = evaluatePartially(rules, { caller: createKnownCaller(call, groups), conditions })
   if ('undecided' in reduced)
     return { isAllowed: undefined, decidingRule: undefined, missing: describeUndecided(reduced.undecided) }
   const { allowed, decidingRule } = reduced
-  if (!allowed && decidingRule === undefined && need.fallback === 'entries-decide')
+  if (!allowed && decidingRule === undefined && required.fallback === 'entries-decide')
     return { isAllowed: true, decidingRule: undefined, missing: [] }
-  if (!allowed && decidingRule === undefined && need.fallback === 'what-is-visible')
+  if (!allowed && decidingRule === undefined && required.fallback === 'what-is-visible')
     return { isAllowed: undefined, decidingRule: undefined, missing: ['what the listing may show'] }
-  const isOpen = allowed && need.beneath && mayDifferBeneath(candidate, id, permission)
-  if (isOpen)
+  const isUndecided = allowed && required.beneath && mayDifferBeneath(candidate, id, permission)
+  if (isUndecided)
     return { isAllowed: undefined, decidingRule: undefined, missing: ['what the policies beneath say'] }
-  return { isAllowed: allowed, decidingRule: decidingRule, missing: [] }
+  return { isAllowed: allowed, decidingRule, missing: [] }
 }
 
 function describeUndecided(rules: readonly UndecidedRule[]): readonly string[] {
@@ -157,7 +160,7 @@ function describeUndecided(rules: readonly UndecidedRule[]): readonly string[] {
   ]
 }
 
-function knownCallerOf({ principal }: RecordedCall, { groups, isComplete }: KnownGroups): KnownCaller {
+function createKnownCaller({ principal }: RecordedCall, { groups, isComplete }: KnownGroups): KnownCaller {
   return {
     isAnonymous: principal.method === 'anonymous',
     user: principal.name,
@@ -167,7 +170,7 @@ function knownCallerOf({ principal }: RecordedCall, { groups, isComplete }: Know
   }
 }
 
-/** Whether something in the namespace or beneath it may be decided otherwise than the namespace. */
+/** Returns whether the decision may differ for an object within the namespace. */
 function mayDifferBeneath(candidate: DocumentIndex, id: Identifier, permission: Permission): boolean {
   return [...candidate.values()].flat().some(({ namespace, inherit, rules }) => {
     if (!id.every((part, index) => part === namespace[index])) return false

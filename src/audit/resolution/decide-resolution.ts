@@ -2,17 +2,14 @@ import type { CreatedVersion, Resolution } from '../records/audit-record.ts'
 import type { Lookup, InDoubtChange } from './in-doubt-changes.ts'
 import type { TableHistory } from './table-history.ts'
 
-/** What the upstream said to a lookup. */
 export type LookupResult =
   | { readonly found: CreatedVersion }
-  /** The table or branch is there, and has no such version, or no version at all. */
+  /** The table or branch exists, but not the requested version, or no version at all. */
   | { readonly found: 'no version' }
-  /** The table or branch itself is not there. */
   | { readonly found: 'nothing'; readonly what: string }
 
 /**
- * What one look tells. `absent` is no answer yet: a request that is still under way at the upstream may make the
- * version after all.
+ * Result of one lookup. `absent` is not conclusive: a request still in progress at the upstream may create the version.
  */
 export interface ResolutionDecision {
   readonly result: Resolution | 'absent'
@@ -20,10 +17,10 @@ export interface ResolutionDecision {
 }
 
 /**
- * Judges by what a look found. It rests on put-if-not-exists: of all requests for a version of a branch one at most
- * succeeds, and what it wrote stays. So a version that is there is either ours or shuts ours out for good, and the
- * only doubt is whose it is. The final manifest is the staged one under another name: another size is another's,
- * and the same entity tag is the same file. Tags that differ prove nothing, for a copy may have another one.
+ * Decides by the result of a lookup. Relies on put-if-not-exists: at most one request for a version of a branch
+ * succeeds, and its result is permanent. An existing version is therefore either ours or excludes ours permanently;
+ * only its author is in question. The final manifest is the renamed staged one: a different size proves another author,
+ * and an equal entity tag proves the same file. Different tags prove nothing, because a copy may have another tag.
  */
 export function decideResolution(
   change: InDoubtChange,

@@ -12,8 +12,8 @@ import type {
 import { getBranch, type StartedChange, type ChangeEffect, type TableHistory } from './table-history.ts'
 
 /**
- * One thing to ask about a change with an unknown outcome: whether the version is there that it asked for, or
- * whether there is a newer version than before.
+ * One query about a change with an unknown outcome: whether the requested version exists, or whether there is a newer
+ * version than before.
  */
 export type Lookup = { readonly id: ObjectId; readonly branch: string | undefined } & (
   | {
@@ -24,24 +24,23 @@ export type Lookup = { readonly id: ObjectId; readonly branch: string | undefine
   | { readonly before: number }
 )
 
-/** A change of which nobody knows yet whether it happened. */
 export interface InDoubtChange {
   readonly intent: IntentReference
   readonly change: StartedChange
   readonly upstream: string
-  /** Empty where nothing that can be asked would tell. */
+  /** Empty if no query can resolve the change. */
   readonly lookups: readonly Lookup[]
-  /** When its outcome was lost, in milliseconds of the epoch. */
+  /** When its outcome was lost, in milliseconds since the epoch. */
   readonly since: number
 }
 
-/** The lookups of a batch that are made; it is all or nothing, so that a few of them tell. */
+/** Maximum number of lookups for a batch; a batch is atomic, so a few suffice. */
 const maxLookups = 16
 
 /**
- * What to ask about a change. A version commit names its version, and a version of a branch is made once
- * (put-if-not-exists), so to look at that version decides it. A change of rows makes a version after all that
- * were there before. Everything else leaves nothing behind that could not also be another's.
+ * Plans the lookups for a change. A version commit names its version, and a version of a branch is created at most once
+ * (put-if-not-exists), so looking up that version resolves it. A change of rows creates a version after all existing
+ * ones. All other changes leave no trace that identifies their author.
  */
 export function planLookups({ operation, id, objects = [], before, details }: IntentEntry): Lookup[] {
   const { object, group } = operations[operation]
@@ -68,8 +67,8 @@ function planVersionLookup(id: ObjectId, details: Details): Lookup[] {
 }
 
 /**
- * Reads the newest part of a log into the history of its tables, and answers the changes in it whose outcome is
- * unknown and was not resolved. For a log that has been opened: every intent of chains before has an outcome.
+ * Reads the newest part of a log into the history of its tables, and returns the unresolved in-doubt changes in it. The
+ * log must have been opened: then every intent of earlier chains has an outcome.
  */
 export async function readInDoubtChanges(folder: string, history: TableHistory): Promise<InDoubtChange[]> {
   const started = new Map<string, { intent: IntentReference; entry: IntentEntry; change: StartedChange }>()
@@ -97,10 +96,9 @@ export async function readInDoubtChanges(folder: string, history: TableHistory):
   return [...requests.values()]
 }
 
-/** So much of a log is read at start. */
 const maxReadBytes = 64 * 1024 * 1024
 
-/** How a change ended, for the history of its tables. */
+/** Converts a result to its effect on the history of the tables. */
 export function toChangeEffect({
   result,
   versions = [],

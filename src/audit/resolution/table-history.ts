@@ -4,64 +4,60 @@ import type { Permission } from '../../catalog-api/permissions.ts'
 import { idToJson } from '../records/json-text.ts'
 import type { IntentEntry, CreatedVersion, ObjectId, OutOfBandVersions } from '../records/audit-record.ts'
 
-/** What an intent says that its history needs. */
 export type ChangeIntent = Pick<
   IntentEntry,
   'request' | 'operation' | 'id' | 'objects' | 'before' | 'details'
 >
 
-/** A change that has begun, and the tables whose versions it may change. */
+/** A change in progress and the tables whose versions it may change. */
 export interface StartedChange {
   readonly ticket: number
   readonly request: string
-  /** The newest version of its branch that was known when it began. */
+  /** The newest known version of its branch when it began. */
   readonly before: number | undefined
-  /** Whether the id may name another dataset after it. */
+  /** Whether the id may refer to another dataset afterwards. */
   readonly restarts: boolean
   readonly tables: readonly TableKey[]
 }
 
 /**
- * How it ended: with these versions, and others unknown in tables of which none is here; without a change of any
- * version; or so that nobody knows the versions.
+ * Effect of a change: the created versions, and unknown ones in its tables that are not listed; no change of any
+ * version; or unknown versions.
  */
 export type ChangeEffect = readonly CreatedVersion[] | 'nothing' | 'unclear'
 
-/** A table. */
 interface TableKey {
   readonly id: ObjectId
-  /** The id as JSON: keys of maps are compared by it. */
+  /** The id as JSON, used as a map key. */
   readonly key: string
 }
 
-/** The versions of a branch. */
 interface BranchVersions {
-  /** Up to here every version was seen, since the first that was. */
+  /** All versions from the first seen one up to this one were seen. */
   newest: number
-  /** Whether one of them was begun behind all that nobody knows: then what comes after them is known too. */
+  /** Whether one of them was started after all unknown changes: then its successors are known, too. */
   isFirm: boolean
-  /** Changes with an earlier ticket may have made versions before the first one that was seen. */
+  /** Changes with an earlier ticket may have created versions before the first seen one. */
   firmFrom: number
-  /** Those beyond a gap, with the ticket from which on no change can have made what is missing. */
+  /** Versions after a gap, each with the ticket from which on no change can have created the missing ones. */
   readonly ahead: Map<number, number>
-  /** Ended changes whose own version is not settled yet, in the order of their ends. */
+  /** Ended changes whose own version is not resolved yet, in the order of their ends. */
   readonly observed: Observed[]
-  /** The requests that made the last ones, as responses state it. */
+  /** Requests that created the latest versions, as stated by responses. */
   readonly makers: Map<number, string>
 }
 
-/** A change that made this version or an earlier one. */
 interface Observed {
   readonly version: number
   readonly ticket: number
-  /** The ticket from which on changes make later versions than this one. */
+  /** Changes from this ticket on create later versions than this one. */
   readonly bound: number
 }
 
 interface TableVersions {
   readonly open: Set<number>
   readonly branches: Map<string, BranchVersions>
-  /** The ticket from which on changes were begun behind all that nobody knows. */
+  /** Changes from this ticket on started after all unknown changes. */
   restartedFrom: number
 }
 
@@ -70,14 +66,13 @@ const maxBranches = 100
 const maxMakers = 64
 const maxAhead = 1_000
 
-/** Changes of a table that leave its versions as they are. */
 const versionlessOperations: ReadonlySet<string> = new Set<OperationName>([
   'CreateTableTag',
   'DeleteTableTag',
   'UpdateTableTag',
 ])
 
-/** The operations that may make or remove versions of the table they are on. */
+/** Permissions of operations that may create or remove versions of their table. */
 const versioningPermissions: ReadonlySet<Permission> = new Set<Permission>(
   operationNames.filter((name) => {
     const { object, effect } = operations[name]
@@ -88,19 +83,17 @@ const versioningPermissions: ReadonlySet<Permission> = new Set<Permission>(
 const noGaps: readonly OutOfBandVersions[] = []
 
 /**
- * The versions that passed this log, table by table, the tables that changed last. Versions of a branch have numbers
- * without gaps, so one whose predecessor never passed shows that somebody went another way. As answers of concurrent
- * changes overtake each other, a gap counts only when every change has ended that may have made what is missing.
- *
- * A version that was observed after a change is an upper bound of the version that the change made. It is settled when
- * all changes have ended that were concurrent with it: it takes the highest number up to its bound that nothing else
- * takes. So as many versions are flagged as were made elsewhere, and none that a response states.
+ * Tracks the versions of the most recently changed tables seen by this log. Versions of a branch are numbered without
+ * gaps, so a version whose predecessor was never seen reveals a change that bypassed the gateway. Responses to
+ * concurrent changes may arrive out of order, so a gap counts only when every change has ended that may have created
+ * the missing version. A version observed after a change is an upper bound of the version that the change created. It
+ * is resolved when all concurrent changes have ended: it takes the highest free number up to its bound. The number of
+ * flagged versions therefore equals the number created elsewhere, and a version stated by a response is never flagged.
  */
 export class TableHistory {
   readonly #tables = new LRUCache<string, TableVersions>({ max: maxTables })
   #nextTicket = 1
 
-  /** A change is about to be sent. */
   begin(intent: ChangeIntent): StartedChange {
     const ticket = this.#nextTicket++
     const tables = listVersionedTables(intent)
@@ -110,8 +103,8 @@ export class TableHistory {
   }
 
   /**
-   * A change has ended; one whose outcome is unknown ends when that is resolved. Answers the versions that are there
-   * and were not made through this log, as far as this end shows it.
+   * Registers the end of a change; a change with an unknown outcome ends when it is resolved. Returns the versions not
+   * created through this log that this end reveals.
    */
   end(change: StartedChange, effect: ChangeEffect): readonly OutOfBandVersions[] {
     let outOfBand = noGaps
@@ -126,14 +119,18 @@ export class TableHistory {
     return outOfBand
   }
 
-  /** The newest version of a branch that passed; undefined where none is known. */
+  /** Returns the newest seen version of a branch; undefined if unknown. */
   getNewestVersion(id: ObjectId, branch: string | undefined): number | undefined {
-    const line = this.#tables.peek(idToJson(id))?.branches.get(branch ?? '')
-    if (line?.isFirm !== true) return undefined
-    return Math.max(line.newest, ...line.ahead.keys(), ...line.observed.map(({ version }) => version))
+    const versions = this.#tables.peek(idToJson(id))?.branches.get(branch ?? '')
+    if (versions?.isFirm !== true) return undefined
+    return Math.max(
+      versions.newest,
+      ...versions.ahead.keys(),
+      ...versions.observed.map(({ version }) => version),
+    )
   }
 
-  /** The request that made that version; undefined if no response stated it, or long ago. */
+  /** Returns the request that created the version; undefined if no response stated it, or if it was evicted. */
   findMaker(id: ObjectId, branch: string | undefined, version: number): string | undefined {
     return this.#tables
       .peek(idToJson(id))
@@ -150,7 +147,7 @@ export class TableHistory {
     return table
   }
 
-  /** The versions of it among those that were made; where there are none, it has others, and nobody knows which. */
+  /** Applies the created versions of a table; if none are listed, the change created unknown ones. */
   #applyEffect(
     table: TableVersions,
     id: ObjectId,
@@ -165,7 +162,7 @@ export class TableHistory {
       else if (change.restarts) this.#restartBranch(table, branch, version)
       else this.#addObserved(table, branch, version, change)
     }
-    // What comes after it may be another table of the same name.
+    // Afterwards, the name may refer to another table.
     if (!isHere) this.#reset(table)
   }
 
@@ -174,7 +171,6 @@ export class TableHistory {
     table.restartedFrom = this.#nextTicket
   }
 
-  /** A change made this version. */
   #addCreated(
     table: TableVersions,
     branch: string,
@@ -182,77 +178,76 @@ export class TableHistory {
     { ticket, request }: StartedChange,
   ): void {
     const known = table.branches.get(branch)
-    const line = known?.isFirm === true ? known : this.#startBranch(table, branch, version, ticket)
-    line.makers.set(version, request)
-    const [oldest] = line.makers.keys()
-    if (line.makers.size > maxMakers && oldest !== undefined) line.makers.delete(oldest)
-    if (version <= line.newest) return
-    line.ahead.set(version, this.#nextTicket)
-    absorbAhead(line)
-    // Something is open for so long that nothing can be said any more.
-    if (line.ahead.size > maxAhead) closeGap(line)
+    const versions = known?.isFirm === true ? known : this.#startBranch(table, branch, version, ticket)
+    versions.makers.set(version, request)
+    const [oldest] = versions.makers.keys()
+    if (versions.makers.size > maxMakers && oldest !== undefined) versions.makers.delete(oldest)
+    if (version <= versions.newest) return
+    versions.ahead.set(version, this.#nextTicket)
+    absorbAhead(versions)
+    // Some change has been open for too long: give up on the gap.
+    if (versions.ahead.size > maxAhead) closeGap(versions)
   }
 
-  /** A change made this version or an earlier one. */
   #addObserved(
     table: TableVersions,
     branch: string,
     version: number,
     { ticket, before = 0 }: StartedChange,
   ): void {
-    // The change made no version, or the upstream makes it later.
+    // The change created no version, or the upstream creates it later.
     if (version <= before) return this.#reset(table)
-    const line = table.branches.get(branch)
-    if (line?.isFirm !== true) {
+    const versions = table.branches.get(branch)
+    if (versions?.isFirm !== true) {
       this.#startBranch(table, branch, version, ticket)
       return
     }
-    line.observed.push({ version, ticket, bound: this.#nextTicket })
-    // The changes overlap for so long that nothing can be said any more.
-    if (line.observed.length > maxAhead) this.#reset(table)
+    versions.observed.push({ version, ticket, bound: this.#nextTicket })
+    // The changes have overlapped for too long to be resolved.
+    if (versions.observed.length > maxAhead) this.#reset(table)
   }
 
-  /** The id may name another dataset, whose newest version is this one. */
+  /** The id may refer to another dataset, whose newest version is this one. */
   #restartBranch(table: TableVersions, branch: string, version: number): void {
     this.#reset(table)
-    // A change that is still open may belong to either dataset.
+    // An open change may belong to either dataset.
     if (table.open.size === 0)
       table.branches.set(branch, createBranchVersions(version, true, this.#nextTicket))
   }
 
-  /** The versions of a branch that had no firm ones before this one. */
+  /** Starts a branch that had no firm versions before this one. */
   #startBranch(table: TableVersions, branch: string, version: number, ticket: number): BranchVersions {
     const isFirm = ticket >= table.restartedFrom
-    const unsure = table.branches.get(branch)
-    if (unsure === undefined && table.branches.size >= maxBranches) this.#reset(table)
-    const line = unsure ?? createBranchVersions(version, isFirm, this.#nextTicket)
-    line.isFirm = isFirm
-    line.newest = Math.max(line.newest, version)
-    line.firmFrom = this.#nextTicket
-    table.branches.set(branch, line)
-    return line
+    const uncertain = table.branches.get(branch)
+    if (uncertain === undefined && table.branches.size >= maxBranches) this.#reset(table)
+    const versions = uncertain ?? createBranchVersions(version, isFirm, this.#nextTicket)
+    versions.isFirm = isFirm
+    versions.newest = Math.max(versions.newest, version)
+    versions.firmFrom = this.#nextTicket
+    table.branches.set(branch, versions)
+    return versions
   }
 
-  /** The versions that were made elsewhere, as far as the changes that have ended show it. */
+  /** Returns the versions created elsewhere, as far as the ended changes reveal them. */
   #findGaps(id: ObjectId, table: TableVersions): readonly OutOfBandVersions[] {
     let gaps: OutOfBandVersions[] | undefined
-    for (const [branch, line] of table.branches) {
-      if (line.observed.length > 0) {
-        if (!isResolvable(line, table.open)) continue
-        if (!resolveObserved(line)) {
+    for (const [branch, versions] of table.branches) {
+      if (versions.observed.length > 0) {
+        if (!isResolvable(versions, table.open)) continue
+        if (!resolveObserved(versions)) {
           this.#reset(table)
           break
         }
       }
-      if (line.ahead.size === 0) continue
+      if (versions.ahead.size === 0) continue
       gaps ??= []
       for (
-        let gap = findClosedGap(line, table.open);
+        let gap = findClosedGap(versions, table.open);
         gap !== undefined;
-        gap = findClosedGap(line, table.open)
+        gap = findClosedGap(versions, table.open)
       ) {
         gaps.push({ id, ...(branch !== '' && { branch }), ...gap })
-        closeGap(line)
+        closeGap(versions)
       }
     }
     return gaps ?? noGaps
@@ -263,20 +258,20 @@ function createBranchVersions(newest: number, isFirm: boolean, firmFrom: number)
   return { newest, isFirm, firmFrom, ahead: new Map(), observed: [], makers: new Map() }
 }
 
-/** The branch that a change names; the main branch has no name. */
+/** Returns the branch of a change; undefined for the main branch. */
 export function getBranch(details: ChangeIntent['details']): string | undefined {
   const branch = details?.['branch']
   return typeof branch === 'string' && branch !== '' && branch !== 'main' ? branch : undefined
 }
 
-/** The tables whose versions a change may change, each once. */
+/** Lists the distinct tables whose versions a change may affect. */
 function listVersionedTables({ operation, id, objects = [] }: ChangeIntent): TableKey[] {
   if (versioningPermissions.has(operation)) return [createTableKey(id)]
   if (operations[operation].object !== 'none') return []
-  const locations = objects
+  const tables = objects
     .filter(({ operation }) => versioningPermissions.has(operation))
     .map(({ id }) => createTableKey(id))
-  return [...new Map(locations.map((location) => [location.key, location])).values()]
+  return [...new Map(tables.map((table) => [table.key, table])).values()]
 }
 
 function createTableKey(id: ObjectId): TableKey {
@@ -287,7 +282,7 @@ function isSameId(one: ObjectId, other: ObjectId): boolean {
   return one === other || (one.length === other.length && one.every((part, index) => part === other[index]))
 }
 
-/** Whether no change is open that was open when one of the observed ones ended. */
+/** Returns whether all changes concurrent with the end of an observed one have ended. */
 function isResolvable({ observed }: BranchVersions, open: ReadonlySet<number>): boolean {
   const bound = observed.at(-1)?.bound ?? 0
   for (const ticket of open) if (ticket < bound) return false
@@ -295,41 +290,41 @@ function isResolvable({ observed }: BranchVersions, open: ReadonlySet<number>): 
 }
 
 /**
- * Gives each observed change the highest version up to its bound that is free; the order of the changes does not matter
- * for the set of versions that are taken. Returns false if none is free: the change made no version, or the upstream
- * makes it later.
+ * Assigns to each observed change the highest free version up to its bound; the order of the changes does not affect
+ * the set of assigned versions. Returns false if none is free: the change created no version, or the upstream creates
+ * it later.
  */
-function resolveObserved(line: BranchVersions): boolean {
-  const bound = line.observed.at(-1)?.bound ?? 0
-  // A change that may have made a version before the first known one may find none free, so it comes last.
-  const observed = line.observed.splice(0).toSorted((one, other) => other.ticket - one.ticket)
+function resolveObserved(versions: BranchVersions): boolean {
+  const bound = versions.observed.at(-1)?.bound ?? 0
+  // A change that may precede the first known version may find no free one, so it comes last.
+  const observed = versions.observed.splice(0).toSorted((one, other) => other.ticket - one.ticket)
   for (const { version, ticket } of observed) {
     let free = version
-    while (line.ahead.has(free)) free -= 1
-    if (free > line.newest) line.ahead.set(free, bound)
-    else if (ticket >= line.firmFrom) return false
+    while (versions.ahead.has(free)) free -= 1
+    if (free > versions.newest) versions.ahead.set(free, bound)
+    else if (ticket >= versions.firmFrom) return false
   }
-  absorbAhead(line)
+  absorbAhead(versions)
   return true
 }
 
-/** The first gap, once nothing is open that may fill it. */
+/** Returns the first gap that no open change can fill. */
 function findClosedGap(
-  line: BranchVersions,
+  versions: BranchVersions,
   open: ReadonlySet<number>,
 ): { from: number; to: number } | undefined {
-  const first = Math.min(...line.ahead.keys())
-  const bound = line.ahead.get(first)
+  const first = Math.min(...versions.ahead.keys())
+  const bound = versions.ahead.get(first)
   if (bound === undefined) return undefined
   for (const ticket of open) if (ticket < bound) return undefined
-  return { from: line.newest + 1, to: first - 1 }
+  return { from: versions.newest + 1, to: first - 1 }
 }
 
-function closeGap(line: BranchVersions): void {
-  line.newest = Math.min(...line.ahead.keys()) - 1
-  absorbAhead(line)
+function closeGap(versions: BranchVersions): void {
+  versions.newest = Math.min(...versions.ahead.keys()) - 1
+  absorbAhead(versions)
 }
 
-function absorbAhead(line: BranchVersions): void {
-  while (line.ahead.delete(line.newest + 1)) line.newest += 1
+function absorbAhead(versions: BranchVersions): void {
+  while (versions.ahead.delete(versions.newest + 1)) versions.newest += 1
 }

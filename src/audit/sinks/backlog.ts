@@ -5,17 +5,16 @@ import { listChains } from '../storage/segment-names.ts'
 import type { Cursor } from './cursor.ts'
 import type { DurableEnd } from './log-follower.ts'
 
-/** Counts the records that a sink has not taken yet. */
 export interface Backlog {
   size(end: DurableEnd): number
   addDelivered(records: number): void
-  /** Nothing is left: what was counted wrongly, as records were removed meanwhile, is forgotten. */
+  /** Everything is delivered: corrects the count for records that were removed in the meantime. */
   reset(end: DurableEnd): void
 }
 
 /**
- * Counts what stands behind the cursor. It reads one line of each later chain: its start record says with which
- * record the chain before ended.
+ * Counts the records after the cursor. Reads one line of each later chain: its start record contains the end of the
+ * previous chain.
  */
 export async function openBacklog(
   folder: string,
@@ -24,7 +23,7 @@ export async function openBacklog(
 ): Promise<Backlog> {
   const older = await countRecordsInLaterChains(folder, cursor, end)
   const current = cursor?.last?.chain === end.chain ? cursor.last.seq + 1 : 0
-  // What was there when counting began, as if all of it stood in the chain that is written.
+  // The initial backlog, counted as if all of it belonged to the current chain.
   let base = older - current
   let taken = 0
   return {

@@ -12,17 +12,16 @@ const cursorSchema = z.strictObject({
   origin: z.strictObject({ gateway: z.string(), software: z.string() }),
 })
 
-/** How far a sink has come in the log, with the last record that it took and the gateway that wrote it. */
+/** Position of a sink in the log, with the last delivered record and the gateway that wrote it. */
 export type Cursor = z.output<typeof cursorSchema>
 
-/** The file that holds the cursor of that sink, in the folder of the log. */
 export function getCursorPath(folder: string, sink: string): string {
   return join(folder, `sink-${sink}.json`)
 }
 
 /**
- * Reads a cursor; undefined where there is none, or what is there is no cursor: the sink then begins with the oldest
- * record, since more than once is allowed and never is not. Throws when the file cannot be read.
+ * Reads a cursor. Undefined if it is missing or invalid: the sink then starts with the oldest record, because
+ * duplicates are permitted and losses are not. Throws if the file cannot be read.
  */
 export async function readCursor(path: string): Promise<Cursor | undefined> {
   try {
@@ -33,7 +32,7 @@ export async function readCursor(path: string): Promise<Cursor | undefined> {
   }
 }
 
-/** Writes a cursor whole or not at all. */
+/** Writes a cursor atomically. */
 export function writeCursor(path: string, cursor: Cursor): Promise<void> {
   return writeAtomically(path, JSON.stringify(cursor))
 }

@@ -3,24 +3,26 @@ import { Agent } from 'undici'
 import { readTlsFiles } from '../../lib/tls/tls-files.ts'
 import type { HttpSettings, OtlpSettings } from '../../config/audit/audit-sink-settings.ts'
 
-/** The receiver did not take a batch. */
 class BatchRejected extends Error {}
 
-/** Posts bodies to one receiver, one at a time over one connection. */
+/** Posts bodies to one receiver, sequentially over one connection. */
 export interface HttpPoster {
-  /** Resolves with the body of a 2xx, cut at 64 KiB. Rejects with anything else: NotTaken names the status. */
+  /**
+   * Resolves with the body of a 2xx response, truncated to 64 KiB. Rejects otherwise; `BatchRejected` contains the
+   * status.
+   */
   post(contentType: string, body: string, signal: AbortSignal): Promise<string>
   close(): Promise<void>
 }
 
 const maxResponseBytes = 65_536
 
-/** Reads the files of the settings, and throws what reading throws; nothing is sent yet. */
+/** Creates a poster. Reads the files of the settings and rejects if that fails; sends nothing yet. */
 export async function createHttpPoster(settings: HttpSettings | OtlpSettings): Promise<HttpPoster> {
   const { url, timeoutMs } = settings
   const { origin, pathname, search } = new URL(url)
   const tls = await readTlsFiles(settings, 'of an audit sink')
-  // A file that is missing is found at start rather than at the first batch.
+  // Detect missing files at startup instead of at the first batch.
   await readHeaders(settings)
   const agent = new Agent({
     connections: 1,
@@ -49,7 +51,7 @@ export async function createHttpPoster(settings: HttpSettings | OtlpSettings): P
   }
 }
 
-/** The headers that the settings name, those in files as they are now. */
+/** Reads the configured headers, including the current contents of header files. */
 async function readHeaders({
   credential,
   headers,
@@ -63,7 +65,7 @@ async function readHeaders({
   return Object.fromEntries(await Promise.all(values)) as Record<string, string>
 }
 
-/** Reads a body up to the limit; what is behind it is not waited for. */
+/** Reads a body up to the limit and does not wait for the rest. */
 async function readTruncated(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0

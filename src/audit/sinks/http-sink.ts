@@ -3,8 +3,8 @@ import type { HttpSettings } from '../../config/audit/audit-sink-settings.ts'
 import type { Sink } from './sink.ts'
 
 /**
- * Posts batches over HTTP: JSON lines, or a batch of CloudEvents (HTTP protocol binding 3.3). Any 2xx says that the
- * receiver has taken all of them; redirects are not followed.
+ * Posts batches over HTTP: JSON lines, or a batch of CloudEvents (HTTP protocol binding 3.3). Any 2xx acknowledges the
+ * whole batch; redirects are not followed.
  */
 export async function createHttpSink(settings: HttpSettings): Promise<Sink> {
   const poster = await createHttpPoster(settings)

@@ -5,26 +5,24 @@ import type { KafkaSettings } from '../../config/audit/audit-sink-settings.ts'
 import type { Delivery, Sink } from './sink.ts'
 import { rejectOnAbort } from '../../lib/async/reject-on-abort.ts'
 
-/** All replicas that are in sync have the records before they count as taken. */
+/** Records are acknowledged by all in-sync replicas (`acks=all`). */
 const allReplicas = -1
 
 /**
- * Produces to a topic of a Kafka-compatible broker. A batch is on its way at a time, and the key of a record is that
- * of its table, so that the records of one table stay in order in one partition. The header `id` tells duplicates.
- * The topic must be there.
- *
- * The client is kafkajs: it has no native parts, no dependencies, and speaks to old and new brokers on every
- * supported Node. It is loaded only where a sink needs it.
+ * Produces to a topic of a Kafka-compatible broker. One batch is in flight at a time, and records are keyed by table,
+ * so that those of one table stay in order in one partition. The header `id` identifies duplicates. The topic must
+ * exist. The client is kafkajs: it has no native code and no dependencies, and supports old and new brokers on every
+ * supported Node version. It is loaded only if a Kafka sink is configured.
  */
 export async function createKafkaSink(settings: KafkaSettings): Promise<Sink> {
   const { topic, timeoutMs } = settings
-  // A file that is missing is found at start rather than at the first batch.
+  // Detect missing files at startup instead of at the first batch.
   await createKafkaConfig(settings)
   let producer: Producer | undefined
   const drop = async (): Promise<void> => {
     const old = producer
     producer = undefined
-    // What a broken connection says when it is closed is no news.
+    // Errors from closing a broken connection are irrelevant.
     await old?.disconnect().catch(() => undefined)
   }
   return {
@@ -34,7 +32,7 @@ export async function createKafkaSink(settings: KafkaSettings): Promise<Sink> {
         const messages = batch.map(createMessage)
         await rejectOnAbort(producer.send({ topic, acks: allReplicas, timeout: timeoutMs, messages }), signal)
       } catch (error) {
-        // A client that lost its broker is not sure to find back to it: the next attempt begins with a new one.
+        // A client may not recover from a lost broker: the next attempt creates a new one.
         await drop()
         throw error
       }
@@ -43,7 +41,7 @@ export async function createKafkaSink(settings: KafkaSettings): Promise<Sink> {
   }
 }
 
-/** Connects with what the files hold now: a password that was changed is found by the attempt after the failed one. */
+/** Connects with the current contents of the files: after a failed attempt, the next one uses a changed password. */
 async function connect(settings: KafkaSettings): Promise<Producer> {
   const [{ default: kafkajs }, config] = await Promise.all([import('kafkajs'), createKafkaConfig(settings)])
   const producer = new kafkajs.Kafka(config).producer({
@@ -71,9 +69,9 @@ async function createKafkaConfig({ brokers, tls, sasl, timeoutMs }: KafkaSetting
     authenticationTimeout: timeoutMs,
     requestTimeout: timeoutMs,
     enforceRequestTimeout: true,
-    // Whoever calls tries again, with pauses that grow.
+    // The caller retries with increasing delays.
     retry: { retries: 0 },
-    // Failures are reported by whoever calls.
+    // The caller reports failures.
     logCreator: () => () => undefined,
     ...(tls && { ssl: { ...(await readTlsFiles(tls, 'of an audit sink')) } }),
     ...(sasl && { sasl: await readSaslOptions(sasl) }),

@@ -16,41 +16,38 @@ import type { Cursor } from './cursor.ts'
 import { readSegmentLines, type SegmentLine } from '../storage/read-segment-lines.ts'
 import type { Delivery } from './sink.ts'
 
-/** How far the log is durable: what stands behind it may yet be cut off again, and must not be delivered. */
+/** End of the durable part of the log; data after it may be truncated, and must not be delivered. */
 export interface DurableEnd {
-  /** The segment that is written. */
   readonly file: string
   readonly length: number
-  /** The last durable record. */
   readonly chain: string
   readonly seq: number
 }
 
-/** How much is read at once. */
 interface ReadBounds {
   readonly records: number
-  /** About so many, but always a whole record. */
+  /** Approximate, but at least one record. */
   readonly bytes: number
 }
 
-/** What comes next in the log, and the cursor behind it. */
+/** The next records and the cursor after them. */
 interface ReadBatch {
   readonly deliveries: readonly Delivery[]
-  /** Undefined only where there is no log yet. */
+  /** Undefined only if there is no log yet. */
   readonly cursor: Cursor | undefined
 }
 
-/** Reads a log that is being written, from a cursor on. Reading again from the same cursor gives the same. */
+/** Reads a growing log from a cursor. Repeated reads from the same cursor give the same result. */
 export interface LogFollower {
-  /** Rejects when a file that is there cannot be read. */
+  /** Rejects if an existing file cannot be read. */
   readonly read: (cursor: Cursor | undefined, bounds: ReadBounds) => Promise<ReadBatch>
 }
 
 const unknownOrigin: RecordOrigin = { gateway: '', software: '' }
 
 /**
- * A follower of the log in that folder. Records that are missing, as retention removed them before they were read,
- * and lines that are no records, are delivered as `undelivered`: whoever receives them knows.
+ * Creates a follower of the log in a folder. Records that retention removed before they were read, and invalid lines,
+ * are delivered as `undelivered`, so that receivers detect the loss.
  */
 export async function createLogFollower(
   folder: string,
@@ -84,7 +81,6 @@ export async function createLogFollower(
   }
 }
 
-/** Collects what is read in one go. */
 class BatchReader {
   readonly deliveries: Delivery[] = []
   cursor: Cursor | undefined
@@ -113,7 +109,7 @@ class BatchReader {
       const { offset, end } = line
       const missing = { file, offset, bytes: end - offset }
       this.#deliver({ ...createUndelivered(new Date().toISOString()), ...after, line: missing })
-      // The record that stood there is told of; it is not missed a second time.
+      // The invalid record at this position is already reported and must not be reported as missing again.
       const skipped = last && { chain: last.chain, seq: last.seq + 1 }
       this.#moveCursor(file, end, skipped, this.cursor?.origin)
       return
@@ -140,27 +136,25 @@ function createUndelivered(time: string): Pick<Undelivered, 'v' | 'kind' | 'time
   return { v: 1, kind: 'undelivered', time }
 }
 
-/** Whether nothing is missing between the two. */
 function isNextRecord(record: StoredRecord, last: RecordReference | undefined): boolean {
   if (record.chain === last?.chain) return record.seq === last.seq + 1
   if (record.kind !== 'start' || record.seq !== 0) return false
   return record.previous?.chain === last?.chain && record.previous?.seq === last?.seq
 }
 
-/** The records of a table have one key, in every chain; what concerns no table has the key of its chain. */
+/** Records of a table share one key across all chains; records without a table have the key of their chain. */
 function getPartitionKey(record: DeliveredRecord): string {
   if (record.kind === 'undelivered') return record.before?.chain ?? ''
   const table = record.tables?.[0]
   return table ? JSON.stringify(table.id) : record.chain
 }
 
-/** A record that can be told elsewhere; undefined for what is none. */
 function parseDeliverable(text: string): StoredRecord | undefined {
   const record = parseRecord(text)
   return typeof record?.time === 'string' ? (record as StoredRecord) : undefined
 }
 
-/** None for a file that retention has removed. */
+/** Returns no lines for a file that retention has removed. */
 async function readLinesIfPresent(
   folder: string,
   file: string,
@@ -174,22 +168,22 @@ async function readLinesIfPresent(
   }
 }
 
-/** Names of segments sort by the numbers in them. */
+/** Segment names sort by the numbers in them. */
 const { compare } = new Intl.Collator('en', { numeric: true })
 
-/** The oldest of those segments; undefined for none. */
+/** Returns the oldest of the segments; undefined if there are none. */
 export function findOldestSegment(segments: readonly string[]): string | undefined {
   return segments.toSorted(compare)[0]
 }
 
-/** The oldest segment that is newer than that one, which need not be there any more. */
+/** Returns the oldest segment newer than `file`, which may no longer exist. */
 async function findNextSegment(folder: string, file: string): Promise<string | undefined> {
   const segments = (await listChains(folder)).flatMap(({ segments }) => segments)
   const index = segments.indexOf(file)
   return index === -1 ? segments.find((each) => compare(each, file) > 0) : segments[index + 1]
 }
 
-/** Shows the tracker what stands before the cursor in its segment: the intents whose outcomes are still to come. */
+/** Passes the records before the cursor in its segment to the tracker: intents whose outcomes follow. */
 async function restoreContext(
   folder: string,
   tracker: ContextTracker,

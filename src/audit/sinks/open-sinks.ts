@@ -7,32 +7,30 @@ import type { SinkSettings } from '../../config/audit/audit-sink-settings.ts'
 import type { Sink } from './sink.ts'
 import { createStdoutSink } from './stdout-sink.ts'
 
-/** What the sinks of a log are opened with. */
 export interface SinksOptions {
-  /** The folder of the log. */
   readonly folder: string
   readonly settings: readonly SinkSettings[]
   readonly resource: OtlpResource
   readonly observer: SinkObserver
 }
 
-/** The sinks of one log. */
 export interface Sinks {
-  /** Begins to deliver. */
   start(durable: () => DurableEnd): void
-  /** New records are durable. */
   wake(): void
-  /** The oldest segment that a sink still has to read: retention keeps it and all newer ones. Undefined for none. */
+  /**
+   * Returns the oldest segment that a sink still needs; retention keeps it and all newer ones. Undefined if none is
+   * needed.
+   */
   readonly oldestNeededSegment: () => string | undefined
   status(): readonly { readonly sink: string; readonly status: SinkStatus }[]
-  /** Delivers what is left, as far as that goes well and soon. */
+  /** Tries to deliver the remaining records for a short time, then closes the sinks. */
   close(): Promise<void>
 }
 
-/** What a closing gateway waits for its sinks at most; the rest is delivered after the next start. */
+/** Maximum delay of a shutdown by sinks; the remaining records are delivered after the next start. */
 const graceMs = 5_000
 
-/** Opens the sinks, and reads how far each has come. Throws when a file of the settings cannot be read. */
+/** Opens the sinks and reads their cursors. Rejects if a file of the settings cannot be read. */
 export async function openSinks({ folder, settings, resource, observer }: SinksOptions): Promise<Sinks> {
   const deliveries = await Promise.all(
     settings.map(async (each) => {

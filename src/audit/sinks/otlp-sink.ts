@@ -3,18 +3,16 @@ import { createHttpPoster } from './http-poster.ts'
 import type { OtlpSettings } from '../../config/audit/audit-sink-settings.ts'
 import type { Delivery, Sink } from './sink.ts'
 
-/** What a receiver of logs learns of whoever sends them. */
+/** Resource attributes of the sender. */
 export interface OtlpResource {
   readonly gateway: string
   readonly software: string
 }
 
 /**
- * Posts batches as OTLP logs (OTLP/HTTP 1.x, JSON encoding) to a URL that usually ends in `/v1/logs`. The encoding
- * is one small object, while the SDK has a queue of its own in memory that drops what does not fit.
- *
- * A receiver that takes a batch in part must not be sent it again (OTLP, partial success): what it refused is
- * told to `rejected`.
+ * Posts batches as OTLP logs (OTLP/HTTP 1.x, JSON encoding) to a URL that usually ends in `/v1/logs`. The encoding is
+ * one small object, while the SDK has its own queue in memory and drops records that do not fit. A partially accepted
+ * batch must not be sent again (OTLP, partial success): its rejected records are reported to `rejected`.
  */
 export async function createOtlpSink(
   settings: OtlpSettings,
@@ -36,7 +34,7 @@ export async function createOtlpSink(
   }
 }
 
-/** An ExportLogsServiceRequest (opentelemetry.proto.collector.logs.v1) in its JSON encoding. */
+/** Creates an ExportLogsServiceRequest (opentelemetry.proto.collector.logs.v1) in the JSON encoding. */
 function createLogsRequest(batch: readonly Delivery[], { gateway, software }: OtlpResource): object {
   return {
     resourceLogs: [
@@ -60,7 +58,7 @@ function createLogsRequest(batch: readonly Delivery[], { gateway, software }: Ot
 }
 
 function createLogRecord({ id, text, record }: Delivery): object {
-  const [severityNumber, severityText] = severityFor(record)
+  const [severityNumber, severityText] = getSeverity(record)
   return {
     timeUnixNano: toNanoseconds(Date.parse(record.time)),
     observedTimeUnixNano: toNanoseconds(Date.now()),
@@ -87,8 +85,8 @@ function toNanoseconds(milliseconds: number): string {
   return `${milliseconds}000000`
 }
 
-/** What tells that the log may not be whole is an error; that somebody was refused, a warning. */
-function severityFor({ kind }: DeliveredRecord): [number, string] {
+/** Records of a possibly incomplete log are errors; refusals are warnings. */
+function getSeverity({ kind }: DeliveredRecord): [number, string] {
   if (['gap', 'recovered', 'tampered', 'undelivered'].includes(kind)) return [17, 'ERROR']
   return kind === 'refusal' ? [13, 'WARN'] : [9, 'INFO']
 }
@@ -103,7 +101,7 @@ function parsePartialSuccess(response: string): { records: number; message: stri
     const records = Number(partialSuccess?.rejectedLogRecords ?? 0)
     return records > 0 ? { records, message: partialSuccess?.errorMessage ?? '' } : undefined
   } catch {
-    // An empty answer, or one in another encoding: all was taken, as far as can be told.
+    // An empty response or one in another encoding does not report rejections: the batch counts as accepted.
     return undefined
   }
 }

@@ -7,28 +7,25 @@ import { createLogFollower, type DurableEnd, type LogFollower } from './log-foll
 import type { SinkSettings } from '../../config/audit/audit-sink-settings.ts'
 import type { Delivery, Sink } from './sink.ts'
 
-/** Hears how deliveries go, to count them. Must not throw. */
+/** Receives delivery events for metrics. Must not throw. */
 export interface SinkObserver {
   delivered(sink: string, records: number): void
-  /** A batch was not taken, or the log could not be read; it is tried again. */
+  /** A batch was not accepted, or the log could not be read; it is retried. */
   failed(sink: string, error: unknown): void
-  /** The cursor could not be written; after a crash more is delivered twice. */
+  /** The cursor could not be written; after a crash, more records are delivered twice. */
   cursorNotSaved(sink: string, error: unknown): void
-  /** The receiver refused these records for good, and says so. */
+  /** The receiver rejected these records permanently. */
   rejected(sink: string, records: number, message: string): void
 }
 
-/** How far a sink is behind. */
 export interface SinkStatus {
-  /** The durable records that were not taken yet. */
   readonly lagRecords: number
-  /** The age of the oldest of them; 0 where there is none. */
+  /** Age of the oldest of them; 0 if there are none. */
   readonly lagSeconds: number
-  /** Milliseconds since 1970; undefined until something was taken. */
+  /** Milliseconds since 1970; undefined until the first successful delivery. */
   readonly lastSuccess: number | undefined
 }
 
-/** What a delivery is started with. */
 export interface SinkDeliveryOptions {
   readonly folder: string
   readonly settings: SinkSettings
@@ -36,19 +33,19 @@ export interface SinkDeliveryOptions {
   readonly observer: SinkObserver
 }
 
-/** How often the cursor is written at most, and how often a sink looks without being woken. */
+/** Minimum interval between cursor writes, and the polling interval without a wake-up. */
 const cursorSaveIntervalMs = 1_000
 const pollMs = 1_000
 
 /**
- * Takes the records of a log to one sink, in order and at least once. The log is the queue: between two attempts
- * nothing is held in memory, and what a restart finds is what the cursor file says.
+ * Delivers the records of a log to one sink, in order and at least once. The log is the queue: nothing is held in
+ * memory between attempts, and a restart continues from the cursor file.
  */
 export class SinkDelivery {
   readonly name: string
   readonly #options: SinkDeliveryOptions
   readonly #path: string
-  /** What a sink that has no cursor yet begins with. */
+  /** First segment to deliver if there is no cursor. */
   #oldestSegment: string | undefined
   readonly #closing = new AbortController()
   #getDurableEnd: (() => DurableEnd) | undefined
@@ -61,10 +58,9 @@ export class SinkDelivery {
   #lastSuccess: number | undefined
   #wake: (() => void) | undefined
   #running: Promise<void> | undefined
-  /** Ends the delivery that is under way. */
   #attempt = new AbortController()
   #isStopped = false
-  /** How far the log was durable when it was last read. */
+  /** Durable end of the log at the last read. */
   #lastReadEnd: DurableEnd | undefined
 
   private constructor(
@@ -82,14 +78,14 @@ export class SinkDelivery {
     this.#batchRecords = options.settings.batch.maxRecords
   }
 
-  /** Reads how far the sink has come. Rejects when the cursor file cannot be read. */
+  /** Reads the cursor. Rejects if the cursor file cannot be read. */
   static async open(options: SinkDeliveryOptions): Promise<SinkDelivery> {
     const path = getCursorPath(options.folder, options.settings.name)
     const oldest = (await listChains(options.folder).catch(ignoreMissing))?.[0]?.segments[0]
     return new SinkDelivery(options, path, await readCursor(path), oldest)
   }
 
-  /** The segment that retention keeps for this sink; undefined for none, as when the sink is too far behind. */
+  /** The segment that retention keeps for this sink; undefined if none, or if the sink is too far behind. */
   get neededSegment(): string | undefined {
     const { lagSeconds } = this.status()
     if (lagSeconds > this.#options.settings.maxLagHours * 3600) return undefined
@@ -106,20 +102,21 @@ export class SinkDelivery {
     return { lagRecords, lagSeconds: Math.max(0, lagSeconds), lastSuccess: this.#lastSuccess }
   }
 
-  /** Begins to deliver; the log says how far it is durable. */
+  /** Starts the delivery; `durable` returns the durable end of the log. */
   start(durable: () => DurableEnd): void {
     this.#getDurableEnd = durable
-    // A folder that was empty has now the one segment that is written.
+    // A previously empty folder now contains exactly the active segment.
     this.#oldestSegment ??= durable().file
     this.#running ??= this.#run(durable)
   }
 
-  /** New records are durable. */
   wake(): void {
     this.#wake?.()
   }
 
-  /** Delivers what is left, while that goes well and for so many milliseconds at most; the rest stays in the log. */
+  /**
+   * Delivers the remaining records until a failure or for at most `graceMs` milliseconds; the rest remains in the log.
+   */
   async close(graceMs: number): Promise<void> {
     this.#closing.abort()
     this.#wake?.()
@@ -137,7 +134,7 @@ export class SinkDelivery {
     const { retry, batch } = this.#options.settings
     let pauseMs = retry.minBackoffMs
     while (!this.#isStopped) {
-      // Whatever comes before the log is closed is there when this is asked, and so is read.
+      // Checked before the read, so that records written before the close are still delivered.
       const isLast = this.#closing.signal.aborted
       try {
         if (await this.#deliverNext(durable)) pauseMs = retry.minBackoffMs
@@ -147,16 +144,16 @@ export class SinkDelivery {
         if (this.#isStopped) return
         this.#options.observer.failed(this.name, error)
         if (this.#closing.signal.aborted) return
-        // A batch that is too large for the receiver, or too slow to take, may pass in smaller ones.
+        // A batch that is too large or too slow for the receiver may succeed in smaller batches.
         this.#batchRecords = Math.max(1, Math.floor(this.#batchRecords / 2))
-        // Replicas that lost the same receiver do not all come back at the same moment.
+        // Jitter: replicas that lost the same receiver must not retry simultaneously.
         await this.#pause(pauseMs * (0.5 + Math.random() / 2))
         pauseMs = Math.min(pauseMs * 2, retry.maxBackoffMs)
       }
     }
   }
 
-  /** Delivers one batch; answers false where there is nothing to deliver. */
+  /** Delivers one batch. Returns false if there is nothing to deliver. */
   async #deliverNext(durable: () => DurableEnd): Promise<boolean> {
     const { folder, settings, observer } = this.#options
     this.#follower ??= await createLogFollower(folder, settings.format, durable, this.#cursor)
@@ -195,7 +192,7 @@ export class SinkDelivery {
     }
   }
 
-  /** Waits for new records, or a while; answers whether there are any. */
+  /** Waits for new records or a timeout. Returns whether there are new records. */
   async #waitForRecords(durable: () => DurableEnd): Promise<boolean> {
     const isNew = (): boolean => {
       const { file, length } = durable()
@@ -214,7 +211,7 @@ export class SinkDelivery {
     return isNew()
   }
 
-  /** Ends early when the delivery is to be closed. */
+  /** Ends early when the delivery is closed. */
   async #pause(ms: number): Promise<void> {
     await pause(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined)
   }

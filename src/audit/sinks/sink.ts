@@ -1,23 +1,22 @@
 import type { DeliveredRecord } from '../formats/delivered-record.ts'
 
-/** A record on its way out of the log. */
 export interface Delivery {
-  /** The same whenever the record is delivered again. */
+  /** Stable across repeated deliveries. */
   readonly id: string
-  /** Records of one key keep their order where a sink has several queues: those of a table share theirs. */
+  /** Sinks with several queues preserve the order of records with the same key; all records of a table share one. */
   readonly key: string
   /** In the format of the sink, on one line. */
   readonly text: string
   readonly record: DeliveredRecord
 }
 
-/** Where records go besides the file. */
+/** A destination for records in addition to the log. */
 export interface Sink {
   /**
-   * Resolves when the receiver has taken all of them for good. Rejects when it has not, or may not have: then they
-   * are delivered again. Ends soon after the signal, whatever the receiver does. One call at a time.
+   * Resolves when the receiver has accepted all records durably. Rejects if it has not, or may not have: then they are
+   * delivered again. Ends soon after the signal aborts, regardless of the receiver. Calls must not overlap.
    */
   deliver(batch: readonly Delivery[], signal: AbortSignal): Promise<void>
-  /** Frees what it holds; nothing is delivered afterwards. */
+  /** Releases resources; `deliver` must not be called afterwards. */
   close(): Promise<void>
 }

@@ -9,14 +9,14 @@ import { rejectOnAbort } from '../../lib/async/reject-on-abort.ts'
 const stdout = 1
 
 /**
- * Writes the records as lines on standard output. Whoever reads it takes them: a line that is in the pipe counts as
- * taken. The stream of Node is passed by, as it would stop the whole process while a pipe is full.
+ * Writes the records as lines to standard output. A line counts as delivered when it is written to the pipe. Bypasses
+ * the Node stream, which would block the whole process while a pipe is full.
  */
 export function createStdoutSink(): Sink {
   let busy = Promise.resolve()
   return {
     async deliver(batch, signal) {
-      // A write that a full pipe holds up cannot be called back: nothing is put behind it until it is through.
+      // A write blocked by a full pipe cannot be cancelled: later writes wait until it completes.
       await rejectOnAbort(busy, signal)
       const bytes = Buffer.from(batch.map(({ text }) => `${text}\n`).join(''))
       const writing = writeAll(bytes, signal)
@@ -34,7 +34,7 @@ async function writeAll(bytes: Buffer, signal: AbortSignal): Promise<void> {
       written += await writeSome(cluster.isWorker ? takeAtomicLines(rest) : rest)
     } catch (error) {
       if (!hasErrorCode(error, 'EAGAIN')) throw error
-      // What was begun is ended, so that no line is cut in two by the next.
+      // Complete a started write, so that the next one does not split a line.
       await pause(signal.aborted ? 1_000 : 20, undefined, { ref: false })
     }
   }

@@ -1,11 +1,12 @@
 import { crc32 } from 'node:zlib'
 
-// The format of the journal (journal.ts). An entry begins at a block, so that no write touches the blocks of an earlier
-// one, and is: the magic bytes, whose last is the version of the format; the CRC-32 of all that follows; generation,
-// offset, the lengths of bytes and name; the name of the segment; the bytes. Numbers are big-endian. What fills up its
-// last block is zero. As text of records holds no control characters but newlines, it never looks like an entry.
+// The format of the journal (journal.ts). An entry starts at a block boundary, so that no write touches the blocks of
+// an earlier one. It consists of the magic bytes, whose last one is the format version; the CRC-32 of all that follows;
+// generation, offset, the lengths of bytes and name; the segment name; the bytes. Numbers are big-endian. The last
+// block is padded with zeros. Text of records contains no control characters except newlines, so it cannot be mistaken
+// for an entry.
 
-/** The size of a block: no smaller than what disks and file systems write as one. */
+/** Block size: at least the atomic write unit of disks and file systems. */
 const blockBytes = 4_096
 
 const magic = Buffer.from('\u0001CGJ1', 'latin1')
@@ -16,24 +17,21 @@ const lengthAt = offsetAt + 6
 const nameLengthAt = lengthAt + 4
 const nameAt = nameLengthAt + 2
 
-/** Bytes that stand in a segment. */
 export interface JournalEntry {
-  /** Larger is newer. All entries of a generation lie one behind the other. */
+  /** Larger is newer. Entries of a generation are contiguous. */
   readonly generation: number
-  /** The name of the segment. */
   readonly file: string
-  /** Where the bytes begin in it. */
   readonly offset: number
   /** Whole lines. */
   readonly bytes: Buffer
 }
 
-/** The room that an entry takes: whole blocks. */
+/** Returns the size of an entry in bytes: a multiple of the block size. */
 export function entrySize(file: string, length: number): number {
   return Math.ceil((nameAt + file.length + length) / blockBytes) * blockBytes
 }
 
-/** Writes the entry to the beginning of the buffer; answers its size. The name is ASCII. */
+/** Writes the entry to the start of the buffer and returns its size. The name must be ASCII. */
 export function encodeEntry(buffer: Buffer, { generation, file, offset, bytes }: JournalEntry): number {
   const size = entrySize(file, bytes.length)
   const bytesAt = nameAt + file.length
@@ -51,9 +49,9 @@ export function encodeEntry(buffer: Buffer, { generation, file, offset, bytes }:
 }
 
 /**
- * The whole entries of the newest generation, in order; a string says why the content is no journal of this version.
- * An entry whose write was interrupted is none. Where that was the first of its generation, the one before is answered:
- * what that holds stands in its segment for good.
+ * Decodes the complete entries of the newest generation, in order. Returns a string that describes the problem if the
+ * content is not a journal of this version. An entry whose write was interrupted is ignored. If it was the first of its
+ * generation, the previous generation is returned: its data is already durable in its segment.
  */
 export function decodeEntries(content: Buffer): JournalEntry[] | string {
   const head = content.subarray(0, magic.length)

@@ -8,26 +8,26 @@ import { readInto } from '../../lib/fs/read-into.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import { writeAll } from '../../lib/fs/write-all.ts'
 
-/** The name of the journal in the folder of a log. */
 export const journalName = 'journal'
 
-/** Its size. What it holds is written again after a crash, and kept in memory until its segment is synced. */
+/** Journal size. Its contents are replayed after a crash, and retained in memory until the segment is synced. */
 export const journalBytes = 1024 * 1024
 
 /**
- * Whether a file can be opened so that a write returns when it is durable, as if fdatasync followed (open(2)). That
- * saves a call for each group. On macOS such a write stays in the cache of the disk, where fdatasync does not let it.
+ * Whether a file can be opened so that a write returns when it is durable, as if followed by fdatasync (open(2)). That
+ * saves a system call per group. On macOS, such a write may remain in the disk cache, unlike with fdatasync.
  */
 const writesAreDurable = process.platform === 'linux'
 const openFlags =
   constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | (writesAreDurable ? constants.O_DSYNC : 0)
 
 /**
- * A file of fixed size beside the segments that holds the last bytes appended to the newest segment. To make an append
- * to a growing file durable, the file system must commit the new length too; overwriting allocated blocks takes a quarter
- * to a half less (ext4). So an append is durable here first, and `replayJournal` restores it after a crash of the machine.
- * When the journal is full, the segment is synced and the journal starts over. Preallocated segments would be as fast,
- * but they end in zeros while they are written, which programs that follow the log would have to skip.
+ * A file of fixed size next to the segments that contains the last bytes appended to the newest segment. To make an
+ * append to a growing file durable, the file system must commit the new length, too; overwriting allocated blocks takes
+ * a quarter to a half less time (ext4). Therefore an append becomes durable here first, and `replayJournal` restores it
+ * after a crash of the machine. When the journal is full, the segment is synced and the journal starts over.
+ * Preallocated segments would be as fast, but they end in zeros while they are written, which programs that follow the
+ * log would have to skip.
  */
 export class Journal {
   readonly #path: string
@@ -35,7 +35,6 @@ export class Journal {
   readonly #inode: number
   readonly #buffer = Buffer.alloc(journalBytes)
   #generation = 1
-  /** Where the next entry is written. */
   #position = 0
 
   private constructor(path: string, handle: FileHandle, inode: number) {
@@ -45,8 +44,8 @@ export class Journal {
   }
 
   /**
-   * Makes an empty journal in the folder, in place of the one that is there: whoever still writes that one, as a process
-   * that was taken for dead, does not write into this one. Rejects when there is no room for it; then there is none.
+   * Creates an empty journal in the folder that replaces an existing one: a process that lost the lock and still writes
+   * to the old file cannot write to this one. Rejects if there is no space; then no journal exists.
    */
   static async create(folder: string): Promise<Journal> {
     const path = join(folder, journalName)
@@ -64,14 +63,14 @@ export class Journal {
     }
   }
 
-  /** Whether so many bytes of that segment fit behind what is there. */
+  /** Returns whether `length` bytes of that segment fit into the remaining space. */
   hasRoom(file: string, length: number): boolean {
     return this.#position + entrySize(file, length) <= journalBytes
   }
 
   /**
-   * Resolves when it is durable that those bytes stand in the segment. When it rejects they may or may not, and the
-   * journal has to be cleared. One call at a time; the bytes must fit.
+   * Resolves when the entry is durable. If it rejects, the entry may or may not be durable, and the journal must be
+   * cleared. Calls must not overlap; the entry must fit.
    */
   async write(entry: Omit<JournalEntry, 'generation'>): Promise<void> {
     const size = encodeEntry(this.#buffer, { generation: this.#generation, ...entry })
@@ -79,19 +78,19 @@ export class Journal {
     this.#position += size
   }
 
-  /** All that it holds stands in its segment for good: it begins anew. */
+  /** Starts over. All contents must be durable in the segment. */
   restart(): void {
     if (this.#position > 0) this.#generation += 1
     this.#position = 0
   }
 
-  /** Likewise; resolves when it is durable that it holds nothing. */
+  /** Starts over, and resolves when it is durable that the journal is empty. */
   async clear(): Promise<void> {
     await this.#overwrite(this.#buffer.fill(0), 0)
     this.restart()
   }
 
-  /** What somebody else did to the file; undefined where it is as it was made. */
+  /** Returns how another process changed the file; undefined if it is unchanged. */
   async findTampering(): Promise<FileTampering | undefined> {
     const named = await stat(this.#path).catch(ignoreMissing)
     if (named === undefined) return 'removed'
@@ -103,7 +102,10 @@ export class Journal {
     return this.#handle.close()
   }
 
-  /** Removes the file too, unless it is another's: for a log that ends in order, with its segment synced. */
+  /**
+   * Closes and removes the file unless another process replaced it. Used for a clean shutdown after the segment is
+   * synced.
+   */
   async remove(): Promise<void> {
     await this.close()
     if ((await this.findTampering()) !== 'replaced') await rm(this.#path, { force: true })
@@ -115,7 +117,7 @@ export class Journal {
   }
 }
 
-/** What the journal of a folder holds (see `decodeEntries`); nothing where there is none. */
+/** Reads the journal of a folder (see `decodeEntries`); empty if there is none. */
 export async function readJournal(folder: string): Promise<JournalEntry[] | string> {
   const handle = await open(join(folder, journalName)).catch(ignoreMissing)
   if (handle === undefined) return []

@@ -6,8 +6,8 @@ import { listChains } from './segment-names.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
 /**
- * The records of the newest segments of a log, oldest first: of the last one, and of those before it while all of
- * them together have no more than `maximumBytes`. What is no record is passed over: it is for `verifyAuditLog`.
+ * Reads the records of the newest segments of a log, oldest first: the last one, and earlier ones up to a total of
+ * `maximumBytes`. Ignores invalid lines, which `verifyAuditLog` reports.
  */
 export async function* readNewestRecords(
   folder: string,

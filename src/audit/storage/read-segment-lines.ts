@@ -4,13 +4,12 @@ import { open } from 'node:fs/promises'
 export interface SegmentLine {
   readonly text: string
   readonly offset: number
-  /** Where the next line begins. */
   readonly end: number
 }
 
 /**
- * The whole lines of a file from the offset on, about so many bytes of them but always one, and none that ends
- * behind the limit. No line: there is none in this part of the file.
+ * Reads complete lines of a file from the offset: about `bytes` bytes but at least one line, and none that ends after
+ * the limit. Empty if there is none in this part of the file.
  */
 export async function readSegmentLines(
   path: string,

@@ -9,35 +9,32 @@ import type { RecordBodies } from '../records/audit-record.ts'
 import { parseSegmentName, type ChainSegments } from './segment-names.ts'
 import { writeAll } from '../../lib/fs/write-all.ts'
 
-/** What was put right, and what could not be. */
+/** Repairs of a file, and damage that could not be repaired. */
 export type Repair = RecordBodies['recovered']
 
-/** What the journal holds of the end of the newest chain. */
+/** Part of the journal that belongs to the end of the newest chain. */
 export interface JournalTail {
-  /** The name of the segment. */
   readonly file: string
-  /** Where the bytes begin in it. */
   readonly offset: number
-  /** Whole lines, which continue the chain. */
+  /** Whole lines that continue the chain. */
   readonly bytes: Buffer
-  /** Bytes of the segment that the file does not hold: they are past its end, or other ones stand there. */
+  /** Number of bytes that the file lacks: they are after its end, or differ. */
   readonly missing: number
-  /** Whether the file holds text there that the gateway did not write; a crash leaves no text of its own. */
+  /** Whether the file contains text there that the gateway did not write; a crash never leaves such text. */
   readonly isOverwritten: boolean
-  /** Whether records are lost: neither the file holds them, nor what can be read of the journal. */
+  /** Whether records are lost, in the file as well as in the readable part of the journal. */
   readonly isLossy: boolean
 }
 
-/** Why the journal cannot be used. */
 export interface JournalDamage {
-  /** The name of the segment; of the journal itself if that is not known. */
+  /** Name of the segment; name of the journal if the segment is unknown. */
   readonly file: string
   readonly damage: string
 }
 
 /**
- * What these entries hold of the end of the newest chain of the folder. Only lines that continue the chain are taken.
- * Undefined if the journal holds nothing of it.
+ * Finds the part of the entries that belongs to the end of the newest chain of the folder. Accepts only lines that
+ * continue the chain. Undefined if there are none.
  */
 export async function readJournalTail(
   folder: string,
@@ -46,7 +43,7 @@ export async function readJournalTail(
 ): Promise<JournalTail | JournalDamage | undefined> {
   if (typeof entries === 'string') return { file: journalName, damage: entries }
   const [first] = entries
-  // Where a chain follows, the start that began it has taken what the journal held of the one before.
+  // If a newer chain exists, its start has already replayed the journal of the previous one.
   if (first === undefined || isFromOlderChain(first.file, newest)) return undefined
   const { file, offset } = first
   if (!newest?.segments.includes(file))
@@ -70,9 +67,8 @@ export async function readJournalTail(
 }
 
 /**
- * Sees to it that the newest chain holds what the journal of the folder says: what a crash of the machine took from the
- * end of its segment is put back, and durable. Answers what was wrong; undefined where nothing was. The journal stays
- * as it is, so that this can be done again.
+ * Restores the end of the newest chain from the journal of the folder after a crash of the machine, durably. Returns
+ * the repair; undefined if none was necessary. Does not change the journal, so the replay can be repeated.
  */
 export async function replayJournal(
   folder: string,
@@ -84,7 +80,7 @@ export async function replayJournal(
   const { file, offset, bytes, missing, isLossy } = tail
   const handle = await open(join(folder, file), 'r+')
   try {
-    // What can be read may be in memory alone, so all of it is written again.
+    // Data that can be read may exist in memory only, so all of it is written again.
     await writeAll(handle.fd, bytes, offset)
     await handle.datasync()
   } finally {
@@ -95,12 +91,12 @@ export async function replayJournal(
   return { file, bytesCut: 0, bytesRestored: missing, ...damage }
 }
 
-/** What is not the name of a segment is not older. */
+/** A file that is not a segment does not count as older. */
 function isFromOlderChain(file: string, newest: ChainSegments | undefined): boolean {
   return newest !== undefined && (parseSegmentName(file)?.ordinal ?? Infinity) < newest.ordinal
 }
 
-/** The first of the entries that lie one behind the other; behind a gap one was damaged. */
+/** Returns the first contiguous entries; after a gap, an entry was damaged. */
 function takeContiguous(entries: readonly JournalEntry[]): readonly JournalEntry[] {
   const gap = entries.findIndex(({ file, offset }, index) => {
     const before = entries[index - 1]
@@ -109,19 +105,22 @@ function takeContiguous(entries: readonly JournalEntry[]): readonly JournalEntry
   return gap === -1 ? entries : entries.slice(0, gap)
 }
 
-/** Why the lines do not belong in that place; undefined where they do. The first of a segment are taken as they come. */
+/**
+ * Describes why the lines do not continue the chain at that position; undefined if they do. The first lines of a
+ * segment are always accepted.
+ */
 async function findContinuationProblem(
   path: string,
   offset: number,
   bytes: Buffer,
   chain: string,
 ): Promise<string | undefined> {
-  let location: ChainPosition | undefined
+  let position: ChainPosition | undefined
   if (offset > 0) {
     const line = await readLineEndingAt(path, offset)
     const checked = line === undefined ? 'the file ends before' : checkLine(line)
     if (typeof checked === 'string') return checked
-    location = { chain, seq: checked.record.seq + 1, prev: checked.hash }
+    position = { chain, seq: checked.record.seq + 1, prev: checked.hash }
   }
   for (let begin = 0; begin < bytes.length;) {
     const newline = bytes.indexOf(10, begin)
@@ -129,15 +128,14 @@ async function findContinuationProblem(
     const checked = checkLine(bytes.subarray(begin, newline))
     if (typeof checked === 'string') return checked
     const { record, hash } = checked
-    const what = findMisplacement(record, location ?? { chain, seq: record.seq, prev: record.prev })
+    const what = findMisplacement(record, position ?? { chain, seq: record.seq, prev: record.prev })
     if (what !== undefined) return what
-    location = { chain, seq: record.seq + 1, prev: hash }
+    position = { chain, seq: record.seq + 1, prev: hash }
     begin = newline + 1
   }
   return undefined
 }
 
-/** The line that ends there. */
 async function readLineEndingAt(path: string, offset: number): Promise<Buffer | undefined> {
   for await (const line of readLines(path)) {
     const end = line.offset + line.bytes.length + 1
@@ -146,7 +144,6 @@ async function readLineEndingAt(path: string, offset: number): Promise<Buffer | 
   return undefined
 }
 
-/** How the file differs from the bytes that belong there. */
 async function compareWithFile(
   handle: FileHandle,
   { offset, bytes }: Pick<JournalEntry, 'offset' | 'bytes'>,

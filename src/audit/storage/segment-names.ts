@@ -1,27 +1,27 @@
 import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 
-/** The segments of one chain, in order. */
+/** Segments of one chain, in order. */
 export interface ChainSegments {
   readonly chain: string
-  /** The place of the chain among the chains of the folder; larger is newer, whatever the clock says. */
+  /** Position of the chain among those of the folder; larger is newer, regardless of the clock. */
   readonly ordinal: number
   readonly segments: readonly string[]
 }
 
 const segmentNamePattern = /^((\d{8,})-[0-9a-f]{12})-(\d{4,})\.jsonl$/
 
-/** The id of a new chain: its ordinal, so that names sort by age, and a random part that makes it unique. */
+/** Creates a chain id: the ordinal, so that names sort by age, and a random part that makes it unique. */
 export function createChainId(ordinal: number): string {
   return `${String(ordinal).padStart(8, '0')}-${randomBytes(6).toString('hex')}`
 }
 
-/** The name of the file of a segment; `index` counts from 0 in the chain. */
+/** Formats the file name of a segment; `index` counts from 0 within the chain. */
 export function formatSegmentName(chain: string, index: number): string {
   return `${chain}-${String(index).padStart(4, '0')}.jsonl`
 }
 
-/** What the name of a segment says; undefined for another file. */
+/** Parses a segment name; undefined for other files. */
 export function parseSegmentName(
   file: string,
 ): { readonly chain: string; readonly ordinal: number; readonly index: number } | undefined {
@@ -29,7 +29,7 @@ export function parseSegmentName(
   return chain === undefined ? undefined : { chain, ordinal: Number(ordinal), index: Number(index) }
 }
 
-/** The chains of a folder, oldest first. Other files are passed over. */
+/** Lists the chains of a folder, oldest first. Ignores other files. */
 export async function listChains(folder: string): Promise<ChainSegments[]> {
   const chains = new Map<string, { ordinal: number; segments: { file: string; index: number }[] }>()
   for (const file of await readdir(folder)) {

@@ -6,23 +6,23 @@ import { readJournalTail, type JournalDamage, type JournalTail } from './replay-
 import { listChains, type ChainSegments } from './segment-names.ts'
 
 /**
- * A log as it lies in its folder. After a power cut, its end may stand in the journal alone; it is read there, and
- * nothing is changed, so that a copy can be read as it was found.
+ * A log in its folder, opened for reading. After a power failure, its end may exist in the journal only; it is read
+ * from there without changing any file, so that a copy can be examined as found.
  */
 export interface StoredLog {
   /** Oldest first. */
   readonly chains: readonly ChainSegments[]
-  /** What the journal holds of the end of the log; undefined if that is nothing. */
+  /** Part of the journal that belongs to the end of the log; undefined if there is none. */
   readonly journal: JournalTail | JournalDamage | undefined
-  /** Whether there is a journal: there is none beside a log that ended in order. */
+  /** Whether a journal exists; a clean shutdown removes it. */
   readonly hasJournal: boolean
-  /** The lines of a segment, with what only the journal holds of it. */
+  /** Reads the lines of a segment, including those that only the journal contains. */
   lines(file: string): AsyncIterable<FileLine>
 }
 
-/** Opens a log for reading. Rejects when the folder cannot be read. */
+/** Opens a log for reading. Rejects if the folder cannot be read. */
 export async function openStoredLog(folder: string): Promise<StoredLog> {
-  // Before the chains: a segment that a running gateway begins in between is not missed.
+  // Read before the chains, so that a segment that a running gateway starts in between is not missed.
   const entries = await readJournal(folder)
   const hasJournal = (await readdir(folder)).includes(journalName)
   const chains = await listChains(folder)

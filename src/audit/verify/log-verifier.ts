@@ -6,7 +6,6 @@ import type { AuditRecord, ChainEnd } from '../records/audit-record.ts'
 import type { StoredLog } from '../storage/stored-log.ts'
 import type { AuditProblem, VerifyOptions, VerifyReport } from './verify-report.ts'
 
-/** What is known of a log that is read in order. */
 export class LogVerifier {
   chains = 0
   records = 0
@@ -15,20 +14,20 @@ export class LogVerifier {
   #journal: VerifyReport['journal']
   readonly #options: VerifyOptions
   #chain = ''
-  /** The end of the chain before, and of this one so far. */
+  /** Ends of the previous chain and of the current one so far. */
   #previousEnd: ChainEnd | undefined
   #end: ChainEnd | undefined
   #seals = 0
-  /** Over the records behind the last seal. */
+  /** Tree over the records after the last seal. */
   #tree = new MerkleRoot()
   #unsealedSince: string | undefined
-  /** How many records may stand behind the last seal, as it says. */
+  /** Maximum number of records after the last seal, as stated in it. */
   #maxUnsealed = Infinity
-  /** What stood before the first record that is there; and whether the log says, signed, that it was removed. */
+  /** Record before the first existing one, and whether a sealed record of the log documents its removal. */
   #pruned: ChainEnd | undefined
   #isPruningRecorded = false
   #isPruningSealed = false
-  /** As `chain seq`. */
+  /** Keys of the form `chain seq`. */
   readonly #unresolved = new Set<string>()
 
   constructor(options: VerifyOptions) {
@@ -39,7 +38,6 @@ export class LogVerifier {
     return this.#end === undefined
   }
 
-  /** The number of the record that should come next. */
   get nextSeq(): number {
     return this.#end === undefined ? 0 : this.#end.seq + 1
   }
@@ -50,7 +48,7 @@ export class LogVerifier {
     this.#end = undefined
   }
 
-  /** Says what is wrong with the line, or takes its record. */
+  /** Adds a record. Returns a description of the problem if the line is invalid. */
   addLine(line: FileLine): string | undefined {
     if (line.end !== 'newline') return 'the line does not end in a newline'
     const checked = checkLine(line.bytes)
@@ -65,18 +63,17 @@ export class LogVerifier {
     return undefined
   }
 
-  /** Says what is wrong with the end of a segment that another one follows. */
+  /** Checks the end of a segment that is followed by another. Returns a description of the problem, if any. */
   endSegment(): string | undefined {
     if (this.#options.keys === undefined || this.#tree.leaves === 0) return undefined
     return 'the segment does not end in a seal, but another segment follows'
   }
 
-  /** Says what is wrong with the end of the log, held against the journal. */
   addJournal({ journal, hasJournal }: StoredLog): void {
     if (journal === undefined) this.#journal = hasJournal ? undefined : { state: 'absent' }
     else if ('damage' in journal) {
       const { file, damage: what } = journal
-      // Of a journal that cannot be read, nobody knows whether it was needed.
+      // If a journal is unreadable, it is unknown whether it was needed.
       if (file === journalName) this.#journal = { state: 'unreadable', what }
       else this.problem ??= { file, what }
     } else {
@@ -91,7 +88,6 @@ export class LogVerifier {
     }
   }
 
-  /** Nothing more comes. */
   finish(firstFile: string | undefined, lastFile: string | undefined): void {
     if (this.problem || firstFile === undefined || lastFile === undefined) return
     const { keys } = this.#options
@@ -124,7 +120,7 @@ export class LogVerifier {
     }
   }
 
-  /** Says where else the record belongs. The first one that is there may stand behind what retention removed. */
+  /** Describes a record at the wrong position. The first existing record may follow records removed by retention. */
   #findMisplacement(record: AuditRecord): string | undefined {
     if (this.#end) {
       const { seq, hash } = this.#end
@@ -142,14 +138,13 @@ export class LogVerifier {
     return this.records === 0 ? undefined : findLinkProblem(record.previous, this.#previousEnd)
   }
 
-  /** Says what is wrong with a seal, or that one is missing. */
   #findSealProblem(record: AuditRecord, line: FileLine): string | undefined {
     if (record.kind !== 'seal') {
       const isSealMissing = this.#options.keys !== undefined && this.#tree.leaves >= this.#maxUnsealed
       return isSealMissing ? `no seal within ${this.#maxUnsealed} records of the last one` : undefined
     }
     const { leaves, root, key, signature = '' } = record
-    // The first seal may speak of records that retention removed.
+    // The first seal may cover records that retention removed.
     const isAllThere = this.#pruned === undefined || this.#seals > 0 || leaves <= this.#tree.leaves
     if (isAllThere && (leaves !== this.#tree.leaves || root !== this.#tree.root())) {
       return 'the seal does not match the records before it'
@@ -185,7 +180,7 @@ export class LogVerifier {
   }
 }
 
-/** Says what is wrong with the link of a chain's first record to the chain before. */
+/** Describes a wrong link of the first record of a chain to the previous chain. */
 function findLinkProblem(named: ChainEnd | undefined, before: ChainEnd | undefined): string | undefined {
   if (isSameEnd(named, before)) return undefined
   if (named?.chain !== before?.chain) {

@@ -3,38 +3,36 @@ import { readRecordLines, type StoredRecord } from '../storage/read-audit-log.ts
 import type { ObjectId } from '../records/audit-record.ts'
 import { mentionsTable } from '../query/select-records.ts'
 
-/** The first line of a proof. */
 export interface ProofHead {
   readonly proof: 1
   readonly table: ObjectId
 }
 
-/** Each further line: a seal, and the records of the table among those that it signs. */
+/** Each further line: a seal, and those of the sealed records that concern the table. */
 export interface SealedRecords {
-  /** The line of the seal in the log. */
+  /** The seal as stored in the log. */
   readonly seal: string
   readonly records: readonly ProvedRecord[]
 }
 
 interface ProvedRecord {
-  /** The line of the record in the log. */
+  /** The record as stored in the log. */
   readonly line: string
-  /** Its place among the records of the seal, and its audit path to the root that the seal names. */
+  /** Its index among the sealed records, and its audit path to the root in the seal. */
   readonly index: number
   readonly path: readonly string[]
 }
 
-/** What was proved. */
 export interface ProofCounts {
   readonly records: number
-  /** Records of the table behind the last seal: they are not in the proof. */
+  /** Records of the table after the last seal, which are not part of the proof. */
   readonly unsealed: number
 }
 
 /**
- * The history of one table, as lines of JSON that `verifyProofs` checks without the log. It holds no record that does
- * not speak of the table; one that speaks of others too shows their ids. No lines where there is nothing to prove.
- * Rejects when the log cannot be read.
+ * Proves the history of one table as JSON lines that `verifyProofs` checks without the log. Contains only records of
+ * that table; a record that also concerns other tables reveals their ids. Yields nothing if there is nothing to prove.
+ * Rejects if the log cannot be read.
  */
 export async function* proveTable(folder: string, table: ObjectId): AsyncGenerator<string, ProofCounts> {
   let hashes: string[] = []
@@ -47,7 +45,7 @@ export async function* proveTable(folder: string, table: ObjectId): AsyncGenerat
       hashes.push(record.hash)
       continue
     }
-    // Of the first seal of a log that was pruned, some records may be gone: what is left of them is not proved.
+    // Some records of the first seal of a pruned log may be removed: the remaining ones cannot be proved.
     if (found.length > 0 && record.leaves === hashes.length) {
       const paths = createMerklePaths(
         hashes,

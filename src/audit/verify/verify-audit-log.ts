@@ -6,9 +6,9 @@ import type { VerifyOptions, VerifyReport } from './verify-report.ts'
 export type { VerifyReport } from './verify-report.ts'
 
 /**
- * Checks every line of every chain in the folder: hashes, numbering, the links between records, between segments
- * and between chains, and the seals. Memory does not grow with the log, only with the number of intents without an
- * outcome. A folder without chains is good: 0 chains. Rejects when the folder cannot be read.
+ * Verifies all lines of all chains in the folder: hashes, numbering, the links between records, segments and chains,
+ * and the seals. Memory grows only with the number of intents without an outcome, not with the log. A folder without
+ * chains is valid: 0 chains. Rejects if the folder cannot be read.
  */
 export async function verifyAuditLog(folder: string, options: VerifyOptions = {}): Promise<VerifyReport> {
   const verification = new LogVerifier(options)

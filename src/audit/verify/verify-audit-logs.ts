@@ -3,30 +3,26 @@ import { listLogFolders } from '../storage/log-folders.ts'
 import { verifyAuditLog, type VerifyReport } from './verify-audit-log.ts'
 import type { VerifyOptions } from './verify-report.ts'
 
-/** What was found in each log of a gateway. */
 export interface VerifyLogsReport {
-  /** In order, up to the first that has a problem: nothing after it was read. */
+  /** In order, up to the first log with a problem; later logs were not read. */
   readonly logs: readonly VerifiedLog[]
-  /** Of the heads that must be there those that were not found. */
   readonly missingHeads: readonly string[]
 }
 
-/** One of the logs. */
 export interface VerifiedLog {
-  /** Its folder beneath that of the gateway; empty for that itself. */
+  /** Path of its folder relative to that of the gateway; empty for the latter. */
   readonly name: string
   readonly report: VerifyReport
 }
 
-/** What the logs are held against. */
 export interface VerifyLogsOptions extends Omit<VerifyOptions, 'onRecord'> {
-  /** The hashes, or at least 12 first digits of them, of records of which each must be in one of the logs. */
+  /** Hashes of records that must exist in one of the logs, or at least their first 12 digits. */
   readonly expectedHeads?: readonly string[]
 }
 
 /**
- * Checks every log of a gateway as `verifyAuditLog` does: that in the folder, and those of its further workers beneath.
- * That one of them was removed whole shows only by a head that is expected there.
+ * Verifies all logs of a gateway with `verifyAuditLog`: the one in the folder, and those of further workers beneath it.
+ * The removal of an entire log is detected only by an expected head.
  */
 export async function verifyAuditLogs(
   folder: string,

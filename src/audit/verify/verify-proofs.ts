@@ -5,25 +5,24 @@ import type { ProofHead, SealedRecords } from './prove-table.ts'
 import type { ObjectId } from '../records/audit-record.ts'
 import type { SealVerifier } from '../records/seal-key.ts'
 
-/** What `verifyProofs` found in one proof. */
 export interface ProofReport {
-  /** Every record was signed by one of the keys, and none is missing between the first and the last of them. */
+  /** Whether each record was signed by one of the keys, and none is missing between the first and the last. */
   readonly ok: boolean
   readonly table: ObjectId
-  /** The records that were found good, and the times of the first and the last of them. */
+  /** Number of valid records, and the times of the first and the last. */
   readonly records: number
   readonly first?: string
   readonly last?: string
-  /** Whether nothing of the table was known before the first of them. */
+  /** Whether the log knew no record of the table before the first. */
   readonly isFromBeginning: boolean
-  /** The first problem, by the line of the proof. */
+  /** The first problem, with its line in the proof. */
   readonly problem?: { readonly line: number; readonly what: string }
 }
 
 /**
- * Checks proofs that `proveTable` made, one after the other in a file, by public keys alone. Each shows that its records
- * are the gateway's, and that none is missing between two of them. It cannot show that no later one exists, nor what
- * another log holds. Ends with the first that is not good; rejects when the file cannot be read.
+ * Verifies concatenated proofs created by `proveTable`, with public keys only. Each proof shows that its records are
+ * authentic, and that none is missing between the first and the last. It cannot show that there are no later records,
+ * nor what other logs contain. Ends with the first invalid proof; rejects if the file cannot be read.
  */
 export async function verifyProofs(
   file: string,
@@ -47,7 +46,6 @@ export async function verifyProofs(
   return [...reports, history.finish(Math.max(1, started))]
 }
 
-/** What the lines so far have shown. */
 class ProofVerifier {
   records = 0
   readonly #keys: readonly SealVerifier[]
@@ -59,7 +57,7 @@ class ProofVerifier {
     this.#keys = keys
   }
 
-  /** Says what is wrong with the line, or takes it. */
+  /** Adds a line. Returns a description of the problem if it is invalid. */
   addLine({ bytes, end }: FileLine): string | undefined {
     if (end !== 'newline') return 'the line does not end in a newline'
     const value = parseObject(bytes)
@@ -71,7 +69,7 @@ class ProofVerifier {
     return isSealedRecords(value) ? this.#addSealedRecords(value) : 'the line is not a seal with records'
   }
 
-  /** The report on a proof that begins at that line, and ended well. */
+  /** Returns the report of a valid proof that starts at that line. */
   finish(line: number): ProofReport {
     return this.report(this.records === 0 ? { line, what: 'the proof has no record' } : undefined)
   }
@@ -126,7 +124,7 @@ class ProofVerifier {
     return undefined
   }
 
-  /** The hash of the record before of the same table. */
+  /** Returns the hash of the previous record of the same table. */
   #findLink({ record }: CheckedLine): string | undefined {
     const text = JSON.stringify(this.#table)
     return record.tables?.find(({ id }) => JSON.stringify(id) === text)?.prev

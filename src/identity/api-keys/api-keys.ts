@@ -9,62 +9,63 @@ import { createVerifiedKeyCache } from './verified-key-cache.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 import { watchSource } from '../../lib/fs/watch-file.ts'
 
-/** A key given as clear text, for development: any 8 to 256 printable characters without spaces. */
+/** A key configured as clear text, for development: 8 to 256 printable characters without spaces. */
 export interface StaticKey {
   readonly text: string
   readonly principal: string
   readonly groups: readonly string[]
 }
 
-/** A store of API keys: a file, or a folder of such files. */
 export interface KeyStoreOptions {
   readonly file: string
-  /** The secret that its hashes were made with, at least 32 bytes. */
+  /** Secret of the hashes, at least 32 bytes. */
   readonly pepper: Uint8Array
-  /** Where the times of last use are kept; left out, they are not. */
+  /** Path of the last-used times; if absent, they are not persisted. */
   readonly lastUsedFile?: string | undefined
 }
 
-/** Where API keys come from. */
 export interface ApiKeysOptions {
   readonly store: KeyStoreOptions | undefined
   readonly staticKey: StaticKey | undefined
   readonly reloadIntervalMs: number
   readonly lastUsedIntervalMs: number
   readonly report: ReportEvent
-  /** The time in milliseconds. */
+  /** Current time in milliseconds. */
   readonly now: () => number
 }
 
-/** What an operator wants to know about the keys. */
 export interface ApiKeysStatus {
-  /** The keys of the store, also those that are revoked or have expired. */
+  /** Number of keys in the store, including revoked and expired ones. */
   readonly keys: number
-  /** Whether the store has changed since into something that cannot be read. */
+  /** Whether the store has changed and its current content cannot be loaded. */
   readonly isOutdated: boolean
   /**
-   * When the next principal will be left without a key, in milliseconds since 1970; undefined where none will. A key
-   * that has a successor leaves nobody without one.
+   * When the next principal will have no valid key, in milliseconds since 1970; undefined if none will. A key with a
+   * successor does not count.
    */
   readonly nextExpiryMs: number | undefined
 }
 
-/** The API keys in force. */
 export interface ApiKeys {
-  /** Who holds this key; throws AuthenticationRefused. Takes microseconds, and as long for an unknown id. */
+  /**
+   * Returns the principal of the key; throws AuthenticationError. Takes microseconds, and equally long for an unknown
+   * id.
+   */
   verify(text: string): VerifiedKey
   status(): ApiKeysStatus
   close(): Promise<void>
 }
 
-/** What an API key proved. */
 interface VerifiedKey {
   readonly principal: Principal
-  /** The principal of a token or a certificate that the key may be sent together with. */
+  /** Principal of a token or a certificate that may be combined with the key. */
   readonly subject: string | undefined
 }
 
-/** Loads the keys and follows the store; throws if it cannot be read now, keeps the last good keys later. */
+/**
+ * Loads the keys and watches the store. Throws if it cannot be loaded now; retains the last valid keys if it cannot be
+ * loaded later.
+ */
 export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   const { store, now, report } = options
   const pepper = store?.pepper ?? randomBytes(32)
@@ -127,17 +128,17 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
 interface LoadedKey extends VerifiedKey {
   readonly hash: Buffer
   readonly isRevoked: boolean
-  /** In milliseconds. */
+  /** Milliseconds since 1970. */
   readonly notBefore: number
   readonly expiresAt: number
 }
 
 type LoadedKeys = ReadonlyMap<string, LoadedKey>
 
-// Compared with where no key has the id that was sent, so that this refusal takes as long as the others.
+// Compared if the id is unknown, so that all refusals take equally long.
 const placeholderHash = Buffer.alloc(32)
 
-/** The key whose secret this is, whether or not it is in force. Throws AuthenticationRefused. */
+/** Returns the key with this secret, regardless of its validity period. Throws AuthenticationError. */
 function verifySecret(keys: LoadedKeys, pepper: Uint8Array, text: string): LoadedKey {
   const parts = parseApiKey(text)
   if (parts === undefined) throw new AuthenticationError('malformed_api_key')
@@ -158,7 +159,7 @@ function loadKey(key: StoredKey): LoadedKey {
   return {
     hash: Buffer.from(key.hash, 'hex'),
     principal: createApiKeyPrincipal(key.id, key.principal, key.groups),
-    // Whatever its time says: clocks differ, and nobody writes it before it is meant.
+    // Regardless of its time: clocks differ, and a revocation is never recorded in advance.
     isRevoked: key.revokedAt !== undefined,
     subject: key.subject,
     notBefore: key.notBefore === undefined ? -Infinity : Date.parse(key.notBefore),
@@ -166,7 +167,10 @@ function loadKey(key: StoredKey): LoadedKey {
   }
 }
 
-/** When each principal will be without a key that is not revoked, soonest first; never is left out. */
+/**
+ * Lists the times at which principals run out of keys that are not revoked, soonest first; omits principals that never
+ * do.
+ */
 function principalExpiryTimes(keys: LoadedKeys): readonly number[] {
   const ends = new Map<string, number>()
   for (const { principal, isRevoked, expiresAt } of keys.values()) {
@@ -175,7 +179,7 @@ function principalExpiryTimes(keys: LoadedKeys): readonly number[] {
   return [...ends.values()].filter(Number.isFinite).toSorted((one, other) => one - other)
 }
 
-/** Holds no more of the static key than its hash under a pepper of this process. */
+/** Retains only a hash of the static key, with a pepper of this process. */
 function createStaticKeyMatcher(key: StaticKey | undefined): (text: string) => VerifiedKey | undefined {
   if (key === undefined) return () => undefined
   if (!/^[!-~]{8,256}$/.test(key.text)) {

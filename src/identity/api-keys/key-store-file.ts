@@ -2,7 +2,7 @@ import { isNode, LineCounter, parseDocument, visit, type Document } from 'yaml'
 import { z } from 'zod'
 import { findTooDeepLine, tooDeepMessage } from '../../lib/yaml/yaml-nesting.ts'
 
-/** A principal or a group of API keys. No `:`, which only names that come from a token have. */
+/** A principal or a group of API keys. A `:` is not allowed: it is reserved for names from tokens. */
 export const apiKeyNameSchema = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$/, 'expected 1 to 128 letters, digits, or any of . _ @ -')
@@ -12,7 +12,7 @@ const storedKeySchema = z.strictObject({
   id: z.string().regex(/^[0-9A-Za-z]{12}$/, 'expected 12 letters or digits'),
   principal: apiKeyNameSchema,
   groups: z.array(apiKeyNameSchema).default([]),
-  /** The principal of a token or a certificate that the key may be sent together with. */
+  /** Principal of a token or a certificate that may be combined with the key. */
   subject: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}:./, 'expected a name such as corp:alice')
@@ -26,12 +26,10 @@ const storedKeySchema = z.strictObject({
 })
 const storeSchema = z.strictObject({ keys: z.array(storedKeySchema) })
 
-/** An API key as the store holds it: never the secret, only its hash. Times are ISO 8601. */
+/** A stored API key: contains the hash of the secret, never the secret. Times are ISO 8601. */
 export type StoredKey = z.output<typeof storedKeySchema>
 
-/**
- * The store cannot be used; `problems` names each fault with its file and line, none of them with a value.
- */
+/** The store is invalid. `problems` lists each error with its file and line, and never contains a value. */
 export class ApiKeyStoreError extends Error {
   override readonly name = 'ApiKeyStoreError'
   readonly problems: readonly string[]
@@ -42,23 +40,23 @@ export class ApiKeyStoreError extends Error {
   }
 }
 
-/** A file of keys, as a document that can be changed, and as what it says. */
+/** A key file as an editable document and as parsed keys. */
 export interface KeyDocument {
   readonly document: Document
   readonly keys: readonly StoredKey[]
 }
 
-/** Reads a file of keys; throws ApiKeyStoreError with all faults at once. */
+/** Parses a key file; throws ApiKeyStoreError with all errors. */
 export function parseKeyStore(text: string, file: string): KeyDocument {
   const deepLine = findTooDeepLine(text)
   if (deepLine !== undefined) throw new ApiKeyStoreError([`${file}:${deepLine}: ${tooDeepMessage}`])
   const lines = new LineCounter()
-  // Pretty errors quote the file, and with it hashes or a key that was pasted into the wrong place.
+  // Pretty errors quote the file, and with it hashes or a misplaced key.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const at = (offset: number): string => `${file}:${lines.linePos(offset).line}`
-  const faults = findSyntaxErrors(document)
-  if (faults.length > 0) {
-    throw new ApiKeyStoreError(faults.map(({ offset, message }) => `${at(offset)}: ${message}`))
+  const errors = findSyntaxErrors(document)
+  if (errors.length > 0) {
+    throw new ApiKeyStoreError(errors.map(({ offset, message }) => `${at(offset)}: ${message}`))
   }
   const parsed = storeSchema.safeParse(document.toJS())
   const problems = parsed.success ? findDuplicateIds(parsed.data.keys) : parsed.error.issues
@@ -68,10 +66,7 @@ export function parseKeyStore(text: string, file: string): KeyDocument {
   )
 }
 
-/**
- * What keeps the text from being read. Aliases too: one value in two places cannot be changed in one of
- * them.
- */
+/** Lists syntax errors. Includes aliases: a shared value cannot be changed in one place only. */
 function findSyntaxErrors(
   document: Document.Parsed,
 ): { readonly offset: number; readonly message: string }[] {
@@ -98,7 +93,7 @@ function findDuplicateIds(keys: readonly StoredKey[]): KeyStoreProblem[] {
   })
 }
 
-/** Where a member stands in the file; for one that is missing, where the object that lacks it stands. */
+/** Returns the offset of a member in the file; for a missing one, that of the containing object. */
 function findOffset(document: Document, path: readonly PropertyKey[]): number {
   for (let depth = path.length; depth > 0; depth--) {
     const node = document.getIn(path.slice(0, depth), true)
@@ -107,7 +102,7 @@ function findOffset(document: Document, path: readonly PropertyKey[]): number {
   return 0
 }
 
-/** `keys[1].hash: ` for the path of a member, nothing for the whole file. */
+/** Formats the path of a member as `keys[1].hash: `; empty for the whole file. */
 function formatPath(path: readonly PropertyKey[]): string {
   const parts = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
   return path.length === 0 ? '' : `${parts.join('').slice(1)}: `

@@ -7,38 +7,35 @@ import { replaceFile } from '../../lib/fs/replace-file.ts'
 const header =
   ' API keys: written by "catalog-gateway keys". It holds no key, only what is needed to verify one.'
 
-/** Whom a new key stands for, and from when until when. */
 export interface NewKey {
   readonly principal: string
   readonly groups: readonly string[]
-  /** The principal of a token or a certificate that the key may be sent together with. */
+  /** Principal of a token or a certificate that may be combined with the key. */
   readonly subject?: string
   readonly notBefore?: Date
   readonly expiresAt?: Date
   readonly description?: string
 }
 
-/** A key that was made. Its text is returned here and can never be had again. */
+/** A created key. Its text is available only here. */
 export interface CreatedKey {
   readonly text: string
   readonly key: StoredKey
 }
 
-/** The keys of the store at a path, also those that are revoked or have expired. */
+/** Lists the keys of the store at a path, including revoked and expired ones. */
 export async function listKeys(path: string): Promise<readonly StoredKey[]> {
   return await readKeyFiles(path)
 }
 
-/** Adds a key to the store at a path, which is made if it is not there. */
+/** Adds a key to the store at a path; creates the store if it is missing. */
 export async function createKey(path: string, pepper: Uint8Array, request: NewKey): Promise<CreatedKey> {
   const made = generateKey(pepper, request)
   await updateStore(path, (store) => appendKey(store, made.key))
   return made
 }
 
-/**
- * Revokes a key for good; a key that was revoked before keeps its time. Throws if the store has no such id.
- */
+/** Revokes a key permanently; a key that is already revoked keeps its time. Throws if the id is unknown. */
 export async function revokeKey(path: string, id: string): Promise<void> {
   await updateStore(path, (store) => {
     const { index, key } = findKey(path, store, id)
@@ -47,8 +44,8 @@ export async function revokeKey(path: string, id: string): Promise<void> {
 }
 
 /**
- * Makes a second key for the principal of a key, alike in everything else, and ends the first at that time. The new
- * key lives as long as the old one was made to. Throws if the store has no such id, or if the key has ended.
+ * Creates a second key with the same attributes, and makes the first expire at the given time. The new key has the same
+ * lifetime as the old one. Throws if the id is unknown, or if the key has expired.
  */
 export async function rotateKey(
   path: string,
@@ -118,7 +115,7 @@ function findKey(path: string, { keys }: KeyDocument, id: string) {
 
 function appendKey({ document }: KeyDocument, key: StoredKey): void {
   const list = document.get('keys')
-  // An empty list can only be written as `[]`; what follows reads better a line each.
+  // An empty list can only be written as `[]`; entries are more readable on separate lines.
   if (isSeq(list)) list.flow = false
   document.addIn(['keys'], document.createNode(key))
 }
@@ -132,7 +129,7 @@ function setTime(
   document.setIn(['keys', index, member], time.toISOString())
 }
 
-/** Works on the document, so that comments of an operator stay; what it writes can be read again. */
+/** Edits the document, which preserves comments of operators; validates the result before writing it. */
 async function updateStore(path: string, change: (store: KeyDocument) => void): Promise<void> {
   await replaceFile(path, (text) => {
     const store = parseKeyStore(text ?? `#${header}\nkeys: []\n`, path)

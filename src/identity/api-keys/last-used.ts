@@ -5,28 +5,27 @@ import { writeAtomically } from '../../lib/fs/write-atomically.ts'
 
 const lastUsedSchema = z.record(z.string(), z.iso.datetime())
 
-/** When keys were last used, kept on disk beside the requests. */
+/** Persists last-used times of keys asynchronously. */
 export interface LastUsedRecorder {
-  /** Remembers that a key is used at that time, in milliseconds. */
+  /** Records the use of a key at that time, in milliseconds. */
   record(id: string, atMs: number): void
-  /** Ends the writing, after a last one. */
+  /** Stops after a final write. */
   close(): Promise<void>
 }
 
-/** How times of last use are kept. */
 export interface LastUsedOptions {
   readonly file: string
   readonly intervalMs: number
-  /** Whether a store holds the key now; others are forgotten. */
+  /** Whether a store currently contains the key; others are removed. */
   readonly isKnown: (id: string) => boolean
-  /** The file could not be written; it is tried again after the interval. */
+  /** Called if the file could not be written; the write is retried after the interval. */
   readonly onError: (cause: unknown) => void
 }
 
 /**
- * Keeps times of last use in a file, written whole now, when a key is used that the file does not hold, and after each
- * interval: the time of the file says how new they are. Gateways may share the file: what others wrote is kept where it
- * is later.
+ * Persists last-used times in a file. Writes the whole file immediately, when a key is used that the file does not
+ * contain, and after each interval: the modification time shows how current it is. Gateways may share the file: later
+ * times from other gateways are retained.
  */
 export function openLastUsedRecorder({
   file,
@@ -35,7 +34,7 @@ export function openLastUsedRecorder({
   onError,
 }: LastUsedOptions): LastUsedRecorder {
   const used = new Map<string, number>()
-  /** The keys that the file holds, or that a write was begun for. */
+  /** Keys in the file or in a write that has started. */
   const held = new Set<string>()
   let writing: Promise<void> | undefined
   let isWriteDue = false
@@ -62,7 +61,7 @@ export function openLastUsedRecorder({
     }
   }
 
-  /** Writes once, also if it is called again before the write begins. */
+  /** Writes once, even if called again before the write starts. */
   function writeSoon(): void {
     if (isWriteDue) return
     isWriteDue = true
@@ -91,15 +90,14 @@ function formatTimes(times: ReadonlyMap<string, number>): string {
   return `${JSON.stringify(Object.fromEntries(texts), undefined, 2)}\n`
 }
 
-/** Times of last use, in milliseconds. */
+/** Last-used times, in milliseconds. */
 export interface LastUsedTimes {
-  /** When they were written: later uses are not in them. */
+  /** When they were written; later uses are missing. */
   readonly asOf: number
-  /** By the id of the key. */
   readonly times: ReadonlyMap<string, number>
 }
 
-/** The times of last use in a file. Rejects if there is no such file. */
+/** Reads the last-used times from a file. Rejects if there is no such file. */
 export async function readLastUsed(file: string): Promise<LastUsedTimes> {
   const { mtime } = await stat(file)
   return { asOf: mtime.getTime(), times: await readTimes(file, false) }

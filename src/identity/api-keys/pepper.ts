@@ -2,17 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { assertPepper } from './api-key-format.ts'
 
-/**
- * Reads the secret that the hashes of API keys are made with; white space around it does not count.
- * Throws if it is shorter than 32 bytes.
- */
+/** Reads the pepper of the API key hashes; ignores surrounding white space. Rejects if it is shorter than 32 bytes. */
 export async function readPepper(file: string): Promise<Buffer> {
   const pepper = Buffer.from((await readFile(file, 'utf8')).trim())
   assertPepper(pepper)
   return pepper
 }
 
-/** Likewise; where there is no such file, makes one with a new secret, readable by its owner alone. */
+/** Reads the pepper; if the file is missing, creates it with a new secret, readable by its owner only. */
 export async function readOrCreatePepper(file: string): Promise<Buffer> {
   try {
     return await readPepper(file)

@@ -4,8 +4,8 @@ import { ApiKeyStoreError, parseKeyStore, type StoredKey } from './key-store-fil
 import { fileStamp } from '../../lib/fs/watch-file.ts'
 
 /**
- * The keys of a store: a file, or a folder of such files (a mounted Secret, one file for each team, say). Throws
- * ApiKeyStoreError with the faults of all files.
+ * Reads the keys of a store: a file, or a folder of such files (for example a mounted Secret with one file per team).
+ * Rejects with ApiKeyStoreError with the errors of all files.
  */
 export async function readKeyFiles(path: string): Promise<readonly StoredKey[]> {
   const files = await listKeyFiles(path)
@@ -25,7 +25,7 @@ export async function readKeyFiles(path: string): Promise<readonly StoredKey[]> 
   return keys
 }
 
-/** Changes whenever a file of the store changes, comes or goes. */
+/** Returns a stamp that changes when a file of the store is changed, added or removed. */
 export async function keyFilesStamp(path: string): Promise<string> {
   const files = await listKeyFiles(path).catch(() => [])
   const stamps = await Promise.all(files.map(async (file) => `${file} ${await fileStamp(file)}`))
@@ -42,7 +42,7 @@ function parseKeys(text: string, file: string, problems: string[]): readonly Sto
   }
 }
 
-/** The file itself, or the files of a folder but for hidden ones: Kubernetes keeps its own things in those. */
+/** Lists the file itself, or the files of a folder except hidden ones, which Kubernetes uses internally. */
 async function listKeyFiles(path: string): Promise<readonly string[]> {
   if (!(await stat(path)).isDirectory()) return [path]
   const names = await readdir(path)

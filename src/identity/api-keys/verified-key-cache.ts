@@ -1,22 +1,21 @@
 import { hash, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 
-/** Far more than there are keys in use at a time. */
+/** Far more than the number of keys in use at a time. */
 const maxKeys = 50_000
 
-/** Which texts have proved which keys. It says nothing of whether a key is in force: that is asked each time. */
+/** Caches which texts prove which keys. Does not cover validity: that is checked for each request. */
 export interface VerifiedKeyCache<Key extends object> {
-  /** Under which a text is remembered. */
   digestOf(text: string): string
   get(digest: string): Key | undefined
   set(digest: string, key: Key): void
-  /** For when there are other keys. */
+  /** Must be called when the keys change. */
   clear(): void
 }
 
 /**
- * Remembers keys that were proven: to prove one again takes 6 us, and to find it here less than one. Texts are kept as
- * digests, which a salt of this process makes worthless elsewhere.
+ * Creates a cache of proven keys: verifying a key again takes 6 us, a cache hit less than one. Texts are stored as
+ * digests, with a salt of this process that makes them useless elsewhere.
  */
 export function createVerifiedKeyCache<Key extends object>(): VerifiedKeyCache<Key> {
   const salt = randomBytes(16).toString('hex')

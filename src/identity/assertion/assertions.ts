@@ -3,13 +3,12 @@ import { readFile } from 'node:fs/promises'
 import type { AssertionSettings } from '../../config/identity/assertion-settings.ts'
 import type { Principal } from '../principal.ts'
 
-/** Where the gateway publishes the keys of its assertions. */
 export const jwksPath = '/.well-known/jwks.json'
 
-/** What an assertion says besides who made it and when. */
+/** Claims of an assertion besides issuer and times. */
 interface AssertionRequest {
   readonly principal: Principal
-  /** The configured name of the upstream: the claim aud. */
+  /** Configured name of the upstream: the claim aud. */
   readonly upstream: string
   readonly operation: string
   readonly id: readonly string[]
@@ -17,17 +16,15 @@ interface AssertionRequest {
   readonly requestId: string
 }
 
-/** Makes signed statements of who calls and what was allowed, for upstreams that trust this gateway. */
+/** Signs statements about the caller and the allowed operation for upstreams that trust this gateway. */
 export interface AssertionSigner {
-  /** The name of the header that carries them. */
   readonly header: string
-  /** The value of that header for one request. About 50 us, spent on the signature. */
+  /** Creates the header value for one request. The signature takes about 50 us. */
   createHeader(request: AssertionRequest): string
-  /** The public keys as the text of a JSON Web Key Set. */
   readonly jwks: string
 }
 
-/** Reads the keys; throws if one cannot be read or is not of Ed25519. `now` is the time in milliseconds. */
+/** Reads the keys; rejects if one cannot be read or is not an Ed25519 key. `now` is the time in milliseconds. */
 export async function openAssertionSigner(
   settings: AssertionSettings,
   now: () => number,
@@ -35,7 +32,7 @@ export async function openAssertionSigner(
   const privateKey = assertEd25519(settings.keyFile, createPrivateKey(await readFile(settings.keyFile)))
   const published = [createPublicJwk(createPublicKey(privateKey))]
   for (const file of settings.additionalKeyFiles) {
-    // A private key is read for its public half.
+    // The public half of a private key is used.
     const key = createPublicJwk(assertEd25519(file, createPublicKey(await readFile(file))))
     if (published.every(({ kid }) => kid !== key.kid)) published.push(key)
   }
@@ -75,7 +72,7 @@ interface PublicJwk {
   readonly use: 'sig'
 }
 
-/** The key as others read it; its id is its thumbprint (RFC 7638, RFC 8037). */
+/** Creates the public JWK; its id is its thumbprint (RFC 7638, RFC 8037). */
 function createPublicJwk(key: KeyObject): PublicJwk {
   const { kty = '', crv = '', x = '' } = key.export({ format: 'jwk' })
   const kid = createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url')

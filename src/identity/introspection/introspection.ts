@@ -17,11 +17,10 @@ const maxActive = 50_000
 const maxActiveBytes = 32 * 1024 * 1024
 const maxInactive = 10_000
 
-/** Verifies opaque tokens. */
 export interface Introspection {
   /**
-   * Who sends this token, whose SHA-256 in hex is `digest`; throws or rejects with AuthenticationRefused. At once if
-   * the answer is remembered.
+   * Verifies a token; `digest` is its SHA-256 in hex. Throws or rejects with AuthenticationError. Synchronous if the
+   * result is cached.
    */
   verify(token: string, digest: string): VerifiedToken | Promise<VerifiedToken>
   close(): Promise<void>
@@ -29,19 +28,19 @@ export interface Introspection {
 
 interface ActiveToken {
   readonly verified: VerifiedToken
-  /** In milliseconds. */
   readonly expiresAtMs: number
 }
 
 /**
- * Asks the authorization server about tokens, once for all who wait for the same one. What it cannot say is 503: no
- * token is taken for good, or for bad, because nobody answers. `now` is the time in milliseconds.
+ * Queries the authorization server about tokens; concurrent requests with the same token share one query. Without a
+ * definite response, requests fail with 503: a token is never considered valid or invalid because the server is
+ * unavailable. `now` is the time in milliseconds.
  */
 export function openIntrospection(settings: IntrospectionSettings, now: () => number): Introspection {
   const agent = new Agent({ connections: settings.maxConcurrentIntrospections, pipelining: 1 })
   const closing = new AbortController()
   const requests = new Map<string, Promise<VerifiedToken>>()
-  // Inactive tokens have a memory of their own, so that random ones cannot drive out good ones.
+  // Inactive tokens have a cache of their own, so that random ones cannot evict valid ones.
   const active = new LRUCache<string, ActiveToken>({
     max: maxActive,
     maxSize: maxActiveBytes,
@@ -113,7 +112,7 @@ async function introspect(
   return introspectionResponseSchema.parse(JSON.parse(text))
 }
 
-/** Throws AuthenticationRefused unless the token is active, and an access token for us that anybody may send. */
+/** Throws AuthenticationError unless the token is an active, unbound access token for this audience. */
 function verifyResponse(
   settings: IntrospectionSettings,
   response: Claims,
@@ -128,7 +127,7 @@ function verifyResponse(
   if (!settings.audience.some((audience) => audiences.includes(audience))) {
     throw new AuthenticationError('wrong_audience')
   }
-  // Refresh tokens and tokens that are bound to a key are active too.
+  // Refresh tokens and key-bound tokens are active, too.
   if (type !== undefined && (typeof type !== 'string' || !/^(bearer|access_token)$/i.test(type))) {
     throw new AuthenticationError('wrong_token_type')
   }
@@ -144,7 +143,7 @@ function verifyResponse(
   }
 }
 
-/** Until when an answer holds, in milliseconds: until the token ends at the latest. */
+/** Returns when a response expires, in milliseconds: at the latest when the token expires. */
 function responseExpiry(
   { cacheSeconds, clockSkewSeconds }: IntrospectionSettings,
   { exp }: Claims,

@@ -3,45 +3,38 @@ import { AuthenticationError } from '../authentication-error.ts'
 import { isObject } from './parse-jwt.ts'
 
 const maxNameLength = 2048
-// Control characters, line separators and lone surrogates: none of them is a name, all of them confuse a
-// reader.
+// Control characters, line separators and lone surrogates: never part of a name, and misleading in output.
 const forbiddenNameCharacter = /[\p{Cc}\p{Cs}\u2028\u2029]/u
 const credentialIdPattern = /^[!-~]{1,128}$/
-/** The end of the year 9999, in seconds. */
+/** End of the year 9999, in seconds. */
 const lastSecond = 253_402_300_799
 
-/** How long tokens of an issuer may live. */
 interface TokenLifetime {
   readonly clockSkewSeconds: number
   readonly maxLifetimeSeconds?: number | undefined
 }
 
-/** Whom verified claims name, as their issuer calls them. */
+/** Caller in verified claims, without the prefix of the issuer. */
 export interface TokenCaller {
   readonly subject: string
   readonly groups: readonly string[]
 }
 
-/** Reads the caller from verified claims; throws AuthenticationRefused. */
+/** Reads the caller from verified claims; throws AuthenticationError. */
 export type ReadCaller = (claims: Claims) => TokenCaller
 
-/** What a token says. */
 export type Claims = Readonly<Record<string, unknown>>
 
-/** Which claims name the caller. */
 export interface ClaimNames {
   readonly subjectClaim: string
   readonly groupsClaim?: string | undefined
 }
 
-/** Reads the caller from the configured claims. */
 export function createCallerReader({ subjectClaim, groupsClaim }: ClaimNames): ReadCaller {
   return (claims) => ({ subject: readSubject(claims, subjectClaim), groups: readGroups(claims, groupsClaim) })
 }
 
-/**
- * The principal of a caller whom an issuer of that name vouches for. `digest` is the SHA-256 of the token in hex.
- */
+/** Creates the principal of a caller; `issuer` is its configured name. `digest` is the SHA-256 of the token in hex. */
 export function createTokenPrincipal(
   issuer: string,
   caller: TokenCaller,
@@ -60,8 +53,8 @@ export function createTokenPrincipal(
 }
 
 /**
- * Throws AuthenticationRefused if a token says that it is something else than an access token or a plain one:
- * issuers sign other things with the same keys, such as logout tokens (RFC 8725 section 3.11).
+ * Throws AuthenticationError if the type of the token is neither an access token nor absent or generic: issuers sign
+ * other tokens with the same keys, such as logout tokens (RFC 8725 section 3.11).
  */
 export function assertTokenType(type: string | undefined): void {
   if (type !== undefined && !/^(application\/)?(at\+)?jwt$/i.test(type)) {
@@ -70,8 +63,8 @@ export function assertTokenType(type: string | undefined): void {
 }
 
 /**
- * Throws AuthenticationRefused if the token is valid for longer than its issuer may make them. No token ends beyond
- * the year 9999: such a time was meant in milliseconds, or is no number that can be waited for.
+ * Throws AuthenticationError if the lifetime of the token exceeds that allowed for its issuer, or if it ends after the
+ * year 9999: such a time is in milliseconds by mistake, or not usable.
  */
 export function assertLifetime(issuer: TokenLifetime, { iat, exp }: Claims, nowMs: number): void {
   const { maxLifetimeSeconds, clockSkewSeconds } = issuer
@@ -80,15 +73,18 @@ export function assertLifetime(issuer: TokenLifetime, { iat, exp }: Claims, nowM
   if (typeof iat !== 'number' || exp - iat > maxLifetimeSeconds) {
     throw new AuthenticationError('token_lifetime_too_long')
   }
-  // A start in the future would stretch the life by as much.
+  // A start in the future would extend the lifetime.
   if (iat > nowMs / 1000 + clockSkewSeconds) throw new AuthenticationError('token_not_yet_valid')
 }
 
-/** What a token is bound to besides being known (RFC 7800), in the one way that can be checked here. */
+/**
+ * Returns the certificate thumbprint that the token is bound to (RFC 7800). Other bindings cannot be verified and are
+ * refused.
+ */
 export function boundCertificateThumbprint({ cnf }: Claims): string | undefined {
   if (cnf === undefined) return undefined
   const thumbprint = isObject(cnf) && Object.keys(cnf).length === 1 ? cnf['x5t#S256'] : undefined
-  // Bound to a key of the client (DPoP) or in an unknown way: whoever sends it here may have stolen it.
+  // Bound to a key of the client (DPoP) or in an unknown way: the sender may have stolen the token.
   if (typeof thumbprint !== 'string') throw new AuthenticationError('unproven_binding')
   return thumbprint
 }
@@ -100,13 +96,13 @@ function readSubject(claims: Claims, claim: string): string {
 }
 
 /**
- * No claim, no groups. A claim that is there but cannot be read refuses: a rule may deny one of its groups.
+ * Returns no groups without a claim. A claim that cannot be read is refused, because a rule may deny one of its groups.
  */
 function readGroups(claims: Claims, claim: string | undefined): readonly string[] {
   if (claim === undefined) return []
   const groups = findClaim(claims, claim)
   if (groups === undefined) {
-    // The issuer keeps the groups elsewhere, because they are too many (OpenID Connect Core, section 5.6.2).
+    // The issuer stores the groups elsewhere because there are too many (OpenID Connect Core, section 5.6.2).
     const elsewhere = findClaim(claims, '_claim_names')
     if (isObject(elsewhere) && Object.hasOwn(elsewhere, claim))
       throw new AuthenticationError('invalid_groups')
@@ -118,7 +114,7 @@ function readGroups(claims: Claims, claim: string | undefined): readonly string[
 }
 
 /**
- * The claim of that very name (`https://corp.example/groups`), else what the dots lead to (`realm.roles`).
+ * Finds the claim with exactly that name (`https://corp.example/groups`), otherwise follows the dots (`realm.roles`).
  */
 function findClaim(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path]
@@ -130,7 +126,7 @@ function findClaim(claims: Claims, path: string): unknown {
   return value
 }
 
-/** Whether a value may be the name of a principal or a group. */
+/** Returns whether a value is usable as the name of a principal or a group. */
 export function isValidPrincipalName(value: unknown): value is string {
   return (
     typeof value === 'string' &&

@@ -2,19 +2,18 @@ import { request, type Dispatcher } from 'undici'
 
 const maxBytes = 512 * 1024
 
-/** What a document is asked for with, besides its URL. */
 export interface DocumentRequest {
   readonly signal: AbortSignal
   readonly method?: 'GET' | 'POST'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** With certificate authorities of its own. */
+  /** Dispatcher with custom certificate authorities. */
   readonly dispatcher?: Dispatcher
 }
 
 /**
- * The text at a URL of an issuer: at most 512 KiB, TLS verified, no redirects (a redirect would move the trust to
- * another host). Throws on everything but a whole 200.
+ * Fetches the text at a URL of an issuer: at most 512 KiB, TLS verified, no redirects (a redirect would transfer the
+ * trust to another host). Rejects unless the response is a complete 200.
  */
 export async function fetchDocument(
   url: string,
@@ -32,7 +31,7 @@ export async function fetchDocument(
   }
   const chunks: Buffer[] = []
   let size = 0
-  // Leaving the loop ends the connection.
+  // Leaving the loop closes the connection.
   for await (const part of body) {
     const chunk: Buffer = part
     size += chunk.length

@@ -18,10 +18,10 @@ const reasonByClaim = new Map<string, CredentialRefusal>([
   ['nbf', 'token_not_yet_valid'],
 ])
 
-/** The refusal that an error of verifying a token comes to; a refusal stays itself. */
+/** Converts an error of token verification to a refusal; returns a refusal unchanged. */
 export function toAuthenticationError(error: unknown): AuthenticationError {
   if (error instanceof AuthenticationError) return error
-  // The library's errors carry the claims of the token, which do not belong into a log.
+  // Errors of the library contain the claims of the token, which must not be logged.
   return new AuthenticationError(
     authenticationErrorReason(error),
     error instanceof errors.JOSEError ? error.message : error,
@@ -32,6 +32,6 @@ function authenticationErrorReason(error: unknown): CredentialRefusal {
   if (error instanceof errors.JWTClaimValidationFailed) {
     return reasonByClaim.get(error.claim) ?? 'malformed_token'
   }
-  // What is left comes from reading the key.
+  // All other errors come from parsing the key.
   return (error instanceof errors.JOSEError ? reasonByCode.get(error.code) : undefined) ?? 'unusable_key'
 }

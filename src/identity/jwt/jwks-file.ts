@@ -9,20 +9,20 @@ const persistedJwksSchema = z.strictObject({
   keys: z.string(),
 })
 
-/** The text of a key set, and when it was had from its issuer, in milliseconds. */
+/** Text of a JWKS, and when it was fetched, in milliseconds. */
 interface FetchedJwks {
   readonly text: string
   readonly fetchedAt: number
 }
 
-/** The last good keys of one issuer on disk: for a start at a time when the issuer cannot be reached. */
+/** The last valid JWKS of one issuer on disk, for a start while the issuer is unreachable. */
 export interface JwksFile {
-  /** The keys; undefined if there are none of this issuer. Throws if they cannot be read. */
+  /** Returns undefined if there is no JWKS of this issuer. Rejects if it cannot be read. */
   read(): Promise<FetchedJwks | undefined>
   write(fetched: FetchedJwks): Promise<void>
 }
 
-/** Keys in a folder that must be there; whoever can write to it can make tokens. */
+/** Creates the JWKS file in an existing folder. Write access to the folder permits forging tokens. */
 export function createJwksFile(folder: string, name: string, issuer: string): JwksFile {
   const file = join(folder, `${name}.keys.json`)
   return {
@@ -33,7 +33,7 @@ export function createJwksFile(folder: string, name: string, issuer: string): Jw
       })
       if (text === undefined) return undefined
       const retained = persistedJwksSchema.parse(JSON.parse(text))
-      // The configuration may have changed since.
+      // The configuration may have changed since the file was written.
       if (retained.issuer !== issuer) return undefined
       return { text: retained.keys, fetchedAt: Date.parse(retained.fetchedAt) }
     },

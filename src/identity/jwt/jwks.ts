@@ -1,40 +1,36 @@
 import { createLocalJWKSet, type LocalJWKSet } from 'jose'
 import { z } from 'zod'
 
-/** The keys of one issuer, kept up to date. */
 export interface Jwks {
-  /** The keys, or undefined if there are none yet or they are too old to be trusted. */
+  /** Returns the keys; undefined if there are none yet or they are too old to be trusted. */
   current(): JwksSnapshot | undefined
   /**
-   * The keys after asking for newer ones, as far as the cooldown allows. Rejects with AuthenticationRefused
-   * (`jwks_unavailable`) if the issuer could not be asked.
+   * Fetches newer keys if the cooldown permits, and resolves with the current ones. Rejects with AuthenticationError
+   * (`jwks_unavailable`) if the issuer is unavailable.
    */
   refresh(): Promise<JwksSnapshot>
   status(): JwksStatus
-  /** Resolves when nothing of it is under way any more. */
+  /** Resolves when all background work has ended. */
   close(): Promise<void>
 }
 
-/** The keys of an issuer at one time. */
 export interface JwksSnapshot {
-  /** Selects the key that a token names, by its `kid` and `alg` and by nothing else that the token says. */
+  /** Selects the key for a token by its `kid` and `alg` only. */
   readonly select: LocalJWKSet
-  /** How many they are. */
   readonly keyCount: number
-  /** Another number whenever other keys are in force. */
+  /** Changes whenever the keys change. */
   readonly generation: number
-  /** The same for the same keys, whatever their order. */
+  /** Identifies the set of keys, regardless of their order. */
   readonly fingerprint: string
 }
 
-/** What an operator wants to know about the keys of an issuer. */
 export interface JwksStatus {
   readonly keyCount: number
   /** False: no token of the issuer can be verified. */
   readonly isUsable: boolean
-  /** When the keys were last read, in milliseconds. */
+  /** Time of the last successful fetch, in milliseconds. */
   readonly fetchedAt: number | undefined
-  /** All tries since the start. */
+  /** Number of attempts since startup. */
   readonly fetches: number
   readonly consecutiveFailures: number
 }
@@ -42,8 +38,8 @@ export interface JwksStatus {
 const jwksSchema = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })) })
 
 /**
- * Reads a JSON Web Key Set (RFC 7517); the snapshot from before if the keys are the same. Throws if it is
- * none. Keys that cannot verify stay in it, and refuse the tokens that name them.
+ * Parses a JSON Web Key Set (RFC 7517). Returns `before` if the keys are unchanged. Throws if the text is not a JWKS.
+ * Unusable keys are retained; tokens that refer to them are refused.
  */
 export function parseJwks(text: string, before: JwksSnapshot | undefined): JwksSnapshot {
   const { keys } = jwksSchema.parse(JSON.parse(text))
@@ -53,7 +49,7 @@ export function parseJwks(text: string, before: JwksSnapshot | undefined): JwksS
     .join('\n')
   if (before?.fingerprint === fingerprint) return before
   return {
-    // All that the library asks of a set is checked; it checks a key itself when it is used.
+    // The library validates no more of a set than this; it validates each key when it is used.
     select: createLocalJWKSet({ keys: keys.filter(hasSoundExponent) }),
     keyCount: keys.length,
     generation: (before?.generation ?? 0) + 1,
@@ -62,8 +58,8 @@ export function parseJwks(text: string, before: JwksSnapshot | undefined): JwksS
 }
 
 /**
- * False for RSA keys with an exponent below 65537 (FIPS 186-5 section 5.4): with 1 anybody can sign, and small ones
- * have let signatures be forged. The library looks at the modulus alone.
+ * Returns false for RSA keys with an exponent below 65537 (FIPS 186-5 section 5.4): with 1, anyone can sign, and small
+ * exponents have enabled forged signatures. The library checks the modulus only.
  */
 function hasSoundExponent({ kty, e }: { readonly kty: string; readonly e?: unknown }): boolean {
   if (kty !== 'RSA') return true

@@ -7,20 +7,16 @@ import { createDiscoveryFetcher, createUrlFetcher, type FetchJwks } from './fetc
 import { openRemoteJwks } from './remote-jwks.ts'
 import { watchFile } from '../../lib/fs/watch-file.ts'
 
-/** How key sets are kept. */
 export interface JwksOptions {
   readonly reloadIntervalMs: number
-  /** Where the last good keys of issuers are kept. */
+  /** Folder in which the last valid JWKS of issuers are cached. */
   readonly jwksCacheFolder: string | undefined
   readonly report: ReportEvent
-  /** The time in milliseconds. */
+  /** Current time in milliseconds. */
   readonly now: () => number
 }
 
-/**
- * Opens the keys of an issuer; throws if they are a file that cannot be read, but not if a URL is
- * unreachable.
- */
+/** Opens the JWKS of an issuer. Rejects if a file cannot be read, but not if a URL is unreachable. */
 export async function openJwks(issuer: TokenIssuer, options: JwksOptions): Promise<Jwks> {
   const { jwks, name } = issuer
   if ('file' in jwks) return await openJwksFile(jwks.file, name, options)
@@ -28,7 +24,7 @@ export async function openJwks(issuer: TokenIssuer, options: JwksOptions): Promi
   return await openFetchedJwks(issuer, jwks, fetch, options)
 }
 
-/** Opens keys that are fetched, and keeps them in the folder of the options. */
+/** Opens a fetched JWKS, cached in the folder of the options. */
 export async function openFetchedJwks(
   { name, issuer }: { readonly name: string; readonly issuer: string },
   times: JwksTiming,
@@ -64,7 +60,7 @@ async function openJwksFile(file: string, name: string, options: JwksOptions): P
   })
   return {
     current: () => snapshot,
-    // The file is followed all the time; a token that names an unknown key makes it no newer.
+    // The file is watched; an unknown key in a token does not make it newer.
     refresh: async () => snapshot,
     status: () => ({ keyCount: snapshot.keyCount, isUsable: true, fetchedAt, fetches, consecutiveFailures }),
     close: async () => watched.close(),

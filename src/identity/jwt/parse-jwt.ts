@@ -3,16 +3,16 @@ import { hasDuplicateKey } from '../../lib/json/has-duplicate-key.ts'
 
 const compactForm = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/
 
-/** What a token says of itself before anything of it is verified. */
+/** Unverified content of a token. */
 export interface ParsedToken {
   readonly header: Readonly<Record<string, unknown>>
   readonly claims: Readonly<Record<string, unknown>>
 }
 
 /**
- * Reads a signed JSON Web Token (RFC 7515 section 7.1), more strictly than its signature needs: one spelling of
- * base64url, valid UTF-8, no member twice. What two readers could read differently is nobody's identity.
- * Throws AuthenticationRefused.
+ * Parses a signed JSON Web Token (RFC 7515 section 7.1), more strictly than its signature requires: canonical
+ * base64url, valid UTF-8, no duplicate members. Ambiguous content must not identify a caller. Throws
+ * AuthenticationError.
  */
 export function parseToken(token: string): ParsedToken {
   const [, header = '', claims = '', signature = ''] = compactForm.exec(token) ?? []
@@ -21,10 +21,10 @@ export function parseToken(token: string): ParsedToken {
 }
 
 /**
- * Whether a token begins as a JSON Web Token does, signed or encrypted, good or bad. Such a token is never taken
- * for an opaque one.
+ * Returns whether a token starts like a JSON Web Token: signed or encrypted, valid or not. Such a token is never
+ * treated as opaque.
  */
-export function pollsLikeJwt(token: string): boolean {
+export function hasJwtForm(token: string): boolean {
   const start = token.split('.', 1)[0] ?? ''
   if (start === token) return false
   try {
@@ -37,22 +37,22 @@ export function pollsLikeJwt(token: string): boolean {
 function parsePart(part: string): Readonly<Record<string, unknown>> {
   try {
     const bytes = Buffer.from(part, 'base64url')
-    // With `ignoreBOM` a byte order mark stays, and is no JSON.
+    // With `ignoreBOM`, a byte order mark is retained and rejected as invalid JSON.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
     const value: unknown = JSON.parse(text)
     if (isCanonical(part) && isObject(value) && !hasDuplicateKey(text)) return value
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new AuthenticationError('malformed_token')
 }
 
-/** Base64url has several spellings of some bytes: the last digit may hold bits that mean nothing. */
+/** Some bytes have several base64url encodings: the last digit may contain unused bits. */
 function isCanonical(part: string): boolean {
   return Buffer.from(part, 'base64url').toString('base64url') === part
 }
 
-/** An object of JSON: no list, and not null. */
+/** Returns whether a value is a JSON object: neither an array nor null. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

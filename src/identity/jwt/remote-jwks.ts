@@ -5,25 +5,23 @@ import type { FetchJwks } from './fetch-jwks.ts'
 import { parseJwks, type Jwks, type JwksStatus, type JwksSnapshot } from './jwks.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 
-/** How far the clock may have gone back since keys were kept on disk. */
+/** Tolerated backward change of the clock since keys were written to disk. */
 const maxClockChangeMs = 60_000
 
-/** Where keys come from that are fetched, and what goes with them. */
 export interface RemoteJwksOptions {
   readonly fetch: FetchJwks
-  /** Where the last good keys are kept for the next start. */
+  /** File of the last valid keys for the next start. */
   readonly jwksFile: JwksFile | undefined
-  /** The name of the issuer. */
   readonly name: string
   readonly report: ReportEvent
-  /** The time in milliseconds. */
+  /** Current time in milliseconds. */
   readonly now: () => number
 }
 
 /**
- * Keys fetched from the issuer: in the background before they get old, and when a token names an unknown
- * key, then once for all who wait, and once in a cooldown. Waits for the first fetch; if that fails, it takes
- * the keys that were kept on disk, or opens without any.
+ * Opens keys that are fetched from the issuer: in the background before they expire, and when a token refers to an
+ * unknown key; concurrent requests share one fetch, limited to one per cooldown. Waits for the first fetch; if it
+ * fails, uses the keys on disk, or opens without keys.
  */
 export async function openRemoteJwks(times: JwksTiming, options: RemoteJwksOptions): Promise<Jwks> {
   const keySet = new RemoteJwks(times, options)
@@ -44,7 +42,7 @@ class RemoteJwks implements Jwks {
   #pending: Promise<void> | undefined
   #lastRequirementFetchAt = -Infinity
   #timer: NodeJS.Timeout | undefined
-  /** Ends when all that was to be kept on disk is there, one after the other. */
+  /** Serializes writes to disk. */
   #persisting: Promise<void> = Promise.resolve()
 
   constructor(times: JwksTiming, options: RemoteJwksOptions) {
@@ -59,16 +57,16 @@ class RemoteJwks implements Jwks {
   }
 
   async refresh(): Promise<JwksSnapshot> {
-    await (this.#pending ?? this.#fetchOnRequirement())
+    await (this.#pending ?? this.#fetchOnDemand())
     const snapshot = this.current()
-    // Who could not ask the issuer cannot say that a key is not the issuer's.
+    // While the issuer is unavailable, an unknown key cannot be ruled out.
     if (snapshot === undefined || this.#consecutiveFailures > 0) {
       throw new AuthenticationError('jwks_unavailable', this.#lastFailure)
     }
     return snapshot
   }
 
-  /** One fetch at a time, for all who ask; its outcome, good or bad, is kept here. */
+  /** Starts a fetch, or joins the one in progress; records its result. */
   fetch(): Promise<void> {
     this.#pending ??= this.#fetchNow().finally(() => {
       this.#pending = undefined
@@ -77,12 +75,12 @@ class RemoteJwks implements Jwks {
     return this.#pending
   }
 
-  /** Takes the keys that were kept on disk; they are as old as they are. */
+  /** Loads the keys from disk; they keep their original age. */
   async restore(): Promise<void> {
     const { name, now, jwksFile, report } = this.#options
     try {
       const found = await jwksFile?.read()
-      // Keys from the future would never get too old.
+      // Keys with a future time would never expire.
       if (found === undefined || found.fetchedAt > now() + maxClockChangeMs) return
       this.#snapshot ??= parseJwks(found.text, undefined)
       this.#fetchedAt ??= found.fetchedAt
@@ -108,8 +106,8 @@ class RemoteJwks implements Jwks {
     await this.#persisting
   }
 
-  /** Counts its own cooldown: a fetch in the background must not keep a new key from being found. */
-  #fetchOnRequirement(): Promise<void> | undefined {
+  /** Has its own cooldown, so that a background fetch does not delay the discovery of a new key. */
+  #fetchOnDemand(): Promise<void> | undefined {
     const now = this.#options.now()
     if (now - this.#lastRequirementFetchAt < this.#times.cooldownSeconds * 1000) return undefined
     this.#lastRequirementFetchAt = now
@@ -137,7 +135,7 @@ class RemoteJwks implements Jwks {
     }
   }
 
-  /** Nobody waits for the disk, and a disk that fails is no reason to refuse anybody. */
+  /** Not awaited: a failing disk must not cause refusals. */
   #persist(text: string, fetchedAt: number): void {
     const { name, jwksFile, report } = this.#options
     if (jwksFile === undefined) return
@@ -146,7 +144,7 @@ class RemoteJwks implements Jwks {
       .catch((cause: unknown) => report({ source: name, outcome: 'unwritten', cause }))
   }
 
-  /** Before the keys get old; after failures in 1, 2, 4 ... seconds, up to the cooldown. */
+  /** Schedules a fetch before the keys expire; after failures, in 1, 2, 4 ... seconds up to the cooldown. */
   #scheduleFetch(): void {
     if (this.#closing.signal.aborted) return
     const { refreshSeconds, cooldownSeconds } = this.#times

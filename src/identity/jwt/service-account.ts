@@ -9,8 +9,8 @@ import { assertIssuer, type FetchJwks } from './fetch-jwks.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 
 /**
- * The keys of the cluster, from its API server and from nowhere else: the token of the gateway is for nobody but it.
- * Certificate and token are read each time, because both are exchanged while a pod lives.
+ * Creates a fetcher for the keys of the cluster. Uses only its API server, because the token of the gateway must not be
+ * sent elsewhere. Certificate and token are read each time, because both are rotated during the lifetime of a pod.
  */
 export function createClusterFetcher(settings: KubernetesSettings): FetchJwks {
   const { apiServer, caFile, tokenFile, issuer } = settings
@@ -38,8 +38,8 @@ const boundAccountSchema = z.looseObject({
 })
 
 /**
- * The caller of a token of a service account: `system:serviceaccount:<namespace>:<name>`, with the groups that
- * Kubernetes itself gives it. Throws AuthenticationRefused if the token does not name one, or names two.
+ * Reads the caller of a service account token: `system:serviceaccount:<namespace>:<name>`, with the groups that
+ * Kubernetes assigns to it. Throws AuthenticationError if the token does not name exactly one.
  */
 export function readServiceAccount({ sub, 'kubernetes.io': account }: Claims): TokenCaller {
   const bound = boundAccountSchema.safeParse(account)

@@ -2,24 +2,22 @@ import { LRUCache } from 'lru-cache'
 import type { Jwks } from './jwks.ts'
 import { estimateBytes, type VerifiedToken } from './verified-token.ts'
 
-/** However long a token lives, it is verified again after this time. */
+/** Maximum time until a token is verified again, regardless of its lifetime. */
 const maxAcceptedMs = 5 * 60_000
 const maxForgedMs = 10_000
 const maxForged = 1000
 
-/** How many verified tokens are remembered. */
 export interface TokenCacheOptions {
   /** Default 50,000: the callers of a day. */
   readonly maxEntries?: number
-  /** An estimate; default 64 MiB. It is reached before the entries where tokens list many groups. */
+  /** An estimate; default 64 MiB. Reached before `maxEntries` if tokens contain many groups. */
   readonly maxBytes?: number
 }
 
 interface CacheEntry {
   readonly jwks: Jwks
-  /** The generation of the keys that it was found with. */
+  /** Generation of the keys used for the verification. */
   readonly generation: number
-  /** In milliseconds. */
   readonly expiresAtMs: number
 }
 
@@ -27,28 +25,25 @@ interface AcceptedToken extends CacheEntry {
   readonly verified: VerifiedToken
 }
 
-/** What is known about tokens, by the SHA-256 of their text. */
+/** Verification results, by the SHA-256 of the token. */
 export interface TokenCache {
-  /**
-   * A verified token that still holds; `forged` if its signature was found to be wrong a moment ago.
-   */
+  /** Returns a verified token that is still valid; `forged` if its signature was recently found to be invalid. */
   get(digest: string): VerifiedToken | 'forged' | undefined
-  /** Keeps a verified token until its end (in milliseconds), for five minutes at most. */
+  /** Caches a verified token until it expires (in milliseconds), for at most five minutes. */
   addVerified(digest: string, accepted: AcceptedToken): void
-  /** Keeps for ten seconds that the signature of a token is wrong. */
+  /** Caches for ten seconds that the signature of a token is invalid. */
   addForged(digest: string, keySet: Jwks): void
-  /** The number of tokens kept as good. */
   size(): number
 }
 
-/** Remembers tokens for as long as the keys stay that they were verified with. `now` is in milliseconds. */
+/** Creates a cache whose entries are valid only for the keys that verified them. `now` returns milliseconds. */
 export function createTokenCache(options: TokenCacheOptions, now: () => number): TokenCache {
   const accepted = new LRUCache<string, AcceptedToken>({
     max: options.maxEntries ?? 50_000,
     maxSize: options.maxBytes ?? 64 * 1024 * 1024,
     sizeCalculation: ({ verified }) => estimateBytes(verified),
   })
-  // A memory of their own, so that forged tokens cannot drive out good ones.
+  // A separate cache, so that forged tokens cannot evict valid ones.
   const forged = new LRUCache<string, CacheEntry>({ max: maxForged })
 
   function holds({ expiresAtMs, generation, jwks }: CacheEntry): boolean {

@@ -14,10 +14,9 @@ import { toAuthenticationError } from './jose-error.ts'
 import { parseToken } from './parse-jwt.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
-/** A token that names no key is tried with as many keys of its issuer as this. */
+/** Maximum number of keys tried for a token without a key id. */
 const maxCandidates = 4
 
-/** An issuer with its keys. */
 export interface TrustedIssuer {
   readonly issuer: Pick<
     TokenIssuer,
@@ -27,20 +26,18 @@ export interface TrustedIssuer {
   readonly readCaller: ReadCaller
 }
 
-/** Verifies bearer tokens. */
 export interface TokenVerifier {
   /**
-   * Who sends the token whose SHA-256 in hex this is, if it was verified before and neither its time nor the keys have
-   * changed that. Throws AuthenticationRefused for one that is known to be forged.
+   * Returns the cached result for a token by its SHA-256 in hex, unless the token has expired or the keys have changed.
+   * Throws AuthenticationError for a token known to be forged.
    */
   findCached(digest: string): VerifiedToken | undefined
-  /** Who sends this token, whose SHA-256 in hex is `digest`. Rejects with AuthenticationRefused. */
+  /** Verifies a token; `digest` is its SHA-256 in hex. Rejects with AuthenticationError. */
   verify(token: string, digest: string): Promise<VerifiedToken>
-  /** The number of tokens remembered as good. */
   cachedCount(): number
 }
 
-/** Verifies JSON Web Tokens (RFC 7519) of these issuers. `now` is the time in milliseconds. */
+/** Creates a verifier of JSON Web Tokens (RFC 7519) of these issuers. `now` is the time in milliseconds. */
 export function createTokenVerifier(
   issuers: readonly TrustedIssuer[],
   options: TokenCacheOptions,
@@ -60,7 +57,7 @@ export function createTokenVerifier(
         principal: createTokenPrincipal(issuer.name, readCaller(payload), payload, digest),
         certificateThumbprint: boundCertificateThumbprint(payload),
       }
-      // The moment from which it would be refused without a memory, too.
+      // The time from which on an uncached verification would fail, too.
       const expiresAtMs = ((payload.exp ?? 0) + issuer.clockSkewSeconds) * 1000
       memory.addVerified(digest, { verified, jwks, generation, expiresAtMs })
       return verified
@@ -82,9 +79,7 @@ export function createTokenVerifier(
   }
 }
 
-/**
- * By what the token says of itself, and by nothing else: trying all issuers would let one speak for another.
- */
+/** Uses only the issuer named in the token: trying all would allow one to impersonate another. */
 function findTrustedIssuer(byIssuer: ReadonlyMap<string, TrustedIssuer>, token: string): TrustedIssuer {
   const { iss: claimed } = parseToken(token).claims
   const trusted = typeof claimed === 'string' ? byIssuer.get(claimed) : undefined
@@ -93,7 +88,7 @@ function findTrustedIssuer(byIssuer: ReadonlyMap<string, TrustedIssuer>, token: 
 }
 
 interface VerifiedJwt extends JWTVerifyResult {
-  /** Of the keys that it was verified with. */
+  /** Generation of the keys used for the verification. */
   readonly generation: number
 }
 
@@ -136,8 +131,7 @@ async function verifyWithJwks(
 }
 
 /**
- * No `kid`, or one that two keys share: all candidates are keys of this issuer, so any of them may have
- * signed.
+ * Without a `kid`, or with one shared by two keys, each of the candidates may have signed: all are keys of this issuer.
  */
 async function verifyWithCandidates(
   candidates: errors.JWKSMultipleMatchingKeys,

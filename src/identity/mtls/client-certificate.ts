@@ -9,20 +9,20 @@ import { AuthenticationError } from '../authentication-error.ts'
 /** A caller who is known by a certificate. */
 export interface VerifiedCertificate {
   readonly principal: Principal
-  /** The SHA-256 of the certificate in base64url, as tokens that are bound to it say it (RFC 8705). */
+  /** SHA-256 of the certificate in base64url, as in tokens bound to it (RFC 8705). */
   readonly thumbprint: string
 }
 
 /**
- * Reads the caller from the certificate of a connection: undefined where it has none. Throws AuthenticationRefused
- * for a certificate that TLS did not verify, that has ended since, or that does not name exactly one caller. `now` is
- * the time in milliseconds.
+ * Creates a reader of the caller from the certificate of a connection; undefined without a certificate. Throws
+ * AuthenticationError for a certificate that TLS did not verify, that has expired since, or that does not identify
+ * exactly one caller. `now` is the time in milliseconds.
  */
 export function createCertificateReader(
   settings: ClientCertificateSettings,
   now: () => number,
 ): (connection: Socket | undefined) => VerifiedCertificate | undefined {
-  // A connection keeps its certificate, and has many requests.
+  // The certificate of a connection does not change between its requests.
   const known = new WeakMap<Socket, VerifiedCertificate & { readonly endsAt: number }>()
 
   function read(connection: TLSSocket, certificate: X509Certificate) {
@@ -40,18 +40,18 @@ export function createCertificateReader(
       if (certificate === undefined) return undefined
       verified = read(connection, certificate)
     }
-    // Also false where the time cannot be read.
+    // Also false if the time is invalid.
     if (!(now() < verified.endsAt)) throw new AuthenticationError('expired_certificate')
     return verified
   }
 }
 
-/** When the first certificate of the chain ends, in milliseconds; NaN if one of these times cannot be read. */
+/** Returns when the first certificate of the chain expires, in milliseconds; NaN if a time cannot be parsed. */
 function chainExpiry(certificate: X509Certificate): number {
   let endsAt = Infinity
   const seen = new Set<string>()
   for (let one: X509Certificate | undefined = certificate; one !== undefined; one = one.issuerCertificate) {
-    // An authority that signs itself is its own issuer.
+    // A self-signed authority is its own issuer.
     if (seen.has(one.fingerprint256)) break
     seen.add(one.fingerprint256)
     endsAt = Math.min(endsAt, Date.parse(one.validTo))
@@ -79,8 +79,8 @@ function verifyCertificate(
 const subjectAltNameLabels = { uri: 'URI', dns: 'DNS', email: 'email' } as const
 
 /**
- * The one name of that kind. Names are listed as `DNS:a, URI:b`; those that could be taken for a list themselves are
- * in quotes (CVE-2021-44532), which no name of a caller needs.
+ * Returns the only name of that kind. Names are listed as `DNS:a, URI:b`; ambiguous ones are quoted (CVE-2021-44532)
+ * and not supported.
  */
 function findSoleName(alternativeNames: string, kind: keyof typeof subjectAltNameLabels): string {
   const label = `${subjectAltNameLabels[kind]}:`
@@ -89,6 +89,6 @@ function findSoleName(alternativeNames: string, kind: keyof typeof subjectAltNam
   if (alternativeNames.includes('"') || names.length !== 1 || !isValidPrincipalName(name)) {
     throw new AuthenticationError('invalid_certificate_name')
   }
-  // Upper and lower case are the same host.
+  // Host names are case-insensitive.
   return kind === 'dns' ? name.toLowerCase() : name
 }

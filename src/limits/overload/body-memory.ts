@@ -1,21 +1,21 @@
 import { FairCapacity, type CapacityHolder } from './fair-capacity.ts'
 import { Overloaded } from './load-shedder.ts'
 
-/** Bytes of a body that need no reservation: almost all bodies have fewer. */
+/** Bytes per body that need no reservation; almost all bodies are smaller. */
 const unreservedBytes = 16 * 1024
 
-/** The memory for bodies that are kept until their request is over, which principals share fairly. */
+/** Memory for bodies that are buffered until their request ends, shared fairly among principals. */
 export interface BodyMemory {
   readonly maxBytes: number
   reservedBytes(): number
   /**
-   * Returns what is to be called with the number of bytes of one body before they are kept: it reserves memory in
-   * powers of two, and throws Overloaded (503) if the principal may not have more. `whenOver` takes what releases it.
+   * Returns a function to call with the total number of bytes of one body before they are buffered: it reserves memory
+   * in powers of two, and throws Overloaded (503) if the principal may not hold more. Passes a function that releases
+   * the reservation to `whenOver`.
    */
   createReservation(holder: CapacityHolder, whenOver: (release: () => void) => void): (bytes: number) => void
 }
 
-/** Memory of which nothing is reserved. */
 export function createBodyMemory(maxBytes: number): BodyMemory {
   const capacity = new FairCapacity(maxBytes, 1)
   return {

@@ -1,10 +1,10 @@
-/** Who holds a part of a capacity: a principal, by its key, or a part of the gateway itself. */
+/** Holder of a part of the capacity: the key of a principal, or a symbol for a part of the gateway itself. */
 export type CapacityHolder = string | symbol
 
 /**
- * A capacity that principals share without being told how many there are: each may hold at most `heldToFree` times as
- * much as stays free. With 1, the first of those that never release gets a half, the second a quarter, and so on: the
- * next one still gets some. (Dynamic thresholds, as in switches with a shared buffer: Choudhury and Hahne, 1998.)
+ * A capacity shared by an unknown number of principals: each may hold at most `heldToFree` times the free amount. With
+ * 1, the first holder that never releases gets a half, the second a quarter, and so on, so that the next one still gets
+ * some. (Dynamic thresholds, as in switches with a shared buffer: Choudhury and Hahne, 1998.)
  */
 export class FairCapacity {
   readonly capacity: number
@@ -25,13 +25,12 @@ export class FairCapacity {
     return this.#held.get(holder) ?? 0
   }
 
-  /** Whether the holder may have that much more now. */
   canTake(holder: CapacityHolder, amount = 1): boolean {
     const free = this.capacity - this.#used
     return amount <= free && this.held(holder) + amount <= this.#maxHeldToFree * free
   }
 
-  /** Takes it if the holder may have it. All of it must be released. */
+  /** Takes the amount if permitted. All of it must be released. */
   take(holder: CapacityHolder, amount = 1): boolean {
     if (!this.canTake(holder, amount)) return false
     this.#used += amount

@@ -4,32 +4,28 @@ import type { CapacityHolder } from './fair-capacity.ts'
 import { createShedController, type ShedController } from './shed-controller.ts'
 import { shedClasses, getShedClass, type ShedClass } from './shed-class.ts'
 
-/** Refuses some of the requests where not all can be served in time: rows before listings, small reads never. */
+/** Refuses a part of the requests under overload: those with rows before listings, and small reads never. */
 export interface LoadShedder {
-  /** Throws Overloaded (503) for a request of that principal that is not let in. */
   admit(upstream: string, operation: OperationName, holder: CapacityHolder): void
-  /** Throws Overloaded (503) for a document that is not sent now: documents are shed like listings. */
+  /** Throws Overloaded (503) if the document is shed; documents are shed like listings. */
   admitDocument(): void
-  /** The share of each class that is refused, from 0 to 1, by upstream. */
+  /** Ratio of shed requests per class and upstream, from 0 to 1. */
   shedRatios(): readonly { readonly upstream: string; readonly class: ShedClass; readonly share: number }[]
   close(): void
 }
 
-/** Something that requests wait for. */
 export interface QueueDelay {
   /** Milliseconds since the oldest pending request arrived; 0 if there is none. */
   oldestPendingMs(): number
 }
 
-/** The slots of a connection pool, as far as load shedding is concerned. */
 interface PoolLoad {
-  /** Milliseconds since the oldest pending request came; 0 if there is none. */
+  /** Milliseconds since the oldest pending request arrived; 0 if there is none. */
   oldestPendingMs(): number
-  /** Whether a request of the principal would get a slot without waiting. */
+  /** Returns whether a request of the principal would get a slot without waiting. */
   isFreeFor(holder: CapacityHolder): boolean
 }
 
-/** An upstream that requests wait for. */
 export interface UpstreamLoad {
   readonly name: string
   readonly slots: { readonly small: PoolLoad; readonly bulk: PoolLoad }
@@ -38,7 +34,7 @@ export interface UpstreamLoad {
 /** The gateway has no capacity for the request: 503 with `retry-after`. */
 export class Overloaded extends CatalogError {
   constructor() {
-    // Clients that retry at the same moment would overload it again.
+    // Jitter: simultaneous retries of clients would overload the gateway again.
     const seconds = String(1 + Math.floor(Math.random() * 5))
     super('ServiceUnavailable', 'overloaded: retry later', {
       reason: 'overloaded',
@@ -50,19 +46,19 @@ export class Overloaded extends CatalogError {
 const tickMs = 50
 
 /**
- * Watches how long the event loop lags, how long requests wait for their turn in it, and how long for each connection
- * pool. While that stays over `mostDelayMs`, more and more is refused: of everything if the process is behind, else of
- * what would wait for that pool. What would not wait is let in: the upstream never has less to do because of what was
- * refused, and principals that are within their share are not refused because others wait for theirs.
+ * Monitors the event loop lag, the delay of requests queued in it, and the queue delay of each connection pool. While a
+ * delay exceeds `maxDelayMs`, an increasing share is refused: of all requests if the process is overloaded, otherwise
+ * of those that would wait for that pool. Requests that would not wait are admitted: refusing them would not relieve
+ * the upstream, and principals within their fair share are not refused because others queue.
  */
 export function createLoadShedder(
   maxDelayMs: number,
   queue: QueueDelay,
   upstreams: readonly UpstreamLoad[],
 ): LoadShedder {
-  const process = createShedController(maxDelayMs)
-  const refusesAll = createEvenShedder(process)
-  const gates = new Map(
+  const processController = createShedController(maxDelayMs)
+  const shedsFromAll = createEvenShedder(processController)
+  const shedders = new Map(
     upstreams.map(
       ({ name, slots: { small, bulk } }) =>
         [
@@ -74,51 +70,54 @@ export function createLoadShedder(
   let expectedAt = performance.now() + tickMs
   const timer = setInterval(() => {
     const now = performance.now()
-    process.observe(Math.max(now - expectedAt, queue.oldestPendingMs()))
+    processController.observe(Math.max(now - expectedAt, queue.oldestPendingMs()))
     expectedAt = now + tickMs
-    for (const { small, bulk } of gates.values())
-      for (const { pool, pressure } of [small, bulk]) pressure.observe(pool.oldestPendingMs())
+    for (const { small, bulk } of shedders.values())
+      for (const { pool, controller } of [small, bulk]) controller.observe(pool.oldestPendingMs())
   }, tickMs).unref()
   return {
     admit(upstream, operation, holder) {
-      const of = getShedClass(operation)
-      if (of === undefined) return
-      const gate = gates.get(upstream)?.[getPool(of)]
-      const isRefused = gate !== undefined && !gate.pool.isFreeFor(holder) && gate.refuses(of)
-      if (refusesAll(of) || isRefused) throw new Overloaded()
+      const shedClass = getShedClass(operation)
+      if (shedClass === undefined) return
+      const shedder = shedders.get(upstream)?.[getPool(shedClass)]
+      const isRefused = shedder !== undefined && !shedder.pool.isFreeFor(holder) && shedder.refuses(shedClass)
+      if (shedsFromAll(shedClass) || isRefused) throw new Overloaded()
     },
     admitDocument() {
-      if (refusesAll('listing')) throw new Overloaded()
+      if (shedsFromAll('listing')) throw new Overloaded()
     },
     shedRatios: () =>
-      [...gates].flatMap(([upstream, gate]) =>
+      [...shedders].flatMap(([upstream, shedder]) =>
         shedClasses.map((each) => ({
           upstream,
           class: each,
-          share: Math.max(process.shedRatio(each), gate[getPool(each)].pressure.shedRatio(each)),
+          share: Math.max(
+            processController.shedRatio(each),
+            shedder[getPool(each)].controller.shedRatio(each),
+          ),
         })),
       ),
     close: () => clearInterval(timer),
   }
 }
 
-function createPoolShedder(pool: PoolLoad, mostDelayMs: number) {
-  const pressure = createShedController(mostDelayMs)
-  return { pool, pressure, refuses: createEvenShedder(pressure) }
+function createPoolShedder(pool: PoolLoad, maxDelayMs: number) {
+  const controller = createShedController(maxDelayMs)
+  return { pool, controller, refuses: createEvenShedder(controller) }
 }
 
-function getPool(of: ShedClass): 'small' | 'bulk' {
-  return of === 'bulk' ? 'bulk' : 'small'
+function getPool(shedClass: ShedClass): 'small' | 'bulk' {
+  return shedClass === 'bulk' ? 'bulk' : 'small'
 }
 
-/** Refuses of each class as many as its share says, spread evenly. */
-function createEvenShedder(pressure: ShedController): (of: ShedClass) => boolean {
+/** Refuses the ratio of each class, spread evenly. */
+function createEvenShedder(controller: ShedController): (shedClass: ShedClass) => boolean {
   const owed = { bulk: 0, data: 0, listing: 0 }
-  return (of) => {
-    const capacity = pressure.shedRatio(of)
-    owed[of] = capacity === 0 ? 0 : owed[of] + capacity
-    if (owed[of] < 1) return false
-    owed[of] -= 1
+  return (shedClass) => {
+    const ratio = controller.shedRatio(shedClass)
+    owed[shedClass] = ratio === 0 ? 0 : owed[shedClass] + ratio
+    if (owed[shedClass] < 1) return false
+    owed[shedClass] -= 1
     return true
   }
 }

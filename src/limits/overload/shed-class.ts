@@ -5,14 +5,14 @@ import {
   type OperationName,
 } from '../../catalog-api/operations.ts'
 
-/** What is refused under overload, in that order. */
+/** Classes shed under overload, in this order. */
 export const shedClasses = ['bulk', 'data', 'listing'] as const
 
 export type ShedClass = (typeof shedClasses)[number]
 
 /**
- * The class of an operation: `bulk` carries rows as Arrow, `data` works on rows, `listing` answers pages. Everything
- * else is small and undefined here: descriptions, and changes that others wait for, such as commits, are never shed.
+ * Returns the class of an operation: `bulk` transfers rows as Arrow, `data` processes rows, `listing` returns pages.
+ * All others are undefined and never shed: descriptions are small, and other requests wait for changes such as commits.
  */
 export function getShedClass(name: OperationName): ShedClass | undefined {
   return shedClassByOperation.get(name)

@@ -1,24 +1,26 @@
 import { shedClasses, type ShedClass } from './shed-class.ts'
 
 /**
- * How much must be refused, so that nobody waits for too long. It rises while the delay is over what it may be, the
- * faster the longer that is, and falls more slowly, so that it settles where just enough is let in.
+ * Controls the ratio of shed requests so that delays remain limited. The ratio rises while the delay exceeds its
+ * maximum, in proportion to the excess, and falls more slowly, so that it converges.
  */
 export interface ShedController {
-  /** The delay as it is now; to be told at every tick. */
+  /** Must be called with the current delay at every tick. */
   observe(delayMs: number): void
-  /** The share of the requests of a class that is refused, from 0 to 1. */
   shedRatio(of: ShedClass): number
 }
 
 const risePerTick = 0.1
-/** However long the delay is, one tick is no proof of it. */
+/** A single tick is not conclusive, regardless of its delay. */
 const maxRisePerTick = 0.4
 const fallPerTick = 0.05
-/** So much must gather before anything is refused: a short delay is none. */
+/** Excess that must accumulate before anything is refused: ignores short delays. */
 const slack = 1
 
-/** No pressure. Where it never goes away, the classes are refused one after the other. */
+/**
+ * Creates a controller that initially sheds nothing. If the overload persists, the classes are shed one after the
+ * other.
+ */
 export function createShedController(maxDelayMs: number): ShedController {
   let pressure = 0
   return {

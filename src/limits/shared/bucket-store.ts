@@ -5,18 +5,17 @@ import type { Charge } from './shared-buckets.ts'
 import type { SharedLimitsSettings } from '../../config/shared-limits-settings.ts'
 import { withTimeout } from '../../lib/async/with-timeout.ts'
 
-/** A connection to the server; one that failed once is of no use any more. */
+/** A connection to the server; unusable after the first failure. */
 export interface BucketStore {
-  /** Charges those keys, and resolves with how many milliseconds each needs to be full. */
+  /** Charges the keys. Resolves with the milliseconds until each is full. */
   charge(charges: readonly Charge[]): Promise<readonly number[]>
   close(): void
 }
 
 /**
- * Connects with what the files hold now. Whether and when to connect again is up to the caller, who is told when the
- * connection is lost. Rejects where the server cannot be reached in time, or does not let the gateway in.
- *
- * The client is that of Redis itself: the one that is developed on, without dependencies.
+ * Connects with the current contents of the files. Does not reconnect: the caller is notified of a lost connection.
+ * Rejects if the server cannot be reached in time or refuses the login. Uses the client of the Redis project: actively
+ * developed, and without dependencies.
  */
 export async function openBucketStore(
   settings: SharedLimitsSettings,
@@ -41,7 +40,7 @@ export async function openBucketStore(
     await withTimeout(connecting, 2 * connectTimeoutMs, signal)
   } catch (error) {
     client.destroy()
-    // One that comes about all the same is not kept.
+    // Close a connection that is established after the timeout.
     connecting.then(
       () => client.destroy(),
       () => undefined,
@@ -53,7 +52,7 @@ export async function openBucketStore(
       const keys = charges.map(({ key }) => key)
       const parameters = { keys, arguments: charges.map(({ ms }) => String(ms)) }
       const response = await client.evalSha(chargeScriptHash, parameters).catch((error: unknown) => {
-        // The server does not have it yet, or was restarted.
+        // The server does not have the script yet, or was restarted.
         if (String(error).includes('NOSCRIPT')) return client.eval(chargeScript, parameters)
         throw lost ?? error
       })
@@ -63,8 +62,8 @@ export async function openBucketStore(
   }
 }
 
-function parseFills(answer: unknown, count: number): readonly number[] {
-  const fills = Array.isArray(answer) ? answer.map(Number) : []
+function parseFills(response: unknown, count: number): readonly number[] {
+  const fills = Array.isArray(response) ? response.map(Number) : []
   if (fills.length === count && fills.every(Number.isFinite)) return fills
   throw new Error('unexpected response of the server')
 }

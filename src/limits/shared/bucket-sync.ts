@@ -5,57 +5,53 @@ import { LimitsUnavailable } from './limits-unavailable.ts'
 import type { Charge, SharedBuckets, SyncState } from './shared-buckets.ts'
 import { withTimeout } from '../../lib/async/with-timeout.ts'
 
-/** Hears how exchanges go. Must not throw. */
+/** Receives sync events. Must not throw. */
 export interface SyncObserver {
   synced(seconds: number): void
-  /** Nothing is shared until something is exchanged again. */
+  /** Nothing is shared until the next successful sync. */
   failed(error: unknown): void
 }
 
-/** What exchanges are made with. */
 export interface BucketSyncOptions {
   readonly connect: (onLost: () => void, signal: AbortSignal) => Promise<BucketStore>
   readonly timeoutMs: number
   /** Whether requests are refused while nothing is shared. */
   readonly isClosedOnFailure: boolean
-  /** What stands for nobody's bucket, to find out whether charges are taken. */
+  /** Key of an unused bucket, for probing the server. */
   readonly probeKey: string
   readonly observer: SyncObserver
 }
 
-/** Buckets and how their keys are called where they are shared. */
+/** Buckets and the mapping of their keys to shared ones. */
 interface SyncedBuckets {
   readonly buckets: SharedBuckets
   readonly getStoreKey: (key: string) => string
 }
 
-/** Passes on what was taken here, and hears what is taken everywhere. */
+/** Sends local charges to the server and applies the shared state. */
 export interface BucketSync extends SyncState {
-  /** To be called before it starts. */
-  add(exchanged: SyncedBuckets): void
-  /** Whether it ever went well. */
+  /** Must be called before `start`. */
+  add(synced: SyncedBuckets): void
   hasSynced(): boolean
-  /** Begins, and resolves when it is known whether the server can be reached. Never rejects. */
+  /** Resolves when it is known whether the server is reachable. Never rejects. */
   start(): Promise<void>
   /** Never rejects. */
   close(): Promise<void>
 }
 
-/** How long what is taken is gathered: so much later at most do others know of it, but for the way. */
+/** Batching period of charges: other gateways see them at most this much later, plus the network latency. */
 const batchMs = 20
-/** A connection that is not used is tried out so often. */
 const probeIntervalMs = 5_000
-/** So many keys at a time: the server does nothing else meanwhile. */
+/** Maximum keys per call: the server processes nothing else in the meantime. */
 const maxKeys = 256
 const [firstPauseMs, longestPauseMs] = [100, 5_000]
-/** What stands for the lifetime of a probe. */
 const probeMs = 1
 
-/** An exchange that was not started yet. No request waits for it: it has one at a time under way, all by itself. */
+/** Creates a sync, not started yet. Runs in the background with one call in flight; no request waits for it. */
 export function createBucketSync(options: BucketSyncOptions): BucketSync {
   const { connect, timeoutMs, isClosedOnFailure, probeKey, observer } = options
   const all: SyncedBuckets[] = []
-  const bell = createNotifier()
+  const notifier = createNotifier()
   const ending = new AbortController()
   const { signal } = ending
   const probe: readonly Charge[] = [{ key: probeKey, ms: probeMs }]
@@ -64,10 +60,10 @@ export function createBucketSync(options: BucketSyncOptions): BucketSync {
   let running: Promise<void> | undefined
 
   return {
-    add: (exchanged) => void all.push(exchanged),
+    add: (synced) => void all.push(synced),
     isSynced: () => isShared,
     hasSynced: () => wasShared,
-    requestSync: () => bell.notify(),
+    requestSync: () => notifier.notify(),
     assertAvailable() {
       if (isClosedOnFailure && !isShared) throw new LimitsUnavailable()
     },
@@ -77,7 +73,7 @@ export function createBucketSync(options: BucketSyncOptions): BucketSync {
       }),
     async close() {
       ending.abort()
-      bell.notify()
+      notifier.notify()
       await running
     },
   }
@@ -90,44 +86,46 @@ export function createBucketSync(options: BucketSyncOptions): BucketSync {
         await serve(tried)
       } catch (error) {
         isShared = false
-        // What was taken while nobody else could know is not held against anybody later.
+        // Charges made while sharing was impossible must not be applied later.
         for (const { buckets } of all) buckets.discardCharges()
         if (!signal.aborted) observer.failed(error)
       }
       tried()
-      // One that is lost again and again is not tried more and more often.
+      // Continue to back off if connections are lost repeatedly.
       if (performance.now() - startedAt > longestPauseMs) pauseMs = firstPauseMs
       await idle(pauseMs * (0.5 + Math.random() / 2))
       pauseMs = Math.min(pauseMs * 2, longestPauseMs)
     }
   }
 
-  /** Exchanges over one connection until it fails, or all ends. */
+  /** Syncs over one connection until it fails or the sync is closed. */
   async function serve(tried: () => void): Promise<void> {
-    const connection = await connect(bell.notify, signal)
+    const connection = await connect(notifier.notify, signal)
     try {
       while (!signal.aborted) {
-        await call(connection)
+        await sync(connection)
         isShared = true
         wasShared = true
         tried()
         await idle(batchMs)
-        await bell.wait(probeIntervalMs)
+        await notifier.wait(probeIntervalMs)
       }
     } finally {
       connection.close()
     }
   }
 
-  async function call(connection: BucketStore): Promise<void> {
-    const owed = all.flatMap(({ buckets, getStoreKey }) =>
-      buckets.takeCharges().map(({ key, ms }) => ({ buckets, taken: key, key: getStoreKey(key), ms })),
+  async function sync(connection: BucketStore): Promise<void> {
+    const charges = all.flatMap(({ buckets, getStoreKey }) =>
+      buckets.takeCharges().map(({ key, ms }) => ({ buckets, localKey: key, key: getStoreKey(key), ms })),
     )
     const startedAt = performance.now()
-    const responses = splitCharges(owed.length > 0 ? owed : probe).map((group) => connection.charge(group))
+    const responses = splitCharges(charges.length > 0 ? charges : probe).map((group) =>
+      connection.charge(group),
+    )
     const fills = (await withTimeout(Promise.all(responses), timeoutMs, signal)).flat()
     const now = performance.now()
-    owed.forEach(({ buckets, taken }, index) => buckets.setFillTime(taken, fills[index] ?? 0, now))
+    charges.forEach(({ buckets, localKey }, index) => buckets.setFillTime(localKey, fills[index] ?? 0, now))
     observer.synced((now - startedAt) / 1000)
   }
 

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Charges buckets, of which each key holds how many milliseconds it needed to be full, and when that was. Takes a
- * number of milliseconds for each key, and answers how many each needs now. A key ends when its bucket is full.
- *
- * The clock is that of the server, so that those of the gateways do not matter. Where it goes back, as when another
- * server takes over, nothing is filled meanwhile.
+ * Charges buckets. Each key stores the milliseconds until its bucket is full, and the time of that value. Takes the
+ * milliseconds to charge for each key, and returns the milliseconds until each is full now. A key expires when its
+ * bucket is full. Uses the clock of the server, so that those of the gateways do not matter. If it goes back, for
+ * example after a failover, nothing is refilled in the meantime.
  */
 export const chargeScript = `
 local time = redis.call('TIME')
@@ -31,5 +30,5 @@ end
 return fills
 `
 
-/** What EVALSHA calls it by. */
+/** Name of the script for EVALSHA. */
 export const chargeScriptHash = createHash('sha1').update(chargeScript).digest('hex')

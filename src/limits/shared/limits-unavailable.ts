@@ -1,6 +1,6 @@
 import { CatalogError, optionsFor } from '../../catalog-api/catalog-error.ts'
 
-/** The shared limits cannot be reached, and the settings refuse requests then: 503 with `retry-after`. */
+/** The shared limits are unreachable, and the settings refuse requests in this case: 503 with `retry-after`. */
 export class LimitsUnavailable extends CatalogError {
   constructor() {
     super(

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { readTlsFiles } from '../../lib/tls/tls-files.ts'
 import type { SharedLimitsSettings } from '../../config/shared-limits-settings.ts'
 
-/** How long the server may take to be connected to, and again to let the gateway in. */
+/** Timeout of the connection, and again of the login. */
 export const connectTimeoutMs = 5_000
 
-/** Reads what the settings name. Throws what reading throws, and where a file cannot be used. */
+/** Reads the files of the settings. Rejects if one cannot be read or used. */
 export async function readRedisAccess({ url, username, passwordFile, tls }: SharedLimitsSettings) {
   const { hostname, port, protocol } = new URL(url)
   const socket = {

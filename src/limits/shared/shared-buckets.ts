@@ -1,34 +1,31 @@
 import { createBuckets, type TokenBuckets, type BucketSettings } from '../token-buckets.ts'
 
-/** What was taken from a bucket, in milliseconds of its filling; 0 only asks for what is there. */
+/** Amount taken from a bucket, in milliseconds of its refill; 0 only queries the state. */
 export interface Charge {
   readonly key: string
   readonly ms: number
 }
 
-/** Buckets that several gateways take from. */
 export interface SharedBuckets extends TokenBuckets {
-  /** What was taken since this was called last. */
+  /** Returns and clears the charges since the last call. */
   takeCharges(): readonly Charge[]
-  /** How full a bucket is with all charges that were handed out, and with those of others. */
+  /** Sets how full a bucket is after all charges returned so far, including those of other gateways. */
   setFillTime(key: string, fillMs: number, now: number): void
-  /** What was not handed out yet never will be. */
   discardCharges(): void
 }
 
-/** What the buckets need to know of where they are shared. */
+/** State of the sharing, as used by the buckets. */
 export interface SyncState {
-  /** Throws LimitsUnavailable (503) where nobody may be let in now. */
+  /** Throws LimitsUnavailable (503) if requests must be refused now. */
   assertAvailable(): void
-  /** Whether what is taken can be passed on. */
+  /** Whether charges can be sent. */
   isSynced(): boolean
-  /** There is something to pass on. */
   requestSync(): void
 }
 
 /**
- * Buckets that are taken from at once, as they were when they were last heard of; what was taken is passed on later.
- * What others took meanwhile is found out then, and leaves a debt where it was too much together.
+ * Creates buckets that are charged immediately, based on the last known shared state; charges are sent later.
+ * Concurrent charges by other gateways become known with the next sync, and an excess leaves a debt.
  */
 export function createSharedBuckets(settings: BucketSettings, sharing: SyncState): SharedBuckets {
   const known = createBuckets(settings)
@@ -43,7 +40,7 @@ export function createSharedBuckets(settings: BucketSettings, sharing: SyncState
     waitMs(key, tokens, now) {
       sharing.assertAvailable()
       const wait = known.waitMs(key, tokens, now)
-      // Another gateway may have given something back.
+      // Another gateway may have returned tokens.
       if (wait > 0) owe(key, 0)
       return wait
     },

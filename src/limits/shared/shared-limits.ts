@@ -6,21 +6,19 @@ import { createBucketSync, type SyncObserver } from './bucket-sync.ts'
 import { createSharedBuckets } from './shared-buckets.ts'
 import type { SharedLimitsSettings } from '../../config/shared-limits-settings.ts'
 
-/** Limits that several gateways count together. */
 export interface SharedLimits {
   readonly createBuckets: BucketFactory
-  /** Whether they have been shared, or need not be for requests to be let in. */
+  /** Whether the limits have been shared once, or sharing is not required to admit requests. */
   readonly isReady: () => boolean
-  /** Begins to share, and resolves when it is known whether the server can be reached. Never rejects. */
+  /** Starts sharing. Resolves when it is known whether the server is reachable. Never rejects. */
   start(): Promise<void>
   /** Never rejects. */
   close(): Promise<void>
 }
 
 /**
- * Limits that are counted in Redis or Valkey. Whoever has none does not import this file: the library takes its time
- * and memory. Throws where a file of the settings cannot be read or used; that the server cannot be reached is no
- * reason not to start.
+ * Opens limits counted in Redis or Valkey. Import this file only if they are configured: loading the library takes time
+ * and memory. Rejects if a file of the settings cannot be read or used, but not if the server is unreachable.
  */
 export async function openSharedLimits(
   settings: SharedLimitsSettings,
@@ -28,30 +26,32 @@ export async function openSharedLimits(
 ): Promise<SharedLimits> {
   await readRedisAccess(settings)
   const { keyPrefix, timeoutMs, onFailure } = settings
-  // What stands in braces decides where a cluster keeps a key: all in one place.
-  const nameOf = (...parts: readonly unknown[]): string => `{${keyPrefix}}:${digest(JSON.stringify(parts))}`
-  const call = createBucketSync({
+  // The hash tag in braces makes a cluster store all keys in one slot.
+  const formatKey = (...parts: readonly unknown[]): string =>
+    `{${keyPrefix}}:${digest(JSON.stringify(parts))}`
+  const sync = createBucketSync({
     connect: (onLost, signal) => openBucketStore(settings, onLost, signal),
     timeoutMs,
     isClosedOnFailure: onFailure === 'closed',
-    probeKey: nameOf('probe'),
+    probeKey: formatKey('probe'),
     observer,
   })
   return {
     createBuckets(limit, bucketSettings) {
       const { perSecond, burst } = bucketSettings
-      const buckets = createSharedBuckets(bucketSettings, call)
-      // A limit that was changed is another one: gateways of both settings may run side by side.
-      call.add({ buckets, getStoreKey: (key) => nameOf(limit, perSecond, burst, key) })
+      const buckets = createSharedBuckets(bucketSettings, sync)
+      // Settings are part of the key: a changed limit is a new one, so that gateways with old and new settings can run
+      // concurrently.
+      sync.add({ buckets, getStoreKey: (key) => formatKey(limit, perSecond, burst, key) })
       return buckets
     },
-    isReady: () => onFailure === 'open' || call.hasSynced(),
-    start: () => call.start(),
-    close: () => call.close(),
+    isReady: () => onFailure === 'open' || sync.hasSynced(),
+    start: () => sync.start(),
+    close: () => sync.close(),
   }
 }
 
-/** Names of principals and namespaces do not stand in the server. */
+/** Names of principals and namespaces must not be stored on the server. */
 function digest(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 22)
 }

@@ -3,15 +3,15 @@ import { createBucketSync } from './bucket-sync.ts'
 import type { SharedLimits } from './shared-limits.ts'
 import { createSharedBuckets } from './shared-buckets.ts'
 
-/** How long the process that counts may take: it does little else. */
+/** Timeout of the counting process, which does little else. */
 const timeoutMs = 1_000
 
 /**
- * Limits that processes of one gateway count together, in that one of them that `charge` asks. While it does not
- * answer, each counts for itself; none outlives it for long.
+ * Creates limits that the processes of one gateway share in the process called by `charge`. While it does not respond,
+ * each process counts for itself; none outlives it for long.
  */
 export function createWorkerSharedLimits(charge: BucketStore['charge']): SharedLimits {
-  const call = createBucketSync({
+  const sync = createBucketSync({
     connect: () => Promise.resolve({ charge, close: () => undefined }),
     timeoutMs,
     isClosedOnFailure: false,
@@ -20,12 +20,12 @@ export function createWorkerSharedLimits(charge: BucketStore['charge']): SharedL
   })
   return {
     createBuckets(limit, settings) {
-      const buckets = createSharedBuckets(settings, call)
-      call.add({ buckets, getStoreKey: (key) => JSON.stringify([limit, key]) })
+      const buckets = createSharedBuckets(settings, sync)
+      sync.add({ buckets, getStoreKey: (key) => JSON.stringify([limit, key]) })
       return buckets
     },
     isReady: () => true,
-    start: () => call.start(),
-    close: () => call.close(),
+    start: () => sync.start(),
+    close: () => sync.close(),
   }
 }

@@ -11,7 +11,7 @@ import { operations, type OperationName } from '../../../src/catalog-api/operati
 import { aRefusal, anIntent, committed, logOptions } from '../audit-fixtures.ts'
 import { linesInLog } from '../sinks/log-with-sinks.ts'
 
-/** A log with a record of every kind that a gateway writes in peace, and one of each operation. */
+/** Writes a log with every kind of record of normal operation, and one record of each operation. */
 async function writeLog(folder: string): Promise<void> {
   const log = await openAuditLog(logOptions(folder))
   log.recordRefusal(aRefusal('refused', { needs: [] }))
@@ -48,11 +48,11 @@ interface OcsfEvent {
   readonly raw_data: string
 }
 
-it('json is the line of the log, byte by byte', async () => {
+it('formats json as the exact line of the log', async () => {
   expect((await formatted('json')).map(({ text }) => text)).toEqual(await linesInLog(folder))
 })
 
-it('cloudevents has the required attributes, and the record as its data', async () => {
+it('formats cloudevents with the required attributes and the record as data', async () => {
   const ids = new Set<string>()
   for (const { record, text } of await formatted('cloudevents')) {
     const { id, source, type, subject, time, data, ...rest } = JSON.parse(text) as Record<string, unknown>
@@ -71,7 +71,7 @@ it('cloudevents has the required attributes, and the record as its data', async 
   expect(ids.size).toBe((await linesInLog(folder)).length)
 })
 
-it('ocsf has what class API Activity of version 1.6.0 requires, for records of every kind', async () => {
+it('formats ocsf records of every kind as required by class API Activity of version 1.6.0', async () => {
   const kinds = new Set<string>()
   for (const { record, text } of await formatted('ocsf')) {
     kinds.add(record.kind)
@@ -91,7 +91,7 @@ it('ocsf has what class API Activity of version 1.6.0 requires, for records of e
     })
     expect([1, 2, 3, 4, 99]).toContain(event.activity_id)
     expect([1, 2, 3, 4]).toContain(event['severity_id'])
-    // At least one of the attributes that name somebody, as the schema demands of these objects.
+    // The schema requires at least one of the identifying attributes in these objects.
     expect(event['actor']).toSatisfy((actor: object) => 'user' in actor || 'app_name' in actor)
     expect(event['src_endpoint']).toSatisfy((endpoint: object) => 'ip' in endpoint || 'svc_name' in endpoint)
     expect(JSON.parse(event.raw_data)).toEqual(record)
@@ -117,7 +117,7 @@ it.each([
   ['a read', 'QueryTable', 'intent', { activity_id: 2 }],
   ['a lost answer', 'lost', 'outcome', { activity_id: 3, status_id: 0, severity_id: 3 }],
   ['a refusal', 'refused', 'refusal', { status_id: 2, action_id: 2, disposition_id: 2, severity_id: 2 }],
-])('ocsf says of %s who did what to which table, and how it ended', async (_, request, kind, expected) => {
+])('ocsf contains principal, operation, table and result of %s', async (_, request, kind, expected) => {
   const events = await formatted('ocsf')
   const found = events.find(
     ({ record }) => record.kind === kind && 'request' in record && record.request === request,
@@ -132,7 +132,7 @@ it.each([
   })
 })
 
-it('ocsf takes no pseudonym for an address', () => {
+it('ocsf omits a pseudonymized address', () => {
   const { client, ...rest } = aRefusal('refused')
   const head = { v: 1, kind: 'refusal', chain: 'c', seq: 1, time: '2026-01-01T00:00:00.000Z' } as const
   const event = (from: string): unknown => {
@@ -143,7 +143,7 @@ it('ocsf takes no pseudonym for an address', () => {
   expect(event('a-0123')).toMatchObject({ src_endpoint: { uid: 'a-0123' } })
 })
 
-const location = {
+const recordHead = {
   v: 1,
   chain: 'c',
   seq: 9,
@@ -160,10 +160,10 @@ const quiet = { activity_id: 99, severity_id: 1, actor: { app_name: 'catalog-gat
 const alarm = { ...quiet, severity_id: 4 }
 const change = { activity_id: 3, resources: [{ type: 'table', data: { id: ['production', 'orders'] } }] }
 
-/** A record of every kind, and what its event says: a kind that is not here does not compile. */
+/** A record of each kind and its expected event; a missing kind is a compile error. */
 const events: {
   readonly [Kind in DeliveredRecord['kind']]: readonly [
-    body: Omit<Extract<DeliveredRecord, { kind: Kind }>, keyof typeof location | 'kind'>,
+    body: Omit<Extract<DeliveredRecord, { kind: Kind }>, keyof typeof recordHead | 'kind'>,
     event: object,
   ][]
 } = {
@@ -174,7 +174,7 @@ const events: {
   reload: [[{ what: 'policies', revision: 'r' }, quiet]],
   tampered: [[{ file: 'f', what: 'removed', restored: true }, alarm]],
   recovered: [[{ file: 'f', bytesCut: 3 }, alarm]],
-  gap: [[{ dropped: 1, refused: 0, since: location.time, until: location.time }, alarm]],
+  gap: [[{ dropped: 1, refused: 0, since: recordHead.time, until: recordHead.time }, alarm]],
   undelivered: [[{ before: { chain: 'c', seq: 9 } }, alarm]],
   refusal: [[aRefusal('asked'), { ...change, status_id: 2, action_id: 2, severity_id: 2 }]],
   intent: [
@@ -229,10 +229,10 @@ it.each(
   Object.entries(events).flatMap(([kind, cases]) =>
     cases.map(([body, event]) => [kind, 'result' in body ? body.result : '', body, event] as const),
   ),
-)('a record of kind %s %s is told as what it says', (kind, _, body, event) => {
-  const record = { ...location, kind, ...body } as unknown as DeliveredRecord
+)('formats a record of kind %s %s', (kind, _, body, event) => {
+  const record = { ...recordHead, kind, ...body } as unknown as DeliveredRecord
   const tracker = createContextTracker({ gateway: 'g', software: '1' })
-  tracker.track({ ...location, seq: 1, kind: 'intent', ...anIntent('asked') })
+  tracker.track({ ...recordHead, seq: 1, kind: 'intent', ...anIntent('asked') })
   const context = tracker.track(record)
   const ocsf: unknown = JSON.parse(formatRecord(record, 'ocsf', context))
   expect(ocsf).toMatchObject(event)

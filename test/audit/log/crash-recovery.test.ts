@@ -14,7 +14,7 @@ import {
   temporaryFolder,
 } from '../audit-fixtures.ts'
 
-/** A folder as a crash leaves it: of three intents, only the second has its outcome. */
+/** Creates a folder as after a crash: of three intents, only the second has an outcome. */
 async function crashedFolder(): Promise<{ folder: string; path: string; chain: string }> {
   const [running, folder] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(running))
@@ -33,7 +33,7 @@ async function reopen(folder: string) {
   return log
 }
 
-it('every intent without an outcome gets one, unknown, and only once', async () => {
+it('records the outcome of each in-doubt intent as unknown, exactly once', async () => {
   const { folder, chain } = await crashedFolder()
   expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, chains: 1, records: 6, unresolved: 2 })
   const second = await reopen(folder)
@@ -47,7 +47,7 @@ it('every intent without an outcome gets one, unknown, and only once', async () 
   expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, chains: 3, unresolved: 0 })
 })
 
-it('a torn last line is cut, wherever it was torn, and the next chain says so', async () => {
+it('truncates a torn last line at any length, and records it in the next chain', async () => {
   const { folder, path } = await crashedFolder()
   const good = await readFile(path)
   const lastLine = good.subarray(good.lastIndexOf(10, good.length - 2) + 1)
@@ -55,7 +55,7 @@ it('a torn last line is cut, wherever it was torn, and the next chain says so', 
   for (let bytes = 1; bytes < lastLine.length; bytes += 1) {
     await writeFile(path, Buffer.concat([good, lastLine.subarray(0, bytes)]))
     expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, records: 6, tornTail: { file, bytes } })
-    // Cutting waits for the disk.
+    // Each truncation waits for the disk.
     if (bytes % 32 !== 1) continue
     expect((await recoverFolder(folder)).repairs).toEqual([{ file, bytesCut: bytes }])
     expect(await readFile(path)).toEqual(good)
@@ -67,7 +67,7 @@ it('a torn last line is cut, wherever it was torn, and the next chain says so', 
   expect(report).toMatchObject({ ok: true, chains: 2, records: 12, unresolved: 0 })
 })
 
-it('a whole line that is wrong is no torn tail: it is kept as evidence and reported', async () => {
+it('retains and reports an invalid complete line', async () => {
   const { folder, path } = await crashedFolder()
   const forged = (await readFile(path, 'utf8')).replace('"three"', '"seven"')
   await writeFile(path, forged)
@@ -78,7 +78,7 @@ it('a whole line that is wrong is no torn tail: it is kept as evidence and repor
   expect(await verifyAuditLog(folder)).toMatchObject({ ok: false, problem: { line: 6 } })
 })
 
-it('a crash while a chain is being opened leaves no chain', async () => {
+it('leaves no chain after a crash while opening one', async () => {
   const { folder, chain } = await crashedFolder()
   await appendFile(join(folder, '00000001-0123456789ab-0000.jsonl.opening'), '{"v":1,"kind":"st')
   expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, chains: 1, unresolved: 2 })
@@ -87,7 +87,7 @@ it('a crash while a chain is being opened leaves no chain', async () => {
   expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, chains: 2, unresolved: 0 })
 })
 
-it('a chain of which nothing is left stops no start, and is reported', async () => {
+it('starts with an empty chain in the folder, and reports it', async () => {
   const { folder, path } = await crashedFolder()
   await writeFile(path, '')
   await reopen(folder)

@@ -4,7 +4,7 @@ import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { logOptions, ofKind, recordsOf, temporaryFolder } from '../audit-fixtures.ts'
 import { killedWriter } from './killed-writer.ts'
 
-it('what a killed writer had reported is in the log', async () => {
+it('the log contains all records reported by a killed writer', async () => {
   const folder = await temporaryFolder()
   const printed: string[] = []
   const rounds = 4

@@ -6,8 +6,8 @@ import { canFailSyncs, programOf, withFailingSync, type FailingSync } from './fa
 import { keyOf } from '../verify/forge-log.ts'
 import { cutPower } from '../storage/power-cut.ts'
 
-// Seven of the records fill a segment. Before the first rotation one fdatasync makes the first segment durable, and
-// four calls of fsync the two keys, the name of the segment, and the journal.
+// Seven records fill a segment. Before the first rotation, one fdatasync makes the first segment durable, and four
+// calls of fsync the two keys, the segment name, and the journal.
 const segmentBytes = '400000'
 const full = 7
 const failures: (FailingSync & { what: string; refused: number })[] = [
@@ -18,7 +18,7 @@ const failures: (FailingSync & { what: string; refused: number })[] = [
 ]
 
 it.skipIf(!canFailSyncs).each(failures)(
-  'while $what cannot be synced at a rotation, nothing is taken, and nothing that was taken is lost',
+  'rejects records while $what cannot be synced at a rotation, and loses no accepted one',
   async ({ refused, ...failure }) => {
     const folder = await temporaryFolder()
     const program = programOf('failing-sync-process.ts')
@@ -37,8 +37,9 @@ it.skipIf(!canFailSyncs).each(failures)(
   },
 )
 
-// A later sync of the folder says nothing of a name that an earlier one failed to write: it must be made again.
-it.skipIf(!canFailSyncs)('a segment whose name cannot be made durable is removed again', async () => {
+// A later sync of the folder does not guarantee a name that an earlier sync failed to write: the segment must be
+// created again.
+it.skipIf(!canFailSyncs)('removes a segment whose name cannot be made durable', async () => {
   const folder = await temporaryFolder()
   const program = programOf('failing-sync-process.ts')
   const { stdout } = withFailingSync(

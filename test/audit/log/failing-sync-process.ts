@@ -1,5 +1,5 @@
-// Appends large records, one after the other, and prints for each whether it is durable; then it kills itself, at the
-// latest after the number of refusals that it was given.
+// Appends large records sequentially and prints for each whether it is durable. Kills itself after the given number of
+// refusals at the latest.
 import { writeSync } from 'node:fs'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { anIntent } from '../intent-fixtures.ts'

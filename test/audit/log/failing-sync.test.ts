@@ -7,8 +7,8 @@ import { canFailSyncs, programOf, withFailingSync } from './failing-syncs.ts'
 import { keyOf } from '../verify/forge-log.ts'
 import { cutPower } from '../storage/power-cut.ts'
 
-// The first one is that of the file's beginning, the second that of the record that the full journal has no room for.
-// Where it fails, the file is synced at once again, and with each further record.
+// The first sync belongs to the creation of the file, the second to the record that does not fit into the full journal.
+// If it fails, the file is synced again immediately, and with each further record.
 const cases = [
   { which: '2..4', refused: 2 },
   { which: '2', refused: 1 },
@@ -16,7 +16,7 @@ const cases = [
 ]
 
 it.skipIf(!canFailSyncs).each(everyInTheLongForm(cases, 3))(
-  'while the file cannot be synced ($which), nothing is taken, and nothing that was taken is lost',
+  'rejects records while the file cannot be synced ($which), and loses no accepted one',
   async ({ which, refused }) => {
     const folder = await temporaryFolder()
     const program = programOf('failing-sync-process.ts')

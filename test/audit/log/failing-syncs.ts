@@ -1,16 +1,16 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 
-/** A system call that makes data durable, and which calls of it fail, counted from 1 (strace(1), `when`). */
+/** A sync system call, and which of its calls fail, counted from 1 (strace(1), `when`). */
 export interface FailingSync {
   readonly call: 'fdatasync' | 'fsync'
   readonly which: string
 }
 
-/** Runs a program while the kernel answers EIO to those calls: no disk at hand fails when it is told to. */
+/** Runs a program while the kernel returns EIO for those calls, because real disks do not fail on demand. */
 export function withFailingSync({ call, which }: FailingSync, ...command: string[]) {
   const inject = ['-e', `trace=${call}`, '-e', `inject=${call}:error=EIO:when=${which}`]
-  // In one thread, as the calls of each are counted by themselves.
+  // Single-threaded, because strace counts calls per thread.
   const env = { ...process.env, UV_THREADPOOL_SIZE: '1', TSX_DISABLE_CACHE: '1' }
   return spawnSync('strace', ['-f', '-o', '/dev/null', ...inject, '--', ...command], {
     env,
@@ -18,12 +18,12 @@ export function withFailingSync({ call, which }: FailingSync, ...command: string
   })
 }
 
-/** The arguments of Node that run a program of this folder. */
+/** Node arguments to run a program of this folder. */
 export function programOf(file: string): string[] {
   return ['--import', 'tsx', join(import.meta.dirname, file)]
 }
 
-/** Whether strace can make syncs fail on this machine. */
+/** Whether strace can inject sync failures on this machine. */
 export const canFailSyncs =
   withFailingSync({ call: 'fdatasync', which: '1' }, 'sync', '-d', import.meta.filename).status === 1
 if (!canFailSyncs)

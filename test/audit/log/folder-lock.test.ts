@@ -7,7 +7,6 @@ import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { logOptions, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
 
-/** The process id of a process that is dead. */
 async function deadProcess(): Promise<number> {
   const child = spawn(process.execPath, ['-e', ''])
   await once(child, 'exit')
@@ -21,7 +20,7 @@ async function writeLock(folder: string, holder: object, ageSeconds = 0): Promis
   await utimes(path, time, time)
 }
 
-it('a second writer is refused while the first one lives', async () => {
+it('rejects a second writer while the first is alive', async () => {
   const folder = await temporaryFolder()
   const first = await openAuditLog(logOptions(folder))
   await expect(openAuditLog(logOptions(folder))).rejects.toThrow(`already written by process ${process.pid}`)
@@ -32,14 +31,14 @@ it('a second writer is refused while the first one lives', async () => {
   expect((await readdir(folder)).filter((file) => file.includes('lock'))).toEqual([])
 })
 
-it('the lock of a dead process is taken over', async () => {
+it('takes over the lock of a dead process', async () => {
   const folder = await temporaryFolder()
   await writeLock(folder, { pid: await deadProcess(), host: hostname(), began: '1' })
   await (await openAuditLog(logOptions(folder))).close()
 })
 
 it.skipIf(process.platform !== 'linux')(
-  'a process that only has the same id does not hold the lock',
+  'ignores a lock if another process has reused its process id',
   async () => {
     const folder = await temporaryFolder()
     await writeLock(folder, { pid: process.pid, host: hostname(), began: '1' })
@@ -47,7 +46,7 @@ it.skipIf(process.platform !== 'linux')(
   },
 )
 
-it('the lock of another host is believed as long as it is refreshed', async () => {
+it('respects the lock of another host while it is refreshed', async () => {
   const folder = await temporaryFolder()
   const holder = { pid: process.pid, host: 'another-host', began: null }
   await writeLock(folder, holder)
@@ -56,7 +55,7 @@ it('the lock of another host is believed as long as it is refreshed', async () =
   await (await openAuditLog(logOptions(folder))).close()
 })
 
-it('of many that find a dead lock, one wins', async () => {
+it('exactly one of several writers takes over an abandoned lock', async () => {
   const folder = await temporaryFolder()
   for (let round = 0; round < 8; round += 1) {
     await writeLock(folder, { pid: 1, host: 'another-host', began: null }, 120)

@@ -7,18 +7,18 @@ import { ofKind, recordsOf, temporaryFolder } from '../audit-fixtures.ts'
 
 const limited = 'ulimit -f "$0"; exec "$1" --import tsx "${@:2}"'
 
-/** With the first limit, in KiB, there is no journal; with the second, the journal has room when the file has none. */
+/** With the first limit, in KiB, there is no journal; with the second, the journal has space when the file has none. */
 const cases = [
   { limit: '64', lengths: [] },
   { limit: '1100', lengths: ['600000', '480000'] },
 ]
 
 it.skipIf(process.platform === 'win32').each(cases)(
-  'a disk that fails at $limit KiB refuses changes, spoils nothing, and heals',
+  'a disk that fails at $limit KiB rejects changes, corrupts nothing, and recovers',
   async ({ limit, lengths }) => {
     const folder = await temporaryFolder()
     const program = join(import.meta.dirname, 'limited-process.ts')
-    // The write really fails, with EFBIG, after a part of it has reached the file.
+    // The write really fails with EFBIG, after a part of it has reached the file.
     const env = { ...process.env, TSX_DISABLE_CACHE: '1' }
     const parameters = ['-c', limited, limit, process.execPath, program, folder, ...lengths]
     const run = promisify(execFile)('bash', parameters, { env })

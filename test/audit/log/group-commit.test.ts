@@ -1,4 +1,4 @@
-import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
@@ -13,7 +13,7 @@ import {
   temporaryFolder,
 } from '../audit-fixtures.ts'
 
-it('a thousand concurrent intents share few flushes, and all are durable', async () => {
+it('a thousand concurrent intents share a few flushes, and all are durable', async () => {
   const folder = await temporaryFolder()
   let flushes = 0
   let flushed = 0
@@ -48,7 +48,7 @@ it('a thousand concurrent intents share few flushes, and all are durable', async
   })
 })
 
-it('an intent that resolved can be read from the file', async () => {
+it('a resolved intent can be read from the file', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   for (const request of ['a', 'b', 'c']) {
@@ -58,7 +58,7 @@ it('an intent that resolved can be read from the file', async () => {
   await log.close()
 })
 
-it('records stand in the order in which they were handed over', async () => {
+it('stores records in the order of the calls', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   log.recordReload({ what: 'policies', revision: 'r2' })
@@ -70,7 +70,7 @@ it('records stand in the order in which they were handed over', async () => {
   expect(kinds).toEqual(['start', 'seal', 'reload', 'intent', 'refusal', 'seal'])
 })
 
-it('closing writes what waits, and takes nothing after it', async () => {
+it('close writes the queue and rejects further records', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   const waiting = log.recordIntent(anIntent('a'))
@@ -85,16 +85,16 @@ it('closing writes what waits, and takes nothing after it', async () => {
   expect(log.status().writable).toBe(false)
 })
 
-it('a record that nobody waits for stays for others to share its write with, and is written without any', async () => {
+it('an asynchronous record waits for a shared write, and is flushed without one', async () => {
   const folder = await temporaryFolder()
   let flushes = 0
   const observer = { flushed: () => (flushes += 1), failed() {}, dropped() {} }
   const log = await openAuditLog(logOptions(folder, { observer }))
   let stayed = 0
-  // A busy machine may take longer for a turn than it stays.
+  // On a busy machine, an event loop iteration may take longer than the flush interval.
   for (let round = 1; round <= 10; round += 1) {
     log.recordRefusal(aRefusal('alone'))
-    for (let turn = 0; turn < 3; turn += 1) await endOfTurn()
+    for (let iteration = 0; iteration < 3; iteration += 1) await yieldToEventLoop()
     stayed += log.status().queued
     await eventually(() => expect(flushes).toBe(round))
   }
@@ -103,7 +103,7 @@ it('a record that nobody waits for stays for others to share its write with, and
   await log.close()
 })
 
-it('what nobody waits for is written with what somebody waits for', async () => {
+it('an asynchronous record joins the next synchronous write', async () => {
   const folder = await temporaryFolder()
   const groups: number[] = []
   const observer = { flushed: (records: number) => groups.push(records), failed() {}, dropped() {} }
@@ -114,7 +114,7 @@ it('what nobody waits for is written with what somebody waits for', async () => 
   await log.close()
 })
 
-it('a change that nobody waits for has its outcome in the log when that is closed', async () => {
+it('close writes the outcome of an asynchronous change', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   const ended = log

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-/** Runs a writer, kills it at a random moment, and returns what it printed in whole lines. */
+/** Runs a writer, kills it at a random time, and returns the complete lines of its output. */
 export async function killedWriter(
   folder: string,
   { segmentBytes = 50_000 }: { readonly segmentBytes?: number } = {},

@@ -1,5 +1,4 @@
-// Runs where no file can grow beyond some size, and prints as JSON what the log did about it, after it has written
-// records of the lengths that are given.
+// Runs with a file size limit. Writes records of the given lengths and prints the results of the log as JSON.
 import { setTimeout as pause } from 'node:timers/promises'
 import { readJournal } from '../../../src/audit/storage/journal.ts'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
@@ -17,7 +16,7 @@ async function attempt(...intents: Promise<unknown>[]): Promise<void> {
   const reasons = results.map((result) => (result.status === 'fulfilled' ? 'durable' : result.reason.reason))
   const { writable, dropped, failure } = log.status()
   const held = await readJournal(folder)
-  // What was refused must not come back after a crash.
+  // A rejected record must not reappear after a crash.
   const comesBack = typeof held === 'string' || held.some(({ bytes }) => bytes.includes('too large'))
   seen.push({
     reasons,

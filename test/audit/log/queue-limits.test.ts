@@ -12,7 +12,7 @@ import {
   temporaryFolder,
 } from '../audit-fixtures.ts'
 
-it('an intent that finds the queue full is refused, and the log says that it is missing', async () => {
+it('rejects an intent if the queue is full, and counts it in a gap record', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder, { queueRecords: 10 }))
   const resolved = Promise.allSettled(
@@ -34,7 +34,7 @@ it('an intent that finds the queue full is refused, and the log says that it is 
   expect((await verifyAuditLog(folder)).ok).toBe(true)
 })
 
-it('the queue is bounded in bytes too', async () => {
+it('bounds the queue in bytes', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder, { queueBytes: 10_000 }))
   const large = { note: 'x'.repeat(6_000) }
@@ -44,7 +44,7 @@ it('the queue is bounded in bytes too', async () => {
   await log.close()
 })
 
-it('refusals leave half of the queue to changes, and none is lost in silence', async () => {
+it('reserves half of the queue for changes, and counts dropped refusals', async () => {
   const folder = await temporaryFolder()
   let dropped = 0
   const observer = { flushed() {}, failed() {}, dropped: () => (dropped += 1) }
@@ -60,7 +60,7 @@ it('refusals leave half of the queue to changes, and none is lost in silence', a
   expect(ofKind(records, 'gap')).toMatchObject([{ dropped: 95, refused: 0 }])
 })
 
-it('an outcome is never refused for want of room', async () => {
+it('never rejects an outcome for a full queue', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder, { queueRecords: 2 }))
   const receipt = await log.recordIntent(anIntent('a'))

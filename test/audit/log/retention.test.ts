@@ -16,7 +16,7 @@ import {
 } from '../audit-fixtures.ts'
 import { forge, keyOf } from '../verify/forge-log.ts'
 
-/** An open log with some segments of 4,000 bytes, oldest first. */
+/** Opens a log with several segments of 4,000 bytes, oldest first. */
 async function segmentedLog(retention?: Retention, folder?: string) {
   const where = folder ?? (await temporaryFolder())
   const log = await openAuditLog(logOptions(where, { segmentBytes: 4_000, ...(retention && { retention }) }))
@@ -33,7 +33,7 @@ async function sizeOf(folder: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
 }
 
-it('the oldest segments go when the log is too large, and the rest still verifies', async () => {
+it('removes the oldest segments of a log that is too large; the rest still verifies', async () => {
   const { folder, log, write } = await segmentedLog({ maxBytes: 12_000 })
   await write(20)
   await eventually(async () => expect(await sizeOf(folder)).toBeLessThan(20_000))
@@ -43,7 +43,7 @@ it('the oldest segments go when the log is too large, and the rest still verifie
   expect(report).toMatchObject({ ok: true, unresolved: 0, pruned: { chain: log.chain } })
   expect((await segmentsOf(folder))[0]).not.toMatch(/-0000\.jsonl$/)
 
-  // The checkpoint itself is pruned in its time, and so is a whole chain.
+  // The checkpoint itself is pruned later, and so is a whole chain.
   const next = await segmentedLog({ maxBytes: 12_000 }, folder)
   await eventually(async () =>
     expect((await segmentsOf(folder)).filter((file) => file.startsWith(log.chain))).toEqual([]),
@@ -52,7 +52,7 @@ it('the oldest segments go when the log is too large, and the rest still verifie
   expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true })
 })
 
-it('old segments go at the next start, and not those that are younger', async () => {
+it('removes only expired segments at the next start', async () => {
   const { folder, log } = await segmentedLog()
   await log.close()
   const files = await segmentsOf(folder)
@@ -66,7 +66,7 @@ it('old segments go at the next start, and not those that are younger', async ()
   expect(await verifyAuditLog(folder, { keys: [await keyOf(folder)] })).toMatchObject({ ok: true, chains: 2 })
 })
 
-it('what somebody still reads, and an intent without an outcome, stay', async () => {
+it('retains segments that are still read or contain an unresolved intent', async () => {
   const { folder, log } = await segmentedLog()
   await log.close()
   const files = await segmentsOf(folder)
@@ -91,15 +91,15 @@ it('what somebody still reads, and an intent without an outcome, stay', async ()
   expect((await verifyAuditLog(folder)).ok).toBe(true)
 })
 
-it('an intent whose outcome is looked for stays, and nothing goes before it is known which these are', async () => {
+it('retains in-doubt intents, and removes nothing before they are known', async () => {
   const { folder, log } = await segmentedLog()
   const { seq } = await log.recordIntent(anIntent('lost'))
   await log.close()
   const files = await segmentsOf(folder)
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))
   const holding = files[texts.findIndex((text) => text.includes('"lost"'))]
-  let polledFor: { chain: string; seq: number }[] | undefined
-  const retention: Retention = { maxBytes: 1, inDoubtIntents: () => polledFor }
+  let inDoubt: { chain: string; seq: number }[] | undefined
+  const retention: Retention = { maxBytes: 1, inDoubtIntents: () => inDoubt }
   const again = await openAuditLog(logOptions(folder, { retention, segmentBytes: 4_000 }))
   const write = async (): Promise<void> => {
     for (let n = 0; n < 10; n += 1)
@@ -108,20 +108,20 @@ it('an intent whose outcome is looked for stays, and nothing goes before it is k
   await write()
   expect((await segmentsOf(folder)).slice(0, files.length)).toEqual(files)
 
-  polledFor = [{ chain: log.chain, seq }]
+  inDoubt = [{ chain: log.chain, seq }]
   again.prune()
   await eventually(async () => expect((await segmentsOf(folder))[0]).toBe(holding))
   await write()
   expect((await segmentsOf(folder))[0]).toBe(holding)
 
-  polledFor = []
+  inDoubt = []
   again.prune()
   await eventually(async () => expect((await segmentsOf(folder))[0]).toContain(again.chain))
   await again.close()
   expect((await verifyAuditLog(folder)).ok).toBe(true)
 })
 
-it('segments that somebody else removed are missed', async () => {
+it('verification detects segments removed by another process', async () => {
   const { folder, log } = await segmentedLog()
   await log.close()
   const keys = [await keyOf(folder)]
@@ -135,7 +135,7 @@ it('segments that somebody else removed are missed', async () => {
   })
 })
 
-it('a checkpoint that is not signed excuses nothing', async () => {
+it('verification rejects an unsigned checkpoint', async () => {
   const { folder, log } = await segmentedLog()
   await log.close()
   const [first = '', second = '', ...others] = await segmentsOf(folder)
@@ -143,12 +143,9 @@ it('a checkpoint that is not signed excuses nothing', async () => {
   const { chain, seq, prev } = JSON.parse(retained ?? '') as { chain: string; seq: number; prev: string }
   await rm(join(folder, first))
   await forge(join(folder, others.at(-1) ?? ''), (lines) => {
-    const location = `"chain":"${chain}","seq":0,"time":"2027-01-31T00:00:00.000Z","prev":"00"`
+    const head = `"chain":"${chain}","seq":0,"time":"2027-01-31T00:00:00.000Z","prev":"00"`
     const through = JSON.stringify({ chain, seq: seq - 1, hash: prev })
-    return [
-      ...lines,
-      `{"v":1,"kind":"pruned",${location},"through":${through},"files":["${first}"],"hash":"00"}`,
-    ]
+    return [...lines, `{"v":1,"kind":"pruned",${head},"through":${through},"files":["${first}"],"hash":"00"}`]
   })
   expect((await verifyAuditLog(folder)).ok).toBe(true)
   const { problem } = await verifyAuditLog(folder, { keys: [await keyOf(folder)] })

@@ -13,7 +13,7 @@ import {
   temporaryFolder,
 } from '../audit-fixtures.ts'
 
-it('a chain goes on over its segments without a gap', async () => {
+it('a chain continues across segments without a gap', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder, { segmentBytes: 2_000 }))
   for (let n = 0; n < 50; n += 1) await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
@@ -32,12 +32,12 @@ it('a chain goes on over its segments without a gap', async () => {
   for (const file of files) {
     await cp(folder, copy, { recursive: true })
     await rm(join(copy, file))
-    // The last segment of a chain that nothing follows is not missed.
+    // The removal of the last segment of the last chain cannot be detected.
     expect((await verifyAuditLog(copy)).ok).toBe(file === files.at(-1))
   }
 })
 
-it('a crash is recovered from the last segment alone', async () => {
+it('recovers from a crash with the last segment only', async () => {
   const folder = await temporaryFolder()
   const crashed = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder, { segmentBytes: 1_000 }))
@@ -50,7 +50,7 @@ it('a crash is recovered from the last segment alone', async () => {
   await log.close()
 
   const files = await segmentsOf(crashed)
-  // Recovery reads none but the last, so it does not see that the first is damaged; verification does.
+  // Recovery reads only the last segment, so it does not detect the damage of the first; verification does.
   await writeFile(join(crashed, files[0] ?? ''), 'not read')
   const next = await openAuditLog(logOptions(crashed))
   expect(next.recovery.repairs).toEqual([])
@@ -59,7 +59,7 @@ it('a crash is recovered from the last segment alone', async () => {
   expect((await verifyAuditLog(crashed)).problem).toMatchObject({ file: files[0], line: 1 })
 })
 
-it('a crash in the middle of a rotation is recovered from the segment before', async () => {
+it('recovers from a crash during a rotation with the previous segment', async () => {
   const folder = await temporaryFolder()
   const crashed = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))

@@ -1,5 +1,5 @@
-// A gateway in a mount namespace of its own, with its audit log on a disk of two megabytes: prints how to reach it as
-// JSON, and closes when its standard input ends.
+// Runs a gateway in a private mount namespace, with its audit log on a disk of two megabytes. Prints its address as
+// JSON, and closes when standard input ends.
 import { openGateway } from '../../gateway/support/open-gateway.ts'
 
 const [upstreamUrl = ''] = process.argv.slice(2)

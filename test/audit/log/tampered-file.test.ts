@@ -9,7 +9,7 @@ import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { anIntent, logOptions, ofKind, recordsOf, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
 import { keyOf } from '../verify/forge-log.ts'
 
-/** Does that to the file of an open log, and answers the log after two more intents. */
+/** Modifies the file of an open log, appends two intents, and returns the log. */
 async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
   const folder = await temporaryFolder()
   const notes: AuditLogEvent[] = []
@@ -17,7 +17,7 @@ async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
   await log.recordIntent(anIntent('before'))
   const [file = ''] = await segmentsOf(folder)
   await tamper(join(folder, file))
-  // Now the next record looks at the file.
+  // The next record checks the file again.
   await pause(fileCheckIntervalMs + 1)
   await log.recordIntent(anIntent('after'))
   await log.recordIntent(anIntent('later'))
@@ -30,20 +30,20 @@ async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
 const requests = (records: Parameters<typeof ofKind>[0]) =>
   ofKind(records, 'intent').map(({ request }) => request)
 
-it('a file that is deleted while it is written comes back, and the log says so', async () => {
+it('restores a file deleted during a write, and records it', async () => {
   const { file, records, report } = await tamperedLog((path) => rm(path))
   expect(ofKind(records, 'tampered')).toMatchObject([{ file, what: 'removed', restored: true }])
   expect(requests(records)).toEqual(['before', 'after', 'later'])
   expect(report).toMatchObject({ ok: true, chains: 1 })
 })
 
-it('a file that is moved away, as log rotation does, comes back', async () => {
+it('restores a file that was moved away, as by log rotation', async () => {
   const { records, report } = await tamperedLog((path) => rename(path, `${path}.1`))
   expect(ofKind(records, 'tampered')).toMatchObject([{ what: 'removed', restored: true }])
   expect(report.ok).toBe(true)
 })
 
-it('a file that stands in its place is kept as evidence, and is no part of the log', async () => {
+it('retains a file that replaced the segment as evidence, outside of the log', async () => {
   const { folder, records, report } = await tamperedLog(async (path) => {
     await writeFile(`${path}.other`, (await readFile(path, 'utf8')).replace('before', 'forged'))
     await rename(`${path}.other`, path)
@@ -59,14 +59,14 @@ it('a file that stands in its place is kept as evidence, and is no part of the l
 it.each([
   ['cut', (path: string) => truncate(path, 100)],
   ['continued', (path: string) => appendFile(path, '{"v":1}\n')],
-])('where it was %s in place, records go on in a new file, and verification finds it', async (_, tamper) => {
+])('if the file was %s in place, continues in a new file, and verification detects it', async (_, tamper) => {
   const { file, records, report } = await tamperedLog(tamper)
   expect(ofKind(records.slice(-9), 'tampered')).toMatchObject([{ file, what: 'resized', restored: false }])
   expect(requests(records).slice(-2)).toEqual(['after', 'later'])
   expect(report).toMatchObject({ ok: false, problem: { file } })
 })
 
-it('what is tampered with while record follows record is found before the log is closed', async () => {
+it('detects tampering between records before the log is closed', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   const [file = ''] = await segmentsOf(folder)
@@ -80,7 +80,7 @@ it('what is tampered with while record follows record is found before the log is
   expect(await verifyAuditLog(folder, { keys: [await keyOf(folder)] })).toMatchObject({ ok: true, chains: 1 })
 })
 
-it('records that follow a cut at once do not hide it', async () => {
+it('records right after a truncation do not hide it', async () => {
   const folder = await temporaryFolder()
   const notes: AuditLogEvent[] = []
   const log = await openAuditLog(logOptions(folder, { onEvent: (note) => notes.push(note) }))

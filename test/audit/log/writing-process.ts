@@ -1,4 +1,4 @@
-// Writes intents from sixteen loops and prints "chain seq" for each that resolved, until it is killed.
+// Writes intents from sixteen loops and prints "chain seq" for each resolved one, until it is killed.
 import { writeSync } from 'node:fs'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { hasErrorCode } from '../../../src/lib/fs/system-error.ts'
@@ -22,7 +22,7 @@ async function writeForever(loop: number): Promise<void> {
 
 await Promise.all(Array.from({ length: 16 }, (_, loop) => writeForever(loop)))
 
-/** Whoever reads may lag behind: a pipe that is full is tried again. */
+/** The reader may lag behind: retry if the pipe is full. */
 function print(line: string): void {
   for (;;) {
     try {

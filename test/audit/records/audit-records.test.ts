@@ -12,7 +12,7 @@ import {
   temporaryFolder,
 } from '../audit-fixtures.ts'
 
-it('a record holds what the entry says, in a fixed order', async () => {
+it('a record contains the members of the entry in a fixed order', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   const entry = { ...anIntent('a', { version: 7, branch: 'main\n"\u2028\ud800' }), id: ['ünïcode', '$'] }
@@ -43,7 +43,7 @@ it('a record holds what the entry says, in a fixed order', async () => {
   expect(reload).toMatchObject({ kind: 'reload', what: 'keys', revision: 'k2' })
 })
 
-/** The beginning of a line, with a letter for what is another in every log. */
+/** Start of a line, with a letter for each value that differs between logs. */
 function head(kind: string, seq: number, table: string): string {
   return (
     `{"v":1,"kind":"${kind}","chain":"C","seq":${seq},"time":"T","prev":"H",` +
@@ -51,7 +51,7 @@ function head(kind: string, seq: number, table: string): string {
   )
 }
 
-it('the lines of a change and of a refusal are these, to the byte', async () => {
+it('a change and a refusal produce exactly these lines', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   const intent = { ...anIntent('a', { version: 7, manifest_path: 'x' }), before: 6, context: { tenant: 't' } }
@@ -84,7 +84,7 @@ it('the lines of a change and of a refusal are these, to the byte', async () => 
   ])
 })
 
-it('nothing that an object holds besides gets into the log', async () => {
+it('ignores additional members of objects', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   const extra = { headers: 'SECRET' }
@@ -98,7 +98,7 @@ it('nothing that an object holds besides gets into the log', async () => {
   expect(JSON.stringify(await recordsOf(folder))).not.toMatch(/SECRET|sales/)
 })
 
-it('an entry that is no JSON is rejected and spoils nothing', async () => {
+it('rejects an entry that is not valid JSON without side effects', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   const details = { version: 7n as unknown as number }

@@ -19,7 +19,7 @@ const values = {
   flag: fc.boolean(),
 }
 
-it.each([...operationNames])('the details of %s tell each of its facts, or that it is not known', (name) => {
+it.each([...operationNames])('the details of %s contain each of its facts, or that it is unknown', (name) => {
   const operation = getOperation(name)
   const facts = fc.record(
     Object.fromEntries(operation.facts.map(([fact]) => [fact, values[factTypes[fact]]])),

@@ -6,7 +6,7 @@ import { MerkleRoot, createMerklePaths, computeRootFromPath } from '../../../src
 const digest = (...parts: readonly (string | Buffer)[]): Buffer =>
   parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest()
 
-/** RFC 6962, section 2.1, word for word. */
+/** Literal implementation of RFC 6962, section 2.1. */
 function slowRoot(leaves: readonly Buffer[]): Buffer {
   if (leaves.length === 0) return digest()
   if (leaves.length === 1) return digest('\0', leaves[0] ?? '')
@@ -22,14 +22,14 @@ const rootOf = (hashes: readonly string[]): string => {
   return tree.root()
 }
 
-it('the root is that of RFC 6962 for any number of leaves', () => {
+it('computes the root of RFC 6962 for any number of leaves', () => {
   for (let count = 0; count <= 130; count += 1) {
     const leaves = hashesOf(count)
     expect(rootOf(leaves.map((leaf) => leaf.toString('hex')))).toBe(slowRoot(leaves).toString('hex'))
   }
 })
 
-it('the path of every leaf leads to the root, and that of no other does', () => {
+it('only the path of the leaf itself leads to the root', () => {
   for (let count = 1; count <= 40; count += 1) {
     const hashes = hashesOf(count).map((leaf) => leaf.toString('hex'))
     const indices = hashes.map((_, index) => index)
@@ -44,7 +44,7 @@ it('the path of every leaf leads to the root, and that of no other does', () => 
   }
 })
 
-it('no changed path leads to the root', () => {
+it('a changed path does not lead to the root', () => {
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 300 }), fc.nat(), fc.nat(), (count, which, bit) => {
       const hashes = hashesOf(count).map((leaf) => leaf.toString('hex'))
@@ -62,7 +62,7 @@ it('no changed path leads to the root', () => {
   )
 })
 
-it('what is no hash is no part of a path', () => {
+it('rejects a path with an invalid hash', () => {
   const hashes = hashesOf(3).map((leaf) => leaf.toString('hex'))
   const [[first = '', ...rest] = []] = createMerklePaths(hashes, [0])
   for (const bad of ['', first.slice(0, -1), `${first}0`, first.toUpperCase(), `${first.slice(0, -1)}g`]) {
@@ -70,7 +70,7 @@ it('what is no hash is no part of a path', () => {
   }
 })
 
-it('a copy of a tree grows by itself, and leaves the first one as it was', () => {
+it('a copy of a tree is independent of the original', () => {
   const hashes = hashesOf(40).map((leaf) => leaf.toString('hex'))
   for (let count = 0; count < hashes.length; count += 1) {
     const tree = new MerkleRoot()

@@ -17,10 +17,9 @@ import type {
 } from '../../../src/audit/records/audit-record.ts'
 import { temporaryFolder } from '../audit-fixtures.ts'
 
-/** Every member of an entry, in the order in which a record has them. */
+/** All members of an entry, in the order of the record. */
 type Ordered<Entry> = { readonly [Member in keyof Required<Entry>]: unknown }
 
-/** What JSON.stringify makes of the members, without the braces. */
 const slowText = (members: object): string => JSON.stringify(members).slice(1, -1)
 
 const text = fc.oneof(
@@ -51,7 +50,7 @@ const operation = fc.constantFrom('CreateTableVersion', 'BatchCreateTableVersion
 const versions = fc.array(fc.record({ id, branch: maybe(text), version: fc.nat(), eTag: maybe(text) }))
 const outOfBand = fc.array(fc.record({ id, from: fc.nat(), to: fc.nat() }), { maxLength: 2 })
 
-/** A redaction that shows some claims and context entries, and filters as they were sent. */
+/** A redaction that allows some claims and context entries, and unredacted filters. */
 async function someRedaction() {
   const keyFile = join(await temporaryFolder(), 'key')
   await writeFile(keyFile, randomBytes(32).toString('base64url'))
@@ -70,7 +69,7 @@ const shownPrincipal = (caller: AuditedPrincipal): Ordered<AuditedPrincipal> => 
   claims: only(caller.claims, 'team'),
 })
 
-it('texts, ids and members are written as JSON.stringify writes them', () => {
+it('writes texts, ids and members like JSON.stringify', () => {
   fc.assert(
     fc.property(text, id, (anyText, anyId) => {
       expect(stringToJson(anyText)).toBe(JSON.stringify(anyText))
@@ -85,7 +84,7 @@ it('texts, ids and members are written as JSON.stringify writes them', () => {
   expect(() => memberToJson('name', 7n)).toThrow(TypeError)
 })
 
-it('an intent is written as JSON.stringify writes its members', async () => {
+it('writes an intent like JSON.stringify', async () => {
   const redaction = await someRedaction()
   const records = createRequestRecordFactory(redaction)
   const objects = fc.array(
@@ -131,13 +130,13 @@ it('an intent is written as JSON.stringify writes its members', async () => {
   fc.assert(
     fc.property(entry, (intent) => {
       expect(records.createIntent(intent).members).toBe(slowText(slow(intent)))
-      // What was written once is found again.
+      // Cached text must be equal.
       expect(records.createIntent(intent).members).toBe(slowText(slow(intent)))
     }),
   )
 })
 
-it('a refusal is written as JSON.stringify writes its members', async () => {
+it('writes a refusal like JSON.stringify', async () => {
   const redaction = await someRedaction()
   const records = createRequestRecordFactory(redaction)
   const optional = { operation, id, principal, rule, policyRevision: text, context, details }
@@ -165,7 +164,7 @@ it('a refusal is written as JSON.stringify writes its members', async () => {
   )
 })
 
-it('what became of a change is written as JSON.stringify writes its members', () => {
+it('writes outcomes and resolutions like JSON.stringify', () => {
   const intent = { chain: '00000001-a', seq: 7, request: 'r"', tables: [['a', 'b']] }
   const outcome: fc.Arbitrary<OutcomeEntry> = fc.record({
     result: fc.constantFrom('committed', 'rejected', 'failed', 'unknown'),
@@ -201,10 +200,10 @@ it('what became of a change is written as JSON.stringify writes its members', ()
   )
   fc.assert(
     fc.property(resolved, (entry) => {
-      const { result, evidence, looks: polls, versions, outOfBand } = entry
-      const ordered: Ordered<ResolvedEntry> = { result, evidence, looks: polls, versions, outOfBand }
-      const location = { request: intent.request, intentSeq: intent.seq, intentChain: intent.chain }
-      expect(createResolvedRecord(intent, entry).members).toBe(slowText({ ...location, ...ordered }))
+      const { result, evidence, looks, versions, outOfBand } = entry
+      const ordered: Ordered<ResolvedEntry> = { result, evidence, looks, versions, outOfBand }
+      const reference = { request: intent.request, intentSeq: intent.seq, intentChain: intent.chain }
+      expect(createResolvedRecord(intent, entry).members).toBe(slowText({ ...reference, ...ordered }))
     }),
   )
 })

@@ -15,20 +15,19 @@ const entry: IntentEntry = {
   principal: { ...anIntent('').principal, claims: { department: 'sales', email: 'alice@example.org' } },
 }
 
-/** The records of the entry in a log with that redaction. */
 async function recorded(settings: object, folder?: string) {
-  const location = folder ?? (await temporaryFolder())
-  const log = await openAuditLog(logOptions(location, { redaction: redactionSchema.parse(settings) }))
+  const logFolder = folder ?? (await temporaryFolder())
+  const log = await openAuditLog(logOptions(logFolder, { redaction: redactionSchema.parse(settings) }))
   await log.recordIntent(entry)
   log.recordRefusal({ ...aRefusal('two', { filter }), client: entry.client })
   await log.close()
-  const records = await recordsOf(location)
+  const records = await recordsOf(logFolder)
   const [intent, refusal] = [ofKind(records, 'intent').at(-1), ofKind(records, 'refusal').at(-1)]
   if (intent === undefined || refusal === undefined) throw new Error('The records are not there.')
   return { intent, refusal, text: JSON.stringify(records) }
 }
 
-it('by default no SQL, no claim and no context entry reaches the log', async () => {
+it('records no SQL, claims or context entries by default', async () => {
   const { intent, refusal, text } = await recorded({})
   for (const planted of ['4111', 'planted', 'acme', 'sales', 'alice@example.org'])
     expect(text).not.toContain(planted)
@@ -42,7 +41,7 @@ it('by default no SQL, no claim and no context entry reaches the log', async () 
   expect(intent).toMatchObject({ client: '10.0.0.1', principal: { name: 'corp:alice', method: 'token' } })
 })
 
-it('what is allowed by name is recorded, and nothing else', async () => {
+it('records only what is allowed by name', async () => {
   const { intent, text } = await recorded({
     filters: 'plain',
     recordedClaims: ['department'],
@@ -57,7 +56,7 @@ it('what is allowed by name is recorded, and nothing else', async () => {
   expect(omitted.intent.details).toEqual({ mode: 'append' })
 })
 
-it('pseudonymize are the same for the same name and key, and others for another key', async () => {
+it('pseudonyms are equal for the same name and key, and differ for another key', async () => {
   const folder = await temporaryFolder()
   const settings = { pseudonymize: ['principals', 'addresses'] }
   const first = await recorded(settings, folder)
@@ -72,7 +71,7 @@ it('pseudonymize are the same for the same name and key, and others for another 
   expect(first.text).not.toMatch(/alice|10\.0\.0\.1|0123456789abcdef/)
 })
 
-it('the key is made for its owner alone, or read from a file that is long enough', async () => {
+it('generates a key readable by its owner only, or reads one of sufficient length', async () => {
   const folder = await temporaryFolder()
   await recorded({}, folder)
   const made = join(folder, 'redaction-key')

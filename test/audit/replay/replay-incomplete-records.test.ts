@@ -23,7 +23,7 @@ interface Recorded extends Partial<IntentEntry> {
   readonly operation: OperationName
 }
 
-/** `allowed` or `denied` by those rules, or what the record does not hold. */
+/** Returns `allowed` or `denied` under those rules, or the unrecorded input. */
 function replayed(
   record: Recorded,
   rules: readonly WrittenRule[],
@@ -108,7 +108,7 @@ it.each<[string, Recorded]>([
   )
 })
 
-it('an unknown fact beside one that is not recorded leaves the decision open', () => {
+it('an unknown fact together with an unrecorded one leaves the decision open', () => {
   const record = {
     operation: 'UpdateTableTag',
     details: { tag: `${'x'.repeat(1024)}...` },
@@ -118,13 +118,12 @@ it('an unknown fact beside one that is not recorded leaves the decision open', (
   expect(replayed(record, [everything, deny(when)])).toBe(`whether ${when}`)
 })
 
-/** A record of the operation that needed the permission besides. */
 const needing = (operation: Recorded['operation'], permission: string, more: object = {}) =>
   ({ operation, objects: [{ operation: permission, id: ['a', 't'], ...more }], ...reported }) as Recorded
-/** Rules that allow everything but the operation, if the condition holds. */
+/** Rules that allow everything except the operation if the condition holds. */
 const rules = (operation: string, when: string) => [everything, deny(when, [operation])]
 
-it('every further permission of the record is decided, with its own facts', () => {
+it('decides each further permission of the record with its own facts', () => {
   const insert = {
     ...needing('InsertIntoTable', 'OverwriteTable'),
     details: { mode: 'overwrite', branch: 'ci/7' },
@@ -143,7 +142,7 @@ it('every further permission of the record is decided, with its own facts', () =
   expect(replayed(entry, rules('CreateTableVersion', 'branch == "main"'))).toBe('allowed')
 })
 
-it('a permission that the record does not list was not needed', () => {
+it('a permission that is not in the record was not required', () => {
   const record = { operation: 'CreateTable', details: {}, ...reported } as const
   const closed = {
     ...everything,
@@ -154,7 +153,7 @@ it('a permission that the record does not list was not needed', () => {
   expect(replayed(record, [everything, closed])).toBe('allowed')
 })
 
-it('the facts of a record of an earlier version are not recorded', () => {
+it('treats facts in records of earlier versions as unrecorded', () => {
   const old = { operation: 'UpdateTable', details: { branch: 'ci/7', mode: 'append' } } as const
   expect(replayed(old, [only('branch == "ci/7"')])).toBe('whether branch == "ci/7"')
   expect(replayed({ ...old, ...reported }, [only('branch == "ci/7"')])).toBe('allowed')
@@ -167,7 +166,7 @@ it('the facts of a record of an earlier version are not recorded', () => {
   )
 })
 
-it('a listing that no rule allows may have shown what is visible', () => {
+it('a listing that no rule allows may have returned visible objects', () => {
   const record = { operation: 'ListTables', details: {}, ...reported } as const
   expect(replayed(record, [])).toBe('what the listing may show')
   expect(replayed(record, [everything])).toBe('allowed')

@@ -23,26 +23,24 @@ function begin(history: TableHistory, operation: 'CreateTableIndex' | 'RegisterT
 const stated = (version: number): CreatedVersion[] => [{ id, version }]
 const observed = (version: number): CreatedVersion[] => [{ id, version, observed: true }]
 
-/** One change after the other. */
 function pass(history: TableHistory, ...ends: readonly ChangeEffect[]) {
   return ends.flatMap((end) => history.end(begin(history), end))
 }
 
-/** A history that knows the table from version 4 on. */
 function knownFrom4(): TableHistory {
   const history = new TableHistory()
   pass(history, stated(4))
   return history
 }
 
-it('an observed version that follows the known one is no gap, and what comes next is judged by it', () => {
+it('an observed version right after the known one is no gap, and advances it', () => {
   const history = knownFrom4()
   expect(pass(history, observed(5), observed(6), stated(7))).toEqual([])
   expect(history.getNewestVersion(id, undefined)).toBe(7)
   expect(pass(history, stated(9))).toEqual([{ id, from: 8, to: 8 }])
 })
 
-it('an observed version beyond the next one shows a version that was made elsewhere', () => {
+it('an observed version with a gap before it reveals a version created elsewhere', () => {
   expect(pass(knownFrom4(), observed(6))).toEqual([{ id, from: 5, to: 5 }])
 })
 
@@ -50,7 +48,7 @@ it('the history of a table may begin with an observed version', () => {
   expect(pass(new TableHistory(), observed(6), stated(8))).toEqual([{ id, from: 7, to: 7 }])
 })
 
-it('an observed version that a later response states was made by an earlier change', () => {
+it('an observed version that a later response states was created by an earlier change', () => {
   const history = knownFrom4()
   const [index, insert] = [begin(history), begin(history)]
   expect(history.end(index, observed(6))).toEqual([])
@@ -59,7 +57,7 @@ it('an observed version that a later response states was made by an earlier chan
   expect(pass(history, stated(8))).toEqual([{ id, from: 7, to: 7 }])
 })
 
-it('two changes that observe the same version made that one and the one before', () => {
+it('two changes that observe the same version created that one and the previous one', () => {
   const history = knownFrom4()
   const [one, other] = [begin(history), begin(history)]
   expect(history.end(one, observed(6))).toEqual([])
@@ -67,24 +65,24 @@ it('two changes that observe the same version made that one and the one before',
   expect(pass(history, stated(7))).toEqual([])
 })
 
-it('an open change may still move an observed one into a gap that no open change can fill', () => {
+it('an open change may move an observed one into a gap that no open change can fill', () => {
   const history = knownFrom4()
   const index = begin(history)
   expect(pass(history, stated(6))).toEqual([])
   const insert = begin(history)
-  // The index is version 5; the insert is version 7, which is seen before its response has arrived.
+  // The index is version 5; the insert is version 7, which is observed before its response has arrived.
   expect(history.end(index, observed(7))).toEqual([])
   expect(history.end(insert, stated(7))).toEqual([])
 })
 
-it('an observed version that was known before shows that the version is not made yet', () => {
+it('an observed version that is already known means that the new one is not created yet', () => {
   const history = knownFrom4()
   expect(pass(history, observed(4))).toEqual([])
   expect(history.getNewestVersion(id, undefined)).toBeUndefined()
   expect(pass(history, stated(7))).toEqual([])
 })
 
-it('an observed version that was known before takes no version that is still missing', () => {
+it('an observed version that is already known does not fill a gap', () => {
   const history = knownFrom4()
   const slow = begin(history)
   pass(history, stated(6))
@@ -93,7 +91,7 @@ it('an observed version that was known before takes no version that is still mis
   expect(history.getNewestVersion(id, undefined)).toBeUndefined()
 })
 
-it('an observed version that turns out to be of another change leaves the versions unknown', () => {
+it('an observed version of another change leaves the versions unknown', () => {
   const history = knownFrom4()
   const [index, insert] = [begin(history), begin(history)]
   history.end(index, observed(5))
@@ -101,7 +99,7 @@ it('an observed version that turns out to be of another change leaves the versio
   expect(history.getNewestVersion(id, undefined)).toBeUndefined()
 })
 
-it('a change from before the first known version need not have made a later one', () => {
+it('a change from before the first known version need not have created a later one', () => {
   const history = new TableHistory()
   const [early, first] = [begin(history), begin(history)]
   history.end(first, stated(6))
@@ -109,19 +107,19 @@ it('a change from before the first known version need not have made a later one'
   expect(history.getNewestVersion(id, undefined)).toBe(6)
 })
 
-it('an observed change is not said to have made its version', () => {
+it('an observed change is not the known author of its version', () => {
   const history = knownFrom4()
   pass(history, observed(5))
   expect(history.findMaker(id, undefined, 5)).toBeUndefined()
 })
 
-it('after a registration the versions are those of the dataset that it names', () => {
+it('after a registration, the versions are those of the registered dataset', () => {
   const history = knownFrom4()
   expect(history.end(begin(history, 'RegisterTable'), observed(2))).toEqual([])
   expect(pass(history, stated(4))).toEqual([{ id, from: 3, to: 3 }])
 })
 
-it('a change that was open during a registration may be one of either dataset', () => {
+it('a change open during a registration may belong to either dataset', () => {
   const history = knownFrom4()
   const insert = begin(history)
   history.end(begin(history, 'RegisterTable'), observed(2))
@@ -129,18 +127,17 @@ it('a change that was open during a registration may be one of either dataset', 
   expect(history.getNewestVersion(id, undefined)).toBeUndefined()
 })
 
-/** What happens to a table. Changes whose responses state no version are observed before they end. */
+/** Events of a table. Changes whose responses state no version are observed before they end. */
 type Step = 'begin' | 'make' | 'observe' | 'end' | 'fail' | 'elsewhere'
 
 interface Change {
-  readonly begun: StartedChange
-  /** Whether the response states the version. */
+  readonly started: StartedChange
   readonly isStated: boolean
-  /** The version that it made, or the newest one that was observed after it. */
+  /** The created version, or the newest one observed afterwards. */
   version: number
 }
 
-/** A catalog that makes versions in order, and a history that learns of changes as their responses come. */
+/** Simulates a catalog that creates versions in order, and a history that receives its responses. */
 function play(steps: readonly (Step | 'make none' | 'lose')[], numbers: Iterator<number>) {
   const history = new TableHistory()
   pass(history, stated(1))
@@ -151,14 +148,14 @@ function play(steps: readonly (Step | 'make none' | 'lose')[], numbers: Iterator
   const flagged: number[] = []
   const number = () => numbers.next().value ?? 0
   const pick = (from: Change[]): Change | undefined => from.splice(number() % Math.max(1, from.length), 1)[0]
-  const end = ({ begun: started }: Change, how: ChangeEffect): void => {
+  const end = ({ started }: Change, how: ChangeEffect): void => {
     for (const { from, to } of history.end(started, how))
       for (let version = from; version <= to; version += 1) flagged.push(version)
-    // At no time is more flagged than was made elsewhere.
+    // The number of flagged versions must never exceed those created elsewhere.
     expect(flagged.length).toBeLessThanOrEqual(elsewhere.length)
   }
   const perform: Record<Step | 'make none' | 'lose', () => void> = {
-    begin: () => open.push({ begun: begin(history), isStated: number() % 2 === 0, version: 0 }),
+    begin: () => open.push({ started: begin(history), isStated: number() % 2 === 0, version: 0 }),
     elsewhere: () => elsewhere.push((newest += 1)),
     make() {
       const change = pick(open)
@@ -196,15 +193,15 @@ function play(steps: readonly (Step | 'make none' | 'lose')[], numbers: Iterator
   while (open.length > 0) perform.fail()
   while (made.length > 0) perform.observe()
   while (responded.length > 0) perform.end()
-  const last = { begun: begin(history), isStated: true, version: (newest += 1) }
+  const last = { started: begin(history), isStated: true, version: (newest += 1) }
   ended.push(last)
   end(last, stated(last.version))
   return { newest, ended, elsewhere, flagged }
 }
 
 /**
- * The versions that a reader of all outcomes would flag: those that no response states, less the highest possible one
- * for each change that was observed.
+ * Versions that a reader of all outcomes would flag: those that no response states, except the highest possible one for
+ * each observed change.
  */
 function leftOver({ newest, ended }: ReturnType<typeof play>): number[] {
   const left = new Set(Array.from({ length: newest - 1 }, (_, index) => index + 2))
@@ -219,7 +216,7 @@ const stepsOf = <Name extends string>(...names: readonly Name[]) =>
 
 const usual = ['begin', 'make', 'observe', 'end', 'fail', 'elsewhere'] as const
 
-it('whatever the order, as many versions are flagged as were made elsewhere, and none that is accounted for', () => {
+it('in any order, flags as many versions as were created elsewhere, and no known one', () => {
   fc.assert(
     fc.property(stepsOf(...usual), fc.infiniteStream(fc.nat()), (steps, numbers) => {
       const played = play(steps, numbers)
@@ -230,7 +227,7 @@ it('whatever the order, as many versions are flagged as were made elsewhere, and
   )
 })
 
-it('whatever stays unclear, no version is flagged that a response states', () => {
+it('with any unknown changes, never flags a version that a response states', () => {
   fc.assert(
     fc.property(stepsOf(...usual, 'make none', 'lose'), fc.infiniteStream(fc.nat()), (steps, numbers) => {
       const { ended, flagged } = play(steps, numbers)

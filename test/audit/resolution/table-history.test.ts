@@ -17,12 +17,11 @@ function made(version: number, branch?: string): CreatedVersion[] {
   return [{ id, version, ...(branch !== undefined && { branch }) }]
 }
 
-/** One change after the other. */
 function passed(history: TableHistory, ...versions: number[]) {
   return versions.flatMap((version) => history.end(started(history, `r${version}`), made(version)))
 }
 
-it('a version whose predecessors never passed shows that they were made elsewhere', () => {
+it('a version with unseen predecessors shows that they were created elsewhere', () => {
   const history = new TableHistory()
   expect(passed(history, 7, 8, 9)).toEqual([])
   expect(passed(history, 12)).toEqual([{ id, from: 10, to: 11 }])
@@ -30,7 +29,7 @@ it('a version whose predecessors never passed shows that they were made elsewher
   expect(history.getNewestVersion(id, undefined)).toBe(13)
 })
 
-it('answers that overtake each other are no gap', () => {
+it('responses out of order are not a gap', () => {
   const history = new TableHistory()
   passed(history, 1)
   const [second, third] = [started(history, 'a'), started(history, 'b')]
@@ -38,7 +37,7 @@ it('answers that overtake each other are no gap', () => {
   expect(history.end(second, made(2))).toEqual([])
 })
 
-it('a gap counts when every change has ended that may have filled it, however much goes on', () => {
+it('a gap counts when every change that may fill it has ended, regardless of later ones', () => {
   const history = new TableHistory()
   passed(history, 1)
   const slow = started(history, 'slow')
@@ -49,7 +48,7 @@ it('a gap counts when every change has ended that may have filled it, however mu
   expect(history.end(later, made(5))).toEqual([])
 })
 
-it('after a change of which nobody knows the version, or a drop, the history begins anew', () => {
+it('the history restarts after a change with an unknown version, or a drop', () => {
   for (const operation of ['InsertIntoTable', 'DropTable'] as const) {
     const history = new TableHistory()
     passed(history, 8, 9)
@@ -59,7 +58,7 @@ it('after a change of which nobody knows the version, or a drop, the history beg
   }
 })
 
-it('what was begun before a version that nobody knows, and shows after it, is no beginning', () => {
+it('a change that began before an unknown version does not restart the history', () => {
   const history = new TableHistory()
   passed(history, 1)
   const [second, third] = [started(history, 'second'), started(history, 'third, of which nobody knows')]
@@ -69,7 +68,7 @@ it('what was begun before a version that nobody knows, and shows after it, is no
   expect(passed(history, 7)).toEqual([{ id, from: 6, to: 6 }])
 })
 
-it('branches have versions of their own', () => {
+it('branches have separate versions', () => {
   const history = new TableHistory()
   passed(history, 1)
   const branch = { request: 'b', operation: 'InsertIntoTable', id, details: { branch: 'dev' } } as const
@@ -78,20 +77,20 @@ it('branches have versions of their own', () => {
   expect(passed(history, 2)).toEqual([])
 })
 
-it('it says who made a version', () => {
+it('returns the author of a version', () => {
   const history = new TableHistory()
   passed(history, 1, 2)
   expect(history.findMaker(id, undefined, 2)).toBe('r2')
   expect(history.findMaker(id, undefined, 3)).toBeUndefined()
 })
 
-/** What happens to a table: changes begin and end in any order, and some versions are made elsewhere. */
+/** Events of a table: changes begin and end in any order, and some versions are created elsewhere. */
 const happenings = ['begin', 'make', 'answer', 'fail', 'elsewhere'] as const
 
 const stepsOf = <Step extends string>(...steps: readonly Step[]) =>
   fc.array(fc.constantFrom(...steps), { maxLength: 60, size: 'max' })
 
-/** Lets that happen to a table, ends all that is open, and makes two more versions: then all that shows has shown. */
+/** Runs the events on a table, ends all open changes, and creates two more versions, which reveals all gaps. */
 function play(
   history: TableHistory,
   steps: readonly ((typeof happenings)[number] | 'lose')[],
@@ -125,7 +124,7 @@ function play(
   return { elsewhere, passing, flagged }
 }
 
-it('whatever the order, what is flagged in the end is exactly what was made elsewhere', () => {
+it('in any order, finally flags exactly the versions created elsewhere', () => {
   fc.assert(
     fc.property(stepsOf(...happenings), fc.infiniteStream(fc.nat()), (steps, numbers) => {
       const history = new TableHistory()
@@ -137,7 +136,7 @@ it('whatever the order, what is flagged in the end is exactly what was made else
   )
 })
 
-it('whatever stays unclear, nothing is flagged that passed', () => {
+it('with any unknown changes, never flags a seen version', () => {
   fc.assert(
     fc.property(stepsOf(...happenings, 'lose'), fc.infiniteStream(fc.nat()), (steps, numbers) => {
       const { passing, flagged } = play(new TableHistory(), steps, numbers, 0)

@@ -17,10 +17,9 @@ import {
   type Receiving,
 } from './http-receiver.ts'
 
-/** The bytes after which a segment ends, so that many are read. */
 const segmentBytes = 4_000
 
-/** The receiver took half of the batch and its acknowledgement is lost. */
+/** The receiver stores half of the batch, and its acknowledgement is lost. */
 const takesAndDrops: Receiving = (_, response) => response.socket?.resetAndDestroy()
 
 it.each([
@@ -28,31 +27,26 @@ it.each([
   ['stalls', stalls],
   ['drops connections', drops],
   ['takes records and loses the acknowledgement', takesAndDrops],
-] as const)(
-  'a receiver that %s gets every record in order as soon as it takes them',
-  async (_, receiving) => {
-    const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
-    receiver.receiving = receiving
-    const { log, sinks, failures } = await openLogWithSinks(folder, [httpSettings(receiver.url)], {
-      segmentBytes,
-    })
-    for (let count = 0; count < 20; count += 1) {
-      await log.recordOutcome(await log.recordIntent(anIntent(`request ${count}`)), committed)
-    }
-    await eventually(() => expect(failures.length).toBeGreaterThan(2))
-    expect(sinks.status()).toMatchObject([{ status: { lagRecords: log.status().head.seq + 1 } }])
-    expect(receiver.taken).toEqual([])
-    receiver.receiving = takes
-    await log.recordIntent(anIntent('the last one'))
-    await eventually(async () => expect(distinct(linesOf(receiver.taken))).toEqual(await linesInLog(folder)))
-    await eventually(() =>
-      expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0, lagSeconds: 0 } }]),
-    )
-    expect(linesOf(receiver.taken)).toEqual(distinct(linesOf(receiver.taken)))
-  },
-)
+] as const)('a receiver that %s gets every record in order once it accepts them', async (_, receiving) => {
+  const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
+  receiver.receiving = receiving
+  const { log, sinks, failures } = await openLogWithSinks(folder, [httpSettings(receiver.url)], {
+    segmentBytes,
+  })
+  for (let count = 0; count < 20; count += 1) {
+    await log.recordOutcome(await log.recordIntent(anIntent(`request ${count}`)), committed)
+  }
+  await eventually(() => expect(failures.length).toBeGreaterThan(2))
+  expect(sinks.status()).toMatchObject([{ status: { lagRecords: log.status().head.seq + 1 } }])
+  expect(receiver.taken).toEqual([])
+  receiver.receiving = takes
+  await log.recordIntent(anIntent('the last one'))
+  await eventually(async () => expect(distinct(linesOf(receiver.taken))).toEqual(await linesInLog(folder)))
+  await eventually(() => expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0, lagSeconds: 0 } }]))
+  expect(linesOf(receiver.taken)).toEqual(distinct(linesOf(receiver.taken)))
+})
 
-it('a receiver that takes only small batches gets small ones', async () => {
+it('sends smaller batches to a receiver that accepts only small ones', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
   receiver.receiving = ({ body }, response) =>
     response.writeHead(body.split('\n').length > 5 ? 413 : 200).end()
@@ -61,7 +55,7 @@ it('a receiver that takes only small batches gets small ones', async () => {
   await eventually(async () => expect(linesOf(receiver.taken)).toEqual(await linesInLog(folder)))
 })
 
-it('a sink goes on where it was, after a restart, and a new sink begins with the oldest record', async () => {
+it('a sink resumes after a restart, and a new sink starts with the oldest record', async () => {
   const [folder, receiver, second] = [await temporaryFolder(), await startReceiver(), await startReceiver()]
   const first = await openLogWithSinks(folder, [httpSettings(receiver.url)], { segmentBytes })
   for (let count = 0; count < 20; count += 1) await first.log.recordIntent(anIntent(`request ${count}`))
@@ -78,14 +72,14 @@ it('a sink goes on where it was, after a restart, and a new sink begins with the
   expect(linesOf(second.taken)).toEqual(lines)
 })
 
-/** Makes changes that end, so that nothing but a sink holds retention back. */
+/** Makes changes that end, so that only a sink can delay retention. */
 async function change(log: AuditLog, times: number): Promise<void> {
   for (let count = 0; count < times; count += 1) {
     await log.recordOutcome(await log.recordIntent(anIntent(`change ${count}`)), committed)
   }
 }
 
-it('retention waits for a sink, and goes on once the sink has taken what is to be removed', async () => {
+it('retention waits for a sink until it has delivered the expired records', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
   receiver.receiving = fails
   const changed = { segmentBytes, retention: { maxBytes: 1 } }
@@ -96,14 +90,14 @@ it('retention waits for a sink, and goes on once the sink has taken what is to b
   receiver.receiving = takes
   await eventually(async () => {
     await change(log, 1)
-    // On a busy machine changes could go on to begin files faster than the sink reads them.
+    // On a busy machine, changes could create files faster than the sink reads them.
     await eventually(() => expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0 } }]))
     expect((await segmentsOf(folder)).length).toBeLessThan(4)
   })
   expect(distinct(linesOf(receiver.taken)).slice(0, whole.length)).toEqual(whole)
 })
 
-it('what was removed before a sink took it is told of', async () => {
+it('reports records that were removed before their delivery', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
   const first = await openLogWithSinks(folder, [], { segmentBytes })
   await change(first.log, 20)
@@ -123,7 +117,7 @@ it('what was removed before a sink took it is told of', async () => {
   expect(lines).toEqual(await linesInLog(folder))
 })
 
-it('a line that is no record is told of, and does not stop the others', async () => {
+it('reports an invalid line and delivers the others', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
   const first = await openLogWithSinks(folder, [])
   for (const request of ['one', 'two', 'three']) first.log.recordRefusal(aRefusal(request))
@@ -144,7 +138,7 @@ it('a line that is no record is told of, and does not stop the others', async ()
   expect(lines.filter((line) => !reported.includes(line))).toEqual(expected)
 })
 
-it('what is in the file and not durable is not delivered', async () => {
+it('does not deliver records that are not durable', async () => {
   const folder = await temporaryFolder()
   const { log, close } = await openLogWithSinks(folder, [])
   await log.recordIntent(anIntent('durable'))

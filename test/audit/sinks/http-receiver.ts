@@ -6,23 +6,19 @@ import { text } from 'node:stream/consumers'
 import type { TlsOptions } from 'node:tls'
 import { onTestFinished } from 'vitest'
 
-/** A batch as it came. */
 export interface ReceivedBatch {
   readonly headers: IncomingHttpHeaders
   readonly body: string
 }
 
-/** What the receiver does with a batch. */
 export type Receiving = (batch: ReceivedBatch, response: ServerResponse) => unknown
 
-/** A receiver of audit records over HTTP. */
 export interface Receiver {
   readonly url: string
-  /** The batches that it answered with 2xx. */
+  /** Batches acknowledged with 2xx. */
   readonly taken: ReceivedBatch[]
-  /** All batches that came whole. */
   readonly seen: ReceivedBatch[]
-  /** What it does with the next ones; `takes` unless told. */
+  /** Handler of the next batches; default `takes`. */
   receiving: Receiving
 }
 
@@ -31,7 +27,7 @@ export const fails: Receiving = (_, response) => response.writeHead(503).end('no
 export const stalls: Receiving = () => undefined
 export const drops: Receiving = (_, response) => response.destroy()
 
-/** Starts a receiver on a free port, with TLS where its options are given; it is closed when the test is over. */
+/** Starts a receiver on a free port, with TLS if options are given; closes it at the end of the test. */
 export async function startReceiver(tls?: TlsOptions): Promise<Receiver> {
   const receiver: Receiver = { url: '', taken: [], seen: [], receiving: takes }
   const receive: RequestListener = (request, response) => {
@@ -55,12 +51,11 @@ export async function startReceiver(tls?: TlsOptions): Promise<Receiver> {
   })
 }
 
-/** The lines of batches of JSON lines, in the order in which they came. */
+/** Lists the lines of JSON lines batches in order of arrival. */
 export function linesOf(batches: readonly ReceivedBatch[]): string[] {
   return batches.flatMap(({ body }) => body.split('\n').slice(0, -1))
 }
 
-/** The same lines, each once. */
 export function distinct(lines: readonly string[]): string[] {
   return [...new Set(lines)]
 }

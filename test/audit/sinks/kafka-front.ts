@@ -4,20 +4,17 @@ import { createServer, type TlsOptions } from 'node:tls'
 import { onTestFinished } from 'vitest'
 import { mechanisms, saslServer, type SaslUser } from './sasl-server.ts'
 
-/** The numbers of requests in the protocol of Kafka. */
 const keys = { metadata: 3, saslHandshake: 17, apiVersions: 18, saslAuthenticate: 36 }
 
-/** A broker behind TLS. */
 export interface KafkaFront {
   readonly address: string
-  /** Who was let in, and who was not. */
   readonly logins: { readonly mechanism: string; readonly isGood: boolean }[]
 }
 
 /**
- * Speaks TLS and SASL before a broker that speaks neither, as the mock cluster of librdkafka does not. Everything else
- * is passed on as it is, but for the port of the broker, which is told to be this one. Without a user there is no SASL;
- * with one, nothing passes before it.
+ * Adds TLS and SASL to a broker without them, such as the mock cluster of librdkafka. Forwards everything else
+ * unchanged, except the port of the broker, which is replaced by this one. Without a user there is no SASL; with one,
+ * nothing is forwarded before the login.
  */
 export async function startKafkaFront(broker: string, tls: TlsOptions, user?: SaslUser): Promise<KafkaFront> {
   const brokerPort = Number(broker.split(':')[1])
@@ -44,12 +41,12 @@ export async function startKafkaFront(broker: string, tls: TlsOptions, user?: Sa
         login = saslServer(mechanism, user)
         response(int16(login === undefined ? 33 : 0), int32(mechanisms.length), ...mechanisms.map(text))
       } else if (login !== undefined && key === keys.saslAuthenticate) {
-        const said = login(body.subarray(4))
-        if (said.isGood !== undefined) logins.push({ mechanism, isGood: said.isGood })
-        isIn = said.isGood === true
+        const result = login(body.subarray(4))
+        if (result.isGood !== undefined) logins.push({ mechanism, isGood: result.isGood })
+        isIn = result.isGood === true
         const lifetime = frame.readInt16BE(2) > 0 ? Buffer.alloc(8) : Buffer.alloc(0)
-        const error = said.isGood === false ? [int16(58), text('no')] : [int16(0), int16(-1)]
-        response(...error, int32(said.answer.length), said.answer, lifetime)
+        const error = result.isGood === false ? [int16(58), text('no')] : [int16(0), int16(-1)]
+        response(...error, int32(result.response.length), result.response, lifetime)
       } else if (isIn || key === keys.apiVersions) send(upstream, frame)
       else client.destroy()
     })
@@ -71,7 +68,7 @@ function portOf(server: { address(): unknown }): number {
   return (server.address() as AddressInfo).port
 }
 
-/** Messages come and go behind their length. */
+/** Messages are prefixed with their length. */
 function onFrames(socket: Socket, take: (frame: Buffer) => void): void {
   let rest = Buffer.alloc(0)
   socket.on('data', (chunk: Buffer) => {
@@ -88,7 +85,7 @@ function send(socket: Socket, frame: Buffer): void {
   socket.write(Buffer.concat([int32(frame.length), frame]))
 }
 
-/** Each broker of the mock cluster is told by host and port. */
+/** Replaces the port of each broker of the mock cluster. */
 function withPort(frame: Buffer, from: number, to: number): Buffer {
   const changed = Buffer.from(frame)
   const reported = Buffer.concat([text('127.0.0.1'), int32(from)])
@@ -98,7 +95,7 @@ function withPort(frame: Buffer, from: number, to: number): Buffer {
   return changed
 }
 
-/** The list of what the broker understands, which begins behind correlation and error, with SASL in it. */
+/** Adds SASL to the list of supported APIs, which follows correlation id and error. */
 function withSasl(frame: Buffer): Buffer {
   const added = [keys.saslHandshake, keys.saslAuthenticate].map((key) => [int16(key), int16(0), int16(1)])
   return Buffer.concat([

@@ -9,8 +9,8 @@ import { anIntent, committed, temporaryFolder } from '../audit-fixtures.ts'
 import { startKafkaFront } from './kafka-front.ts'
 import { linesInLog, openLogWithSinks, quickly } from './log-with-sinks.ts'
 
-// There is no Kafka to be had where these tests run. What speaks its protocol here is the mock cluster of librdkafka,
-// a broker in memory that an independent client library ships for its own tests, read by kcat.
+// No Kafka is available where these tests run. They use the mock cluster of librdkafka, an in-memory broker that an
+// independent client library provides for its own tests, read by kcat.
 const hasBroker = spawnSync('kcat', ['-V']).status === 0
 if (!hasBroker) console.warn('SKIPPED: the tests of the Kafka sink, as there is no kcat on this machine.')
 
@@ -20,11 +20,10 @@ function settingsFor(broker: string): object {
 
 interface Broker {
   readonly address: string
-  /** What a consumer got so far: key, header and value of each record. */
   messages(): { key: string; id: string; value: string; partition: string }[]
 }
 
-/** A broker with one topic of four partitions, and its consumer, in a process of their own. */
+/** Starts a broker with one topic of four partitions, and its consumer, in a separate process. */
 async function startBroker(): Promise<Broker> {
   const format = '%p\\t%k\\t%h\\t%s\\n'
   const parameters = ['-C', '-u', '-b', 'mock', '-t', 'audit', '-f', format]
@@ -39,7 +38,7 @@ async function startBroker(): Promise<Broker> {
   let messages = ''
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (output += chunk))
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (messages += chunk))
-  // The topic is made when the consumer asks for it.
+  // The topic is created when the consumer subscribes to it.
   const address = await eventually(() => {
     const found = /bootstrap\.servers=(127\.0\.0\.1:\d+)/.exec(messages)?.[1]
     if (found === undefined || !/Created topic|FetchRequest|MetadataRequest/.test(messages)) {
@@ -61,7 +60,7 @@ async function startBroker(): Promise<Broker> {
 }
 
 it.skipIf(!hasBroker)(
-  'a broker gets every record; those of one table in one partition, in order',
+  'a broker gets every record, those of one table in order in one partition',
   async () => {
     const [folder, broker] = [await temporaryFolder(), await startBroker()]
     const { log, failures } = await openLogWithSinks(folder, [settingsFor(broker.address)])
@@ -87,7 +86,7 @@ it.skipIf(!hasBroker)(
   },
 )
 
-it.skipIf(!hasBroker)('records that no broker takes stay in the log until one does', async () => {
+it.skipIf(!hasBroker)('undelivered records stay in the log until a broker accepts them', async () => {
   const folder = await temporaryFolder()
   const { log, failures, close } = await openLogWithSinks(folder, [settingsFor('127.0.0.1:9')])
   await log.recordIntent(anIntent('while it is away'))
@@ -103,7 +102,7 @@ it.skipIf(!hasBroker)('records that no broker takes stay in the log until one do
 const isWithoutTls = !hasBroker || !hasOpenssl()
 if (isWithoutTls) console.warn('SKIPPED: the tests of Kafka over TLS, as kcat or openssl is missing.')
 
-/** A broker behind TLS, with the files of whoever is to reach it. */
+/** Starts a broker behind TLS, with the files of a client. */
 async function startSecureBroker(password?: string) {
   const [folder, broker] = [await temporaryFolder(), await startBroker()]
   const authority = await makeAuthority(folder, 'authority')
@@ -120,7 +119,7 @@ async function startSecureBroker(password?: string) {
 }
 
 it.skipIf(isWithoutTls)(
-  'a broker over TLS is trusted by its authority, and shown a certificate',
+  'verifies a TLS broker against its authority, and sends a client certificate',
   async () => {
     const { folder, front, trusting, tls, isThere } = await startSecureBroker()
     for (const wrong of [undefined, {}, trusting]) {
@@ -140,7 +139,7 @@ it.skipIf(isWithoutTls)(
 )
 
 it.skipIf(isWithoutTls).each(['plain', 'scram-sha-256', 'scram-sha-512'])(
-  'a broker that wants a login by %s gets it, with the password that the file holds then',
+  'logs in to a broker with %s and the current password of the file',
   async (mechanism) => {
     const { folder, front, tls, passwordFile, isThere } = await startSecureBroker('correct horse')
     const settings = {

@@ -10,7 +10,7 @@ import { distinct, drops, linesOf, startReceiver, takes, type Receiving } from '
 
 const script = fileURLToPath(new URL('writing-process.ts', import.meta.url))
 
-/** Writes until so many intents are durable and the receiver has seen something, and is killed then. */
+/** Writes until enough intents are durable and the receiver has received some, and is then killed. */
 async function writeAndDie(folder: string, settings: object, intents: number, isEnough: () => boolean) {
   const child = spawn(process.execPath, ['--import', 'tsx', script, folder, JSON.stringify([settings])], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -25,12 +25,12 @@ async function writeAndDie(folder: string, settings: object, intents: number, is
   return durable
 }
 
-it('a killed process loses nothing on its way to a sink, and what comes twice is the same', async () => {
+it('a killed process loses no undelivered record, and duplicates are identical', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
   const settings = httpSettings(receiver.url, { batch: { maxRecords: 20, maxWaitMs: 0 } })
   const durable: string[] = []
   let count = 0
-  /** Takes most batches, some with a lost acknowledgement. */
+  /** Accepts most batches, some with a lost acknowledgement. */
   const takesAndForgets: Receiving = (batch, response) =>
     (count += 1) % 3 === 0 ? response.destroy() : takes(batch, response)
   for (const receiving of [drops, takesAndForgets, takesAndForgets]) {

@@ -7,7 +7,6 @@ import { openSinks, type Sinks } from '../../../src/audit/sinks/open-sinks.ts'
 import { sinksSchema } from '../../../src/config/audit/audit-sink-settings.ts'
 import { logOptions, segmentsOf } from '../audit-fixtures.ts'
 
-/** A log and its sinks, as a gateway has them. */
 export interface LogWithSinks {
   readonly log: AuditLog
   readonly sinks: Sinks
@@ -16,7 +15,7 @@ export interface LogWithSinks {
   readonly close: () => Promise<void>
 }
 
-/** Opens both, as the gateway does. They are closed when the test is over. */
+/** Opens a log and its sinks like the gateway. They are closed at the end of the test. */
 export async function openLogWithSinks(
   folder: string,
   sinkSettings: readonly object[],
@@ -45,7 +44,6 @@ export async function openLogWithSinks(
   return { log, sinks, failures, rejections, close }
 }
 
-/** A sink for a receiver, quick to try again. */
 export function httpSettings(url: string, changed: object = {}): object {
   return {
     name: 'receiver',
@@ -60,7 +58,7 @@ export function httpSettings(url: string, changed: object = {}): object {
 
 export const quickly = { retry: { minBackoffMs: 10, maxBackoffMs: 40 } }
 
-/** All lines of the log, read without the code under test. */
+/** Reads all lines of the log, independently of the code under test. */
 export async function linesInLog(folder: string): Promise<string[]> {
   const texts = (await segmentsOf(folder)).map((file) => readFile(join(folder, file), 'utf8'))
   return (await Promise.all(texts)).flatMap((text) => text.split('\n').slice(0, -1))

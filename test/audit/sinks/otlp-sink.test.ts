@@ -5,8 +5,8 @@ import { aRefusal, anIntent, temporaryFolder } from '../audit-fixtures.ts'
 import { httpSettings, linesInLog, openLogWithSinks } from './log-with-sinks.ts'
 import { startReceiver, takes } from './http-receiver.ts'
 
-// The messages of opentelemetry.proto.collector.logs.v1 and what they are made of, in the JSON encoding of OTLP:
-// names in lowerCamelCase, 64-bit integers as strings, enums as integers. Unknown members are mistakes here.
+// The messages of opentelemetry.proto.collector.logs.v1 and their parts, in the JSON encoding of OTLP: names in
+// lowerCamelCase, 64-bit integers as strings, enums as integers. Unknown members are errors here.
 const anyValue = z.strictObject({ stringValue: z.string() })
 const attributes = z.array(z.strictObject({ key: z.string().min(1), value: anyValue }))
 const fixed64 = z.string().regex(/^\d{1,20}$/)
@@ -39,7 +39,7 @@ function recordsIn(body: string) {
   return resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
 }
 
-it('an OTLP receiver gets each record as a log record with its id and its time', async () => {
+it('an OTLP receiver gets each record as a log record with its id and time', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
   const { log } = await openLogWithSinks(folder, [httpSettings(receiver.url, { type: 'otlp' })])
   log.recordRefusal(aRefusal('refused'))
@@ -59,7 +59,7 @@ it('an OTLP receiver gets each record as a log record with its id and its time',
   expect(records.find(({ body }) => body.stringValue.includes('"refused"'))?.severityText).toBe('WARN')
 })
 
-it('what an OTLP receiver refuses for good is told of, and not sent again', async () => {
+it('reports records rejected by an OTLP receiver, and does not send them again', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
   receiver.receiving = (_, response) => {
     receiver.receiving = takes

@@ -1,24 +1,22 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 
-/** Who may come in. */
 export interface SaslUser {
   readonly name: string
   readonly password: string
 }
 
-/** What a server says to a message; `isGood` when it is decided. */
+/** Response to a message; `isGood` once the login is decided. */
 interface SaslResponse {
-  readonly answer: Buffer
+  readonly response: Buffer
   readonly isGood?: boolean
 }
 
-/** What it speaks. */
 export const mechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const
 
 const iterations = 4_096
 const nothing = Buffer.alloc(0)
 
-/** The server's side of a login: PLAIN (RFC 4616) or SCRAM (RFC 5802). Undefined for any other mechanism. */
+/** The server side of a login: PLAIN (RFC 4616) or SCRAM (RFC 5802). Undefined for any other mechanism. */
 export function saslServer(
   mechanism: string,
   user: SaslUser,
@@ -30,7 +28,7 @@ export function saslServer(
 
 function plain(message: Buffer, { name, password }: SaslUser): SaslResponse {
   const [, who, secret] = message.toString('utf8').split('\0')
-  return { answer: nothing, isGood: who === name && secret === password }
+  return { response: nothing, isGood: who === name && secret === password }
 }
 
 function scram(hash: 'sha256' | 'sha512', { name, password }: SaslUser): (message: Buffer) => SaslResponse {
@@ -44,7 +42,7 @@ function scram(hash: 'sha256' | 'sha512', { name, password }: SaslUser): (messag
     if (first === undefined) {
       first = text.slice('n,,'.length)
       challenge = `r=${memberOf(first, 'r')}${randomBytes(12).toString('hex')},s=${salt.toString('base64')},i=${iterations}`
-      return { answer: Buffer.from(challenge) }
+      return { response: Buffer.from(challenge) }
     }
     const [withoutProof = '', proof = ''] = text.split(',p=')
     const exchanged = [first, challenge, withoutProof].join(',')
@@ -53,7 +51,7 @@ function scram(hash: 'sha256' | 'sha512', { name, password }: SaslUser): (messag
     const expected = Buffer.from(clientKey.map((byte, index) => byte ^ (signature[index] ?? 0)))
     const isGood = memberOf(first, 'n') === name && expected.equals(Buffer.from(proof, 'base64'))
     const verifier = mac(mac(salted, 'Server Key'), exchanged).toString('base64')
-    return { answer: isGood ? Buffer.from(`v=${verifier}`) : nothing, isGood }
+    return { response: isGood ? Buffer.from(`v=${verifier}`) : nothing, isGood }
   }
 }
 

@@ -9,14 +9,14 @@ import { linesInLog, quickly } from './log-with-sinks.ts'
 
 const script = fileURLToPath(new URL('writing-process.ts', import.meta.url))
 
-it('a reader of standard output that stalls stops nobody, and gets whole lines of all records', async () => {
+it('a stalled reader of standard output blocks nothing, and gets all records as complete lines', async () => {
   const folder = await temporaryFolder()
   const settings = [{ name: 'stdout', type: 'stdout', timeoutMs: 50, batch: { maxWaitMs: 0 }, ...quickly }]
   const child = spawn(process.execPath, ['--import', 'tsx', script, folder, JSON.stringify(settings)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exited = once(child, 'exit')
-  // More than a pipe and the buffer of this process hold.
+  // Exceeds the capacity of the pipe and the buffer of this process.
   let durable = 0
   createInterface({ input: child.stderr }).on('line', () => (durable += 1))
   await eventually(() => expect(durable).toBeGreaterThan(120))

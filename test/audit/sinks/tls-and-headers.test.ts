@@ -12,7 +12,7 @@ import { startReceiver } from './http-receiver.ts'
 const isWithout = !hasOpenssl()
 if (isWithout) console.warn('SKIPPED: the tests of sinks with TLS, as there is no openssl on this machine.')
 
-/** A receiver that wants a certificate of its own authority, and the settings of whoever has one. */
+/** Starts a receiver that requires a client certificate of its own authority, with the settings of a valid client. */
 async function certifiedReceiver() {
   const folder = await temporaryFolder()
   const [authority, stranger] = [
@@ -34,7 +34,7 @@ async function certifiedReceiver() {
 }
 
 it.skipIf(isWithout).each(['http', 'otlp'])(
-  'an %s receiver is shown the certificate that it wants',
+  'sends the client certificate that an %s receiver requires',
   async (type) => {
     const { folder, receiver, trusting, clientCertificate } = await certifiedReceiver()
     const settings = { ...httpSettings(receiver.url, { ...trusting, clientCertificate }), type }
@@ -49,7 +49,7 @@ it.skipIf(isWithout).each(['http', 'otlp'])(
   },
 )
 
-it.skipIf(isWithout)('a receiver that cannot be trusted, or does not trust, gets nothing', async () => {
+it.skipIf(isWithout)('sends nothing if either side is not trusted', async () => {
   const { folder, receiver, stranger, trusting, clientCertificate } = await certifiedReceiver()
   const foreign = await stranger.issue('foreign', '', { usage: 'clientAuth' })
   const sinks = [
@@ -65,7 +65,7 @@ it.skipIf(isWithout)('a receiver that cannot be trusted, or does not trust, gets
   for (const { status } of opened.status()) expect(status.lagRecords).toBeGreaterThan(0)
 })
 
-it.skipIf(isWithout)('certificate and key that do not fit are found at start', async () => {
+it.skipIf(isWithout)('rejects a mismatched certificate and key at startup', async () => {
   const { folder, receiver, trusting, stranger } = await certifiedReceiver()
   const { certFile } = await stranger.issue('other', '')
   const clientCertificate = { certFile: certFile, keyFile: stranger.keyFile }
@@ -76,7 +76,7 @@ it.skipIf(isWithout)('certificate and key that do not fit are found at start', a
 })
 
 it.each(['http', 'otlp'])(
-  'an %s receiver gets the headers of the settings, read again from their files',
+  'an %s receiver gets the configured headers, with the current contents of their files',
   async (type) => {
     const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
     const [token, tenant] = [join(folder, 'token'), join(folder, 'tenant')]
@@ -111,7 +111,7 @@ it.each(['http', 'otlp'])(
   },
 )
 
-it('the value of a header is not printed', () => {
+it('does not print header values', () => {
   const headers = [{ name: 'x-token', value: 'what nobody may see' }]
   const settings = { audit: { sinks: [httpSettings('http://127.0.0.1/', { headers })] } }
   const printed = JSON.stringify(redactSecrets(gatewaySettingsSchema, settings))

@@ -1,4 +1,4 @@
-// Writes to a log with a sink, as a gateway does, until it is killed; prints the request of each durable intent.
+// Writes to a log with a sink like a gateway until it is killed; prints the request id of each durable intent.
 import { writeSync } from 'node:fs'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { openSinks } from '../../../src/audit/sinks/open-sinks.ts'

@@ -11,7 +11,7 @@ import { anIntent, logOptions, ofKind, recordsOf, segmentsOf, temporaryFolder } 
 import { forge } from '../verify/forge-log.ts'
 import { cutPower, losses, unsyncedPart } from './power-cut.ts'
 
-/** A folder as a kill leaves it, with the requests one to five in the journal, and its segment. */
+/** Creates a folder as after a kill, with the requests one to five in the journal, and its segment. */
 async function killedFolder(): Promise<{ folder: string; path: string; file: string }> {
   const [running, folder] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(running))
@@ -42,10 +42,10 @@ async function changeByte(path: string, at: number): Promise<void> {
   await handle.close()
 }
 
-it('what is lost because the journal is damaged too is told, and what is before it is put back', async () => {
+it('reports records lost with a damaged journal, and restores those before them', async () => {
   const { folder, file } = await killedFolder()
   await cutPower(folder)
-  // The third entry: each takes a block.
+  // The third entry: each occupies one block.
   await changeByte(join(folder, journalName), 2 * 4_096 + 100)
   const { repairs, found, report } = await restarted(folder)
   const damage = 'records lost: the journal is damaged'
@@ -57,13 +57,13 @@ it('what is lost because the journal is damaged too is told, and what is before 
   expect(report).toMatchObject({ ok: true, chains: 2 })
 })
 
-it('a damaged journal is no harm where nothing was lost', async () => {
+it('a damaged journal is harmless if nothing was lost', async () => {
   const { folder } = await killedFolder()
   await changeByte(join(folder, journalName), 2 * 4_096 + 100)
   expect(await restarted(folder)).toMatchObject({ repairs: [], found: requests, report: { ok: true } })
 })
 
-it('a segment that is gone is missed', async () => {
+it('reports a missing segment', async () => {
   const { folder, path, file } = await killedFolder()
   await rm(path)
   const { repairs } = await restarted(folder)
@@ -75,7 +75,7 @@ it('a segment that is gone is missed', async () => {
   expect(again.recovery.repairs).toEqual([])
 })
 
-it('a segment that somebody cut below what was synced is told, and not filled with zeros', async () => {
+it('reports a segment truncated below its synced length, and does not fill it with zeros', async () => {
   const { folder, path, file } = await killedFolder()
   await truncate(path, 100)
   const [repair] = (await restarted(folder)).repairs
@@ -85,7 +85,7 @@ it('a segment that somebody cut below what was synced is told, and not filled wi
   })
 })
 
-it('what somebody changed in what was not synced is put back, and told', async () => {
+it('restores and reports changes in the unsynced part', async () => {
   const { folder, path } = await killedFolder()
   const part = await unsyncedPart(folder)
   await changeByte(path, (part?.from ?? 0) + 300)
@@ -94,7 +94,7 @@ it('what somebody changed in what was not synced is put back, and told', async (
   expect([found, report.ok]).toEqual([requests, true])
 })
 
-it('what somebody changed before that stays as evidence, and nothing is put behind it', async () => {
+it('retains changes in the synced part as evidence, and appends nothing', async () => {
   const { folder, path } = await killedFolder()
   await changeByte(path, ((await unsyncedPart(folder))?.from ?? 0) - 100)
   const { repairs, report } = await restarted(folder)
@@ -102,7 +102,7 @@ it('what somebody changed before that stays as evidence, and nothing is put behi
   expect(report).toMatchObject({ ok: false, problem: { line: 2 } })
 })
 
-it('a journal of another log is passed over', async () => {
+it('ignores the journal of another log', async () => {
   const [{ folder }, other] = [await killedFolder(), await killedFolder()]
   await cp(join(other.folder, journalName), join(folder, journalName))
   const { repairs, found, report } = await restarted(folder)
@@ -110,7 +110,7 @@ it('a journal of another log is passed over', async () => {
   expect([found, report.ok]).toEqual([requests, true])
 })
 
-it('a journal of lines that do not continue the chain is passed over', async () => {
+it('ignores a journal with lines that do not continue the chain', async () => {
   const { folder, path } = await killedFolder()
   const part = await unsyncedPart(folder)
   await forge(path, (all) => all.map((line) => line.replace('gateway-0', 'gateway-9')))
@@ -121,7 +121,7 @@ it('a journal of lines that do not continue the chain is passed over', async () 
 })
 
 it.each(['{"v":1}\n', '\u0001CGJ9', '\u0001CGJ1', '', '\0'.repeat(10_000), '\u0001CGJ1'.repeat(100_000)])(
-  'no content of the file stops a start (%#)',
+  'starts with any content of the file (%#)',
   async (content) => {
     const { folder } = await killedFolder()
     await writeFile(join(folder, journalName), content)
@@ -136,34 +136,31 @@ it.each(['{"v":1}\n', '\u0001CGJ9', '\u0001CGJ1', '', '\0'.repeat(10_000), '\u00
 it.each([
   ['removed', true, (path: string) => rm(path)],
   ['resized', true, (path: string) => truncate(path, 4_096)],
-  // It may be that of another writer: there is none then.
+  // The file may belong to another writer: then there is no journal.
   ['replaced', false, (path: string) => cp(path, `${path}.1`).then(() => rename(`${path}.1`, path))],
-] as const)(
-  'where a journal is %s beside a running log, no record is lost',
-  async (problem, restored, tamper) => {
-    const [folder, killed] = [await temporaryFolder(), await temporaryFolder()]
-    const notes: AuditLogEvent[] = []
-    const log = await openAuditLog(logOptions(folder, { onEvent: (note) => notes.push(note) }))
-    await log.recordIntent(anIntent('before'))
-    await tamper(join(folder, journalName))
-    // Now the next record looks at the file.
-    await pause(journalCheckIntervalMs + 1)
-    await log.recordIntent(anIntent('after'))
-    expect(notes).toContainEqual({ what: 'tampered', file: journalName, trouble: problem })
-    await log.recordIntent(anIntent('later'))
-    const written = await recordsOf(folder)
-    await cp(folder, killed, { recursive: true, filter: (path) => !path.endsWith('writer.lock') })
-    await log.close()
+] as const)('loses no record if the journal of a running log is %s', async (problem, restored, tamper) => {
+  const [folder, killed] = [await temporaryFolder(), await temporaryFolder()]
+  const notes: AuditLogEvent[] = []
+  const log = await openAuditLog(logOptions(folder, { onEvent: (note) => notes.push(note) }))
+  await log.recordIntent(anIntent('before'))
+  await tamper(join(folder, journalName))
+  // The next record checks the file again.
+  await pause(journalCheckIntervalMs + 1)
+  await log.recordIntent(anIntent('after'))
+  expect(notes).toContainEqual({ what: 'tampered', file: journalName, trouble: problem })
+  await log.recordIntent(anIntent('later'))
+  const written = await recordsOf(folder)
+  await cp(folder, killed, { recursive: true, filter: (path) => !path.endsWith('writer.lock') })
+  await log.close()
 
-    expect(ofKind(written, 'tampered')).toMatchObject([{ file: journalName, what: problem, restored }])
-    if (restored) await cutPower(killed)
-    const { found, report } = await restarted(killed)
-    expect(found).toEqual(['before', 'after', 'later'])
-    expect(report).toMatchObject({ ok: true, chains: 2 })
-  },
-)
+  expect(ofKind(written, 'tampered')).toMatchObject([{ file: journalName, what: problem, restored }])
+  if (restored) await cutPower(killed)
+  const { found, report } = await restarted(killed)
+  expect(found).toEqual(['before', 'after', 'later'])
+  expect(report).toMatchObject({ ok: true, chains: 2 })
+})
 
-it('a log that ends in order leaves none', async () => {
+it('a clean shutdown leaves no journal', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   await log.recordIntent(anIntent('one'))

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../audit-fixtures.ts'
 const file = '00000000-0123456789ab-0000.jsonl'
 const lines = (length: number, text = '{"v":1}\n') => Buffer.alloc(length, text)
 
-/** Entries one behind the other, of those lengths, and what a journal holds then. */
+/** Contiguous entries of those lengths, and the journal that contains them. */
 function journalOf(
   generation: number,
   lengths: readonly number[],
@@ -27,13 +27,13 @@ function journalOf(
   return { entries, content: Buffer.concat(parts) }
 }
 
-/** Buffers are compared byte by byte, and slowly. */
+/** Comparing buffers byte by byte is slow. */
 const readable = (entries: readonly JournalEntry[] | string) =>
   typeof entries === 'string' ? entries : entries.map((entry) => ({ ...entry, bytes: String(entry.bytes) }))
 
 const someLengths = fc.array(fc.integer({ min: 1, max: 20_000 }), { minLength: 1, maxLength: 6 })
 
-it('what was written is read back, and of what was there before nothing', () => {
+it('reads back what was written, and nothing from before', () => {
   fc.assert(
     fc.property(someLengths, someLengths, (before, now) => {
       const [old, { entries, content }] = [journalOf(1, before), journalOf(2, now)]
@@ -44,11 +44,11 @@ it('what was written is read back, and of what was there before nothing', () => 
   )
 })
 
-it('an entry whose write was cut off at any byte is none, and those before it are whole', () => {
+it('ignores an entry truncated at any byte, and reads those before it', () => {
   const { entries, content } = journalOf(2, [5_000, 300, 4_200])
   const old = journalOf(1, [3_000, 3_000, 3_000, 3_000, 3_000]).content
   const begin = content.length - 8_192
-  // What follows the bytes of the entry says nothing.
+  // Data after the bytes of the entry is ignored.
   const end = content.findLastIndex((byte) => byte !== 0) + 1
   for (let at = begin; at < content.length; at += 1) {
     const disk = Buffer.concat([content.subarray(0, at), old.subarray(at)])
@@ -59,7 +59,7 @@ it('an entry whose write was cut off at any byte is none, and those before it ar
   expect(decodeEntries(content)).toEqual(entries)
 })
 
-it('an entry with any byte changed is none', () => {
+it('ignores an entry with any changed byte', () => {
   const { content } = journalOf(1, [200, 200])
   for (let at = 0; at < 240; at += 1) {
     const changed = Buffer.from(content)
@@ -68,13 +68,13 @@ it('an entry with any byte changed is none', () => {
   }
 })
 
-it('where the first entry of a generation is torn, the rest of the one before is found', () => {
+it('if the first entry of a generation is torn, reads the rest of the previous one', () => {
   const [old, { content }] = [journalOf(1, [3_000, 3_000, 3_000]), journalOf(2, [6_000])]
   const disk = Buffer.concat([content.subarray(0, 4_096), old.content.subarray(4_096)])
   expect(decodeEntries(disk)).toEqual(old.entries.slice(1))
 })
 
-it('no text of records can pass for an entry', () => {
+it('text of records never looks like an entry', () => {
   const { content } = journalOf(9, [10])
   const text = Buffer.from(JSON.stringify({ note: content.toString('latin1', 0, 60) }))
   fc.assert(
@@ -89,12 +89,12 @@ it('no text of records can pass for an entry', () => {
 it.each([
   ['of a later format', Buffer.from('\u0001CGJ2')],
   ['something else', Buffer.from('{"v":1}\n')],
-])('a file that is %s is not read', (_, begin) => {
+])('does not read a file that is %s', (_, begin) => {
   const content = Buffer.concat([begin, Buffer.alloc(8_192)])
   expect(decodeEntries(content)).toBe('not a journal of format version 1')
 })
 
-it('the file never grows, and begins anew when all that it holds was synced', async () => {
+it('the file never grows, and starts over when all its contents are synced', async () => {
   const folder = await temporaryFolder()
   const journal = await Journal.create(folder)
   const size = async () => (await readFile(join(folder, journalName))).length
@@ -117,7 +117,7 @@ it.each([
   ['removed', (path: string) => rm(path)],
   ['replaced', (path: string) => writeFile(`${path}.1`, '').then(() => rename(`${path}.1`, path))],
   ['resized', (path: string) => truncate(path, 5)],
-])('it is told when the file was %s', async (problem, tamper) => {
+])('detects that the file was %s', async (problem, tamper) => {
   const folder = await temporaryFolder()
   const journal = await Journal.create(folder)
   expect(await journal.findTampering()).toBeUndefined()
@@ -126,7 +126,7 @@ it.each([
   await journal.close()
 })
 
-it('a writer that was taken for dead does not write into the journal of the next, nor remove it', async () => {
+it('a writer that lost the lock neither writes to the next journal nor removes it', async () => {
   const folder = await temporaryFolder()
   const [before, now] = [await Journal.create(folder), await Journal.create(folder)]
   const entry = { file, offset: 0, bytes: lines(80) }

@@ -11,7 +11,7 @@ import { keyOf } from '../verify/forge-log.ts'
 import { killedWriter } from '../log/killed-writer.ts'
 import { cutPower, losses, unsyncedPart, type Unsynced } from './power-cut.ts'
 
-/** Sixteen of these do not fit into the journal any more. */
+/** Sixteen of these exceed the journal. */
 const large = { note: 'x'.repeat(65_000) }
 
 const moments: Record<string, (log: AuditLog) => Promise<unknown>> = {
@@ -28,7 +28,7 @@ async function append(log: AuditLog, count: number): Promise<void> {
   for (let n = 0; n < count; n += 1) await log.recordIntent(anIntent(`${n}`, large))
 }
 
-/** What a kill leaves at that moment: all that was written, as it is in memory and on disk. */
+/** Returns the state after a kill at that moment: all written data, in memory and on disk. */
 async function killedAt(moment: (log: AuditLog) => Promise<unknown>): Promise<string> {
   const [running, folder] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(running))
@@ -40,7 +40,6 @@ async function killedAt(moment: (log: AuditLog) => Promise<unknown>): Promise<st
 
 const hashesOf = async (folder: string) => (await recordsOf(folder)).map(({ hash }) => hash)
 
-/** Starts again, and answers what that found wrong. */
 async function restarted(folder: string) {
   const log = await openAuditLog(logOptions(folder))
   await log.close()
@@ -56,7 +55,7 @@ function locationsIn({ from, to }: Unsynced): number[] {
   )
 }
 
-it('a kill alone loses nothing, and is nothing to repair', async () => {
+it('a kill loses nothing and needs no repair', async () => {
   const folder = await killedAt((log) => append(log, 20))
   const whole = await hashesOf(folder)
   const { recovered, report } = await restarted(folder)
@@ -65,12 +64,12 @@ it('a kill alone loses nothing, and is nothing to repair', async () => {
   expect(report).toMatchObject({ ok: true, chains: 2, unresolved: 0 })
 })
 
-it.each(Object.entries(moments))('no record is lost when the power is cut while %s', async (_, moment) => {
+it.each(Object.entries(moments))('loses no record in a power failure while %s', async (_, moment) => {
   const folder = await killedAt(moment)
   const whole = await hashesOf(folder)
   const part = await unsyncedPart(folder)
   for (const [name, lose] of Object.entries(losses)) {
-    // What follows the part was synced when the journal was full.
+    // Data after the part was synced when the journal was full.
     if (part === undefined || (name === 'is gone' && (await stat(part.path)).size > part.to)) continue
     for (const at of locationsIn(part)) {
       const cut = await temporaryFolder()
@@ -91,7 +90,7 @@ it.each(Object.entries(moments))('no record is lost when the power is cut while 
 it.each([
   ['behind others', 3],
   ['as the first of a generation', 16],
-])('a record whose way into the journal was cut off %s costs no other', async (_, before) => {
+])('a journal write interrupted %s affects no other record', async (_, before) => {
   const [running, folder] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(running))
   await append(log, before)
@@ -119,7 +118,7 @@ it.each([
   }
 })
 
-it('a restart that is interrupted can be made again', async () => {
+it('an interrupted restart can be repeated', async () => {
   const folder = await killedAt((log) => append(log, 3))
   const whole = await hashesOf(folder)
   const part = await unsyncedPart(folder)
@@ -132,7 +131,7 @@ it('a restart that is interrupted can be made again', async () => {
   expect(await hashesOf(folder)).toEqual(whole)
 })
 
-it('what a killed writer had reported outlives a power cut too', async () => {
+it('records reported by a killed writer survive a power failure', async () => {
   const folder = await temporaryFolder()
   const printed: string[] = []
   const rounds = isThorough ? 20 : 2

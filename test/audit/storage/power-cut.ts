@@ -9,7 +9,7 @@ export interface Unsynced {
   readonly to: number
 }
 
-/** What of a folder was written since the last checkpoint; undefined where that is nothing. */
+/** Returns the part written since the last checkpoint; undefined if there is none. */
 export async function unsyncedPart(folder: string): Promise<Unsynced | undefined> {
   const entries = await readJournal(folder)
   if (typeof entries === 'string') throw new Error(entries)
@@ -18,7 +18,7 @@ export async function unsyncedPart(folder: string): Promise<Unsynced | undefined
   return { path: join(folder, first.file), from: first.offset, to: last.offset + last.bytes.length }
 }
 
-/** What a power cut may leave of a part that was in memory alone: none of it from a byte on, or zeros in its place. */
+/** Effects of a power failure on data in memory: truncated from some byte on, or replaced by zeros. */
 export const losses = {
   'is gone': (part: Unsynced, at: number) => truncateFile(part.path, at),
   'is zeros': ({ path, to }: Unsynced, at: number) => overwrite(path, at, Buffer.alloc(to - at)),
@@ -28,7 +28,7 @@ export const losses = {
     overwrite(path, at, Buffer.alloc(to - at, '{"v":1}\n')),
 } as const
 
-/** Takes from a file what was not synced, as far as that can be told: what stands behind it may have been. */
+/** Removes possibly unsynced data from a file; data after it may have been synced. */
 export async function cutPower(folder: string): Promise<void> {
   const part = await unsyncedPart(folder)
   if (part === undefined) return

@@ -11,7 +11,7 @@ import { losses, unsyncedPart, type Unsynced } from './power-cut.ts'
 
 const requests = ['one', 'two', 'three']
 
-/** The folder of a log that is being written, copied, and the part of its segment that was not synced. */
+/** Copies the folder of an active log, and returns the unsynced part of its segment. */
 async function copied(): Promise<{ folder: string; part: Unsynced; whole: string }> {
   const [running, folder] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(running))
@@ -34,7 +34,7 @@ async function requestsIn(folder: string): Promise<string[]> {
 
 const powerCuts = ['is gone', 'is zeros', 'is zeros but for its end'] as const
 
-it.for(powerCuts)('what %s in a copy is read in its journal, and the copy stays as it is', async (name) => {
+it.for(powerCuts)('reads what %s in a copy from its journal, without changing the copy', async (name) => {
   const { folder, part, whole } = await copied()
   for (const at of [part.from, part.from + 1, part.to - 1]) {
     await writeFile(part.path, whole)
@@ -51,14 +51,14 @@ it.for(powerCuts)('what %s in a copy is read in its journal, and the copy stays 
   }
 })
 
-it('other text at the end than the journal holds is a problem', async () => {
+it('reports text at the end that differs from the journal', async () => {
   const { folder, part, whole } = await copied()
   await writeFile(part.path, whole.replace('"request":"three"', '"request":"thre3"'))
   const what = 'the end differs from the journal: 1 bytes changed'
   expect((await verifyAuditLog(folder)).problem).toEqual({ file: basename(part.path), what })
 })
 
-it('a segment that is gone, or was cut below what the journal holds, is a problem', async () => {
+it('reports a segment that is missing or truncated below the contents of the journal', async () => {
   const { folder, part } = await copied()
   await truncate(part.path, part.from - 10)
   expect((await verifyAuditLog(folder)).problem?.what).toMatch(/^the journal does not continue the file: /)
@@ -69,11 +69,11 @@ it('a segment that is gone, or was cut below what the journal holds, is a proble
   })
 })
 
-it('records that neither the file nor the damaged journal holds are a problem', async () => {
+it('reports records missing from both the file and the damaged journal', async () => {
   const { folder, part } = await copied()
   await losses['is gone'](part, part.from)
   const journal = await readFile(join(folder, journalName))
-  // The second entry: each takes a block.
+  // The second entry: each occupies one block.
   journal[4_096 + 100] = (journal[4_096 + 100] ?? 0) ^ 1
   await writeFile(join(folder, journalName), journal)
   expect((await verifyAuditLog(folder)).problem).toEqual({
@@ -82,7 +82,7 @@ it('records that neither the file nor the damaged journal holds are a problem', 
   })
 })
 
-it('the commands read the journal, and verify says so, or that there is none', async () => {
+it('the commands read the journal, and verify reports that, or its absence', async () => {
   const { folder, part, whole } = await copied()
   await losses['is gone'](part, part.from)
   const audit = (command: string, ...more: string[]) => runProgram(['audit', command, folder, ...more])

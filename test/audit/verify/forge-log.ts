@@ -3,14 +3,12 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readSealVerifier, type SealVerifier } from '../../../src/audit/records/seal-key.ts'
 
-/** The public key that was made beside a log. */
 export function keyOf(folder: string): Promise<SealVerifier> {
   return readSealVerifier(join(folder, 'seal-public-key.pem'))
 }
 
 /**
- * What somebody does who can write the file and compute hashes, but has no key: changes its lines, and makes numbers,
- * links and hashes good again.
+ * Simulates an attacker with write access but without the key: changes lines, and recomputes numbers, links and hashes.
  */
 export async function forge(path: string, change: (lines: string[]) => readonly string[]): Promise<void> {
   const lines = (await readFile(path, 'utf8')).trimEnd().split('\n')

@@ -7,7 +7,7 @@ import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { anIntent, committed, logOptions, recordsOf, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
 import { keyOf } from './forge-log.ts'
 
-/** Chains of seven records each: start, seal, two intents, two outcomes, seal. */
+/** Writes chains of seven records each: start, seal, two intents, two outcomes, seal. */
 async function writeChains(count: number): Promise<{ folder: string; paths: string[] }> {
   const folder = await temporaryFolder()
   for (let chain = 0; chain < count; chain += 1) {
@@ -21,7 +21,7 @@ async function writeChains(count: number): Promise<{ folder: string; paths: stri
   return { folder, paths: (await segmentsOf(folder)).map((file) => join(folder, file)) }
 }
 
-/** A chain of one intent, so that every byte can be tried: start, seal, intent, outcome, seal. */
+/** Writes a chain of one intent, so that every byte can be changed: start, seal, intent, outcome, seal. */
 async function writeShortChain(): Promise<{ folder: string; path: string }> {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
@@ -36,7 +36,7 @@ function atPath(paths: readonly string[], index: number): string {
 }
 
 describe('the chain', () => {
-  it('is what it is documented to be', async () => {
+  it('has the documented format', async () => {
     const { folder, paths } = await writeChains(1)
     let previous = '0'.repeat(64)
     const lines = (await readFile(atPath(paths, 0), 'utf8')).trimEnd().split('\n')
@@ -50,14 +50,14 @@ describe('the chain', () => {
     expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, chains: 1, records: 7, unresolved: 0 })
   })
 
-  it('is a good log where there is none yet', async () => {
+  it('is valid if it does not exist yet', async () => {
     const nothing = { ok: true, chains: 0, records: 0, unresolved: 0 }
     expect(await verifyAuditLog(await temporaryFolder())).toMatchObject(nothing)
   })
 })
 
-describe('a changed log is found out', () => {
-  it('when any byte is another', async () => {
+describe('verification of a changed log', () => {
+  it('detects any changed byte', async () => {
     const { folder, path } = await writeShortChain()
     const keys = [await keyOf(folder)]
     const good = await readFile(path)
@@ -65,16 +65,16 @@ describe('a changed log is found out', () => {
     for (let at = 0; at < good.length; at += 1) {
       await file.write(Buffer.of((good[at] ?? 0) ^ (1 << (at % 8))), 0, 1, at)
       const { ok, tornTail } = await verifyAuditLog(folder, { keys })
-      // Without its last newline the newest chain looks as a crash leaves it.
-      const pollsTorn = at === good.length - 1
-      expect({ at, ok, torn: tornTail !== undefined }).toEqual({ at, ok: pollsTorn, torn: pollsTorn })
+      // Without its last newline, the newest chain looks as after a crash.
+      const isTorn = at === good.length - 1
+      expect({ at, ok, torn: tornTail !== undefined }).toEqual({ at, ok: isTorn, torn: isTorn })
       await file.write(good, at, 1, at)
     }
     await file.close()
     expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true, seals: 2 })
   })
 
-  it('when a line is removed, doubled or moved', async () => {
+  it('detects a removed, duplicated or moved line', async () => {
     const { folder, paths } = await writeChains(2)
     for (const [index, path] of paths.entries()) {
       const good = await readFile(path, 'utf8')
@@ -86,7 +86,7 @@ describe('a changed log is found out', () => {
         const moved = lines.toSpliced(at, 1).toSpliced(last ? 0 : at + 1, 0, lines[at] ?? '')
         for (const bad of [removed, doubled, moved]) {
           await writeFile(path, bad.join(''))
-          // What the newest chain never told anybody about cannot be missed.
+          // The removal of the end of the newest chain cannot be detected.
           expect((await verifyAuditLog(folder)).ok).toBe(bad === removed && last && index === 1)
         }
       }
@@ -94,7 +94,7 @@ describe('a changed log is found out', () => {
     }
   })
 
-  it('when a file is cut at any length', async () => {
+  it('detects a file truncated at any length', async () => {
     const { folder, path } = await writeShortChain()
     await (await openAuditLog(logOptions(folder))).close()
     const good = await readFile(path)
@@ -108,12 +108,12 @@ describe('a changed log is found out', () => {
     for (let length = newest.length - 1; length >= 0; length -= 1) {
       await truncate(join(folder, next), length)
       const report = await verifyAuditLog(folder)
-      // A chain begins with a whole record; after that, the newest one looks as if it had got no further.
-      const pollsUnfinished = length > newest.indexOf(10)
-      const torn = pollsUnfinished && newest[length - 1] !== 10
+      // A chain starts with a complete record; truncated after that, the newest one looks unfinished.
+      const isUnfinished = length > newest.indexOf(10)
+      const torn = isUnfinished && newest[length - 1] !== 10
       expect({ length, ok: report.ok, torn: report.ok && report.tornTail !== undefined }).toEqual({
         length,
-        ok: pollsUnfinished,
+        ok: isUnfinished,
         torn,
       })
     }
@@ -129,7 +129,7 @@ describe('a changed log is found out', () => {
     ['its number', { at: 4, from: '"seq":4', to: '"seq":5' }, 5, /record 4, found record 5/],
     ['its chain', { at: 4, from: '"chain":"0', to: '"chain":"1' }, 5, /belongs to chain/],
     ['its version', { at: 4, from: '"v":1', to: '"v":2' }, 5, /not a record of format version 1/],
-  ])('when a record with a good hash of its own is forged: by %s', async (_by, forgery, line, what) => {
+  ])('detects a record forged with a valid hash: by %s', async (_by, forgery, line, what) => {
     const { folder, paths } = await writeChains(1)
     const lines = (await readFile(atPath(paths, 0), 'utf8')).split(/(?<=\n)/)
     const genuine = lines[forgery.at]?.split(',"hash":')[0] ?? ''
@@ -141,7 +141,7 @@ describe('a changed log is found out', () => {
   })
 
   it.each(['', 'null', '{}', '{"v":1,"kind":"intent","chain":"c","seq":4}'])(
-    'when a line has no hash: %j',
+    'detects a line without a hash: %j',
     async (line) => {
       const { folder, paths } = await writeChains(1)
       const lines = (await readFile(atPath(paths, 0), 'utf8')).split(/(?<=\n)/)
@@ -151,7 +151,7 @@ describe('a changed log is found out', () => {
     },
   )
 
-  it('when an older chain is removed, or stands under the name of another', async () => {
+  it('detects a removed or renamed older chain', async () => {
     const { folder, paths } = await writeChains(3)
     for (const index of [0, 1]) {
       const good = await readFile(atPath(paths, index))
@@ -163,7 +163,7 @@ describe('a changed log is found out', () => {
     expect((await verifyAuditLog(folder)).problem?.what).toMatch(/belongs to chain/)
   })
 
-  it('and names the file and the line', async () => {
+  it('reports the file and the line', async () => {
     const { folder, paths } = await writeChains(2)
     const text = await readFile(atPath(paths, 0), 'utf8')
     await writeFile(atPath(paths, 0), text.replace('second-0', 'second-9'))
@@ -178,7 +178,7 @@ describe('a changed log is found out', () => {
   })
 })
 
-it('each start names the end of the chain before', async () => {
+it('each start contains the end of the previous chain', async () => {
   const { folder } = await writeChains(2)
   const records = await recordsOf(folder)
   const end = records[6]

@@ -23,7 +23,6 @@ async function writeChanges(log: AuditLog, count: number): Promise<void> {
     await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
 }
 
-/** A closed log of so many changes. */
 async function writtenLog(changes: number, options: Partial<AuditLogOptions> = {}) {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder, options))
@@ -33,7 +32,7 @@ async function writtenLog(changes: number, options: Partial<AuditLogOptions> = {
   return { folder, keys: [await keyOf(folder)], path: files[0] ?? '', files }
 }
 
-it('a seal is signed as it is documented to be', async () => {
+it('a seal is signed as documented', async () => {
   const { folder, path } = await writtenLog(2)
   const lines = (await readFile(path, 'utf8')).trimEnd().split('\n')
   const key = createPublicKey(await readFile(join(folder, 'seal-public-key.pem')))
@@ -52,7 +51,7 @@ it('a seal is signed as it is documented to be', async () => {
   expect((await stat(join(folder, 'seal-key.pem'))).mode & 0o077).toBe(0)
 })
 
-it('every segment ends in a seal, and no more records than allowed stand between two', async () => {
+it('every segment ends with a seal, and the number of records between seals is limited', async () => {
   const { folder, keys, files } = await writtenLog(40, { segmentBytes: 8_000, sealRecords: 7 })
   expect(files.length).toBeGreaterThan(3)
   for (const file of files) {
@@ -63,7 +62,7 @@ it('every segment ends in a seal, and no more records than allowed stand between
   expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true, unsealed: { records: 0 } })
 })
 
-it('a record waits for its seal no longer than it is told, also when nothing follows', async () => {
+it('limits the time until a record is sealed, even without later records', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder, { sealMs: 20 }))
   await log.recordIntent(anIntent('a'))
@@ -71,7 +70,7 @@ it('a record waits for its seal no longer than it is told, also when nothing fol
   await log.close()
 })
 
-it('the tail that is not signed yet is reported', async () => {
+it('reports the unsigned tail', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   await writeChanges(log, 3)
@@ -82,17 +81,17 @@ it('the tail that is not signed yet is reported', async () => {
   await log.close()
 })
 
-it('records that were rewritten with good hashes show by the seals alone', async () => {
+it('detects records rewritten with valid hashes by their seals', async () => {
   const { folder, keys, path } = await writtenLog(3)
   await forge(path, (lines) => lines.map((line) => line.replaceAll('corp:alice', 'corp:mallory')))
   expect((await verifyAuditLog(folder)).problem?.what).toMatch(/seal does not match the records/)
-  // Whoever rewrites the records leaves the seals out.
+  // An attacker who rewrites the records must omit the seals.
   await forge(path, (lines) => lines.filter((line) => !line.includes('"kind":"seal"')))
   expect((await verifyAuditLog(folder)).ok).toBe(true)
   expect((await verifyAuditLog(folder, { keys })).problem?.what).toMatch(/no seal in the log/)
 })
 
-it('a forged tail shows when it is longer than the last seal allows', async () => {
+it('detects a forged tail that is longer than the last seal allows', async () => {
   const { folder, keys, path } = await writtenLog(5, { sealRecords: 4 })
   await forge(path, (lines) => lines.filter((line, at) => at < 2 || !line.includes('"kind":"seal"')))
   expect((await verifyAuditLog(folder)).ok).toBe(true)
@@ -103,7 +102,7 @@ it('a forged tail shows when it is longer than the last seal allows', async () =
   })
 })
 
-it('a seal by another key, or by none, is found', async () => {
+it('detects a seal with another key or without one', async () => {
   const { folder, keys, path } = await writtenLog(1)
   const other = await writtenLog(1)
   const strange = { keys: other.keys }
@@ -114,7 +113,7 @@ it('a seal by another key, or by none, is found', async () => {
   expect((await verifyAuditLog(folder, { keys })).problem?.what).toMatch(/signature of the seal is not/)
 })
 
-it('a segment that lost its seal is found where another one follows', async () => {
+it('detects a missing seal at the end of a segment', async () => {
   const { folder, keys, files } = await writtenLog(20, { segmentBytes: 4_000 })
   await forge(files[0] ?? '', (lines) => lines.slice(0, -1))
   for (const file of files.slice(1)) await rm(file)
@@ -123,13 +122,13 @@ it('a segment that lost its seal is found where another one follows', async () =
   expect((await verifyAuditLog(folder, { keys })).problem?.what).toMatch(/does not end in a seal/)
 })
 
-it('a log that was cut at its end shows by a head that was noted elsewhere', async () => {
+it('detects a log truncated at its end by an expected head', async () => {
   const { folder, keys, path } = await writtenLog(3)
   const { head } = await verifyAuditLog(folder)
   const expectedHeads = [head?.hash.slice(0, 12) ?? '']
   expect((await verifyAuditLogs(folder, { keys, expectedHeads })).missingHeads).toEqual([])
   const text = await readFile(path, 'utf8')
-  // To the end of the first seal: what is left is signed to its last byte.
+  // To the end of the first seal: the rest is signed completely.
   await truncate(
     path,
     Buffer.byteLength(
@@ -143,7 +142,7 @@ it('a log that was cut at its end shows by a head that was noted elsewhere', asy
   expect((await verifyAuditLogs(folder, { keys, expectedHeads })).missingHeads).toEqual(expectedHeads)
 })
 
-it('what a crash left unsigned is signed by the next start, and a key may change between', async () => {
+it('the next start seals records left unsigned by a crash; the key may change', async () => {
   const [folder, crashed] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(folder))
   await writeChanges(log, 3)
@@ -154,7 +153,7 @@ it('what a crash left unsigned is signed by the next start, and a key may change
   const [sealKeyFile, publicFile] = [join(folder, 'new.pem'), join(folder, 'new-public.pem')]
   await writeFile(sealKeyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }))
   await writeFile(publicFile, publicKey.export({ type: 'spki', format: 'pem' }))
-  // It may also allow more or fewer records between two seals than the one before.
+  // The next process may also allow more or fewer records between two seals.
   await (await openAuditLog(logOptions(crashed, { sealKeyFile, sealRecords: 5_000 }))).close()
   const keys = [await keyOf(folder), await readSealVerifier(publicFile)]
   const report = await verifyAuditLog(crashed, { keys })
@@ -162,7 +161,7 @@ it('what a crash left unsigned is signed by the next start, and a key may change
   expect(ofKind(await recordsOf(crashed), 'seal').at(-1)).toMatchObject({ leaves: 7 })
 })
 
-it('the outcomes that a start adds for open intents are signed before the log is used', async () => {
+it('seals the outcomes of unresolved intents before the log is used', async () => {
   const [folder, crashed] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(folder))
   await log.recordIntent(anIntent('open'))
@@ -177,7 +176,7 @@ it('the outcomes that a start adds for open intents are signed before the log is
   await next.close()
 })
 
-it('a key of another kind is refused', async () => {
+it('rejects a key of another type', async () => {
   const folder = await temporaryFolder()
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const sealKeyFile = join(folder, 'key.pem')

@@ -10,7 +10,10 @@ import { keyOf } from './forge-log.ts'
 const orders = ['production', 'orders']
 const people = ['production', 'people']
 
-/** Two chains over several segments, in which two tables take turns; the last records of both are not signed. */
+/**
+ * Writes two chains with several segments and alternating records of two tables; the last records of both are not
+ * signed.
+ */
 async function logOfTwoTables() {
   const folder = await temporaryFolder()
   const options = logOptions(folder, { segmentBytes: 6_000, sealRecords: 5 })
@@ -47,16 +50,16 @@ function onlyReport(reports: Awaited<ReturnType<typeof verifyProofs>>) {
   return report
 }
 
-it('a proof holds the whole history of its table, and stands without the log', async () => {
+it('a proof contains the whole history of its table, and verifies without the log', async () => {
   const { folder, keys } = await logOfTwoTables()
   const proof = await proofOf(folder, orders)
-  // Of each chain 8 intents, outcomes and refusals, and the batch, whose outcome is one record more in the first.
+  // 8 intents, outcomes and refusals per chain, and the batch, whose outcome adds one record to the first chain.
   const good = { ok: true, table: orders, records: 2 * 25 + 1, isFromBeginning: true }
   expect(await checked(await temporaryFolder(), proof, keys)).toMatchObject(good)
   expect(await checked(folder, await proofOf(folder, people), keys)).toMatchObject({ ok: true, records: 67 })
 })
 
-it('a proof shows nothing of other tables but the ids that a batch shares', async () => {
+it('a proof reveals only ids of other tables that share a batch', async () => {
   const { folder } = await logOfTwoTables()
   const lines = (await proofOf(folder, orders)).slice(1)
   const records = lines.flatMap((line) => (JSON.parse(line) as { records: { line: string }[] }).records)
@@ -65,7 +68,7 @@ it('a proof shows nothing of other tables but the ids that a batch shares', asyn
   expect(others).toHaveLength(3)
 })
 
-it('a record that is left out is missed, wherever it stood', async () => {
+it('detects a missing record at any position', async () => {
   const { folder, keys } = await logOfTwoTables()
   const [head = '', ...sealed] = await proofOf(folder, orders)
   const groups = sealed.map((line) => JSON.parse(line) as { seal: string; records: unknown[] })
@@ -81,7 +84,7 @@ it('a record that is left out is missed, wherever it stood', async () => {
   expect(await checked(folder, later, keys)).toMatchObject({ ok: true, isFromBeginning: false })
 })
 
-it('a proof is bad with any character changed', async () => {
+it('rejects a proof with any changed character', async () => {
   const { folder, keys } = await logOfTwoTables()
   const proof = (await proofOf(folder, orders)).slice(0, 2)
   const good = await checked(folder, proof, keys)
@@ -96,7 +99,7 @@ it('a proof is bad with any character changed', async () => {
   }
 })
 
-it('a proof by another key is bad, and so is that of another table', async () => {
+it('rejects a proof with another key, or of another table', async () => {
   const { folder, keys } = await logOfTwoTables()
   const other = await logOfTwoTables()
   const proof = await proofOf(folder, orders)

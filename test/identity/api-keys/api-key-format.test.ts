@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { generateApiKey, parseApiKey, formatApiKey } from '../../../src/identity/api-keys/api-key-format.ts'
 
-it('what is written can be read', () => {
+it('parses a formatted key', () => {
   for (let count = 0; count < 200; count++) {
     const parts = generateApiKey()
     const text = formatApiKey(parts)
@@ -11,7 +11,7 @@ it('what is written can be read', () => {
   }
 })
 
-it('a mistyped or cut key is told apart', () => {
+it('rejects a mistyped or truncated key', () => {
   const text = formatApiKey({ id: 'ABCDEFGHIJKL', secret: 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ' })
   expect(parseApiKey(text)).toBeDefined()
   const edit = fc.record({

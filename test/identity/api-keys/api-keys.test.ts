@@ -15,7 +15,6 @@ import {
 const pepper = randomBytes(32)
 const loader: NewKey = { principal: 'loader', groups: ['writers', 'eu'] }
 
-/** A store with one key. */
 async function makeStore(request: Partial<NewKey> = {}) {
   const file = join(await makeFolder(), 'keys.yaml')
   const { text, key } = await createKey(file, pepper, { ...loader, ...request })
@@ -23,7 +22,7 @@ async function makeStore(request: Partial<NewKey> = {}) {
   return { file, text, key, options }
 }
 
-it('a key names its principal', async () => {
+it('a key identifies its principal', async () => {
   const { text, key, options } = await makeStore()
   expect(await authenticateApiKey(await openAuthenticator(options), text)).toEqual({
     name: 'loader',
@@ -33,7 +32,7 @@ it('a key names its principal', async () => {
   })
 })
 
-it('the answer comes at once, and the principal is made once', async () => {
+it('verifies synchronously, and creates the principal once', async () => {
   const { text, options } = await makeStore()
   const authenticator = await openAuthenticator(options)
   const credentials = { apiKey: text, authorization: undefined }
@@ -41,7 +40,7 @@ it('the answer comes at once, and the principal is made once', async () => {
   expect(authenticator.authenticate(credentials)).not.toBeInstanceOf(Promise)
 })
 
-it('keys that were never issued', async () => {
+it('refuses keys that were never issued', async () => {
   const { file, text, key, options } = await makeStore()
   const authenticator = await openAuthenticator(options)
   const { text: other } = await createKey(join(file, '..', 'other.yaml'), pepper, loader)
@@ -52,19 +51,19 @@ it('keys that were never issued', async () => {
   expect(key.hash).not.toContain(text.split('_')[2])
 })
 
-it('another pepper refuses', async () => {
+it('refuses keys under another pepper', async () => {
   const { file, text } = await makeStore()
   const authenticator = await openAuthenticator({ apiKeys: { file, pepper: randomBytes(32) } })
   expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('wrong_api_key_secret')
 })
 
-it('a short pepper is refused', async () => {
+it('rejects a short pepper', async () => {
   const { file } = await makeStore()
   await expect(openAuthenticator({ apiKeys: { file, pepper: randomBytes(16) } })).rejects.toThrow('32 bytes')
   await expect(createKey(file, randomBytes(16), loader)).rejects.toThrow('32 bytes')
 })
 
-it('a key expires', async () => {
+it('refuses an expired key', async () => {
   const expiresAt = new Date(Date.now() + 60_000)
   const { text, options } = await makeStore({ expiresAt })
   let time = Date.now()
@@ -88,7 +87,7 @@ it('rotation: a second key of the same principal, then the first is revoked', as
   expect((await authenticateApiKey(authenticator, second.text)).name).toBe('loader')
 })
 
-it('a store that turns bad leaves the last good keys in force', async () => {
+it('retains the last valid keys if the store becomes invalid', async () => {
   const { file, text, options } = await makeStore()
   const failures: unknown[] = []
   const authenticator = await openAuthenticator({
@@ -105,7 +104,7 @@ it('a store that turns bad leaves the last good keys in force', async () => {
   expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('unknown_api_key')
 })
 
-it('the development key, beside the store', async () => {
+it('accepts the development key in addition to the store', async () => {
   const { text, options } = await makeStore()
   const staticKey = { text: 'dev-key-1', principal: 'dev', groups: ['everything'] }
   const authenticator = await openAuthenticator({ ...options, staticKey })
@@ -118,19 +117,19 @@ it('the development key, beside the store', async () => {
 })
 
 it.each(['short', 'with space in it', 'tab\there-and-long', 'umlaut-ä-and-long', ''])(
-  'the development key cannot be "%s"',
+  'rejects the development key "%s"',
   async (text) => {
     const staticKey = { text, principal: 'dev', groups: [] }
     await expect(openAuthenticator({ staticKey })).rejects.toThrow('printable')
   },
 )
 
-it('no keys at all', async () => {
+it('refuses all keys if none are configured', async () => {
   const { text } = await makeStore()
   expect(await captureReason(authenticateApiKey(await openAuthenticator({}), text))).toBe('unknown_api_key')
 })
 
-it('a key that begins later', async () => {
+it('refuses a key before its validity period', async () => {
   const notBefore = new Date(Date.now() + 60_000)
   const { text, options } = await makeStore({ notBefore })
   let time = notBefore.getTime() - 1

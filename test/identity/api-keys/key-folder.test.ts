@@ -13,7 +13,7 @@ import {
 
 const pepper = randomBytes(32)
 
-/** The folder as Kubernetes makes it: links to a hidden folder, which is exchanged by a rename. */
+/** Creates a folder like Kubernetes: links to a hidden folder that is replaced by a rename. */
 async function mountSecret() {
   const mount = await makeFolder()
   let version = 0
@@ -30,14 +30,13 @@ async function mountSecret() {
   return { mount, publish }
 }
 
-/** The text of a store with one key, and the key. */
 async function oneKey(principal: string) {
   const file = join(await makeFolder(), 'keys.yaml')
   const { text } = await createKey(file, pepper, { principal, groups: [] })
   return { stored: await readFile(file, 'utf8'), text }
 }
 
-it('its files are read together, and followed when they are exchanged', async () => {
+it('reads the files together, and reloads them when they are replaced', async () => {
   const { mount, publish } = await mountSecret()
   const [sales, research, later] = [await oneKey('sales'), await oneKey('research'), await oneKey('later')]
   await publish({ 'sales.yaml': sales.stored, 'research.yml': research.stored, 'notes.txt': 'no keys' })
@@ -51,7 +50,7 @@ it('its files are read together, and followed when they are exchanged', async ()
   expect(await captureReason(authenticateApiKey(authenticator, sales.text))).toBe('unknown_api_key')
 })
 
-it('faults of all its files are told at once, and one key in two files is a fault', async () => {
+it('reports the errors of all files, and a key that is in two files', async () => {
   const { mount, publish } = await mountSecret()
   const { stored } = await oneKey('sales')
   await publish({ 'a.yaml': stored, 'b.yaml': stored, 'c.yaml': 'keys: {', 'd.yaml': 'keys: 1' })
@@ -61,7 +60,7 @@ it('faults of all its files are told at once, and one key in two files is a faul
   )
 })
 
-it('a folder without files of keys', async () => {
+it('rejects a folder without key files', async () => {
   const { mount } = await mountSecret()
   await expect(openAuthenticator({ apiKeys: { file: mount, pepper } })).rejects.toThrow('has no .yaml')
 })

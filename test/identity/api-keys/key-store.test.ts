@@ -19,7 +19,7 @@ function problemsOf(text: string): readonly string[] {
   }
 }
 
-it('keys are listed as they were made, without their secrets', async () => {
+it('lists keys in order of creation, without their secrets', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   const expiresAt = new Date('2099-01-01T00:00:00Z')
   const { text, key } = await createKey(file, pepper, { ...loader, expiresAt, description: 'nightly: load' })
@@ -36,9 +36,9 @@ it('keys are listed as they were made, without their secrets', async () => {
   expect(stored).not.toContain(pepper.toString('hex'))
 })
 
-// So deep, the library that reads YAML ends the process.
+// At this depth, the YAML library crashes the process.
 it.each(['[', '{ a: ', '- '])(
-  'a store that nests %s without end is one problem, with its line',
+  'reports a store that nests %s too deeply as one problem, with its line',
   (opening) => {
     expect(problemsOf(`# keys\nkeys:\n  ${opening.repeat(20_000)}`)).toEqual([
       'keys.yaml:3: nested deeper than 200 levels',
@@ -46,13 +46,13 @@ it.each(['[', '{ a: ', '- '])(
   },
 )
 
-it('only its owner can read the store', async () => {
+it('makes the store readable by its owner only', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   await createKey(file, pepper, loader)
   expect((await stat(file)).mode & 0o777).toBe(0o600)
 })
 
-it('the comments of an operator stay', async () => {
+it('preserves comments', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   await writeFile(file, '# ask team-data before you touch this\nkeys: [] # none yet\n')
   const { key } = await createKey(file, pepper, loader)
@@ -73,7 +73,7 @@ it('revoking again keeps the first time; an unknown id is an error', async () =>
   await expect(revokeKey(file, 'AAAAAAAAAAAA')).rejects.toThrow('there is no key with this id')
 })
 
-it('rotation makes a like key, and ends the old one after a while', async () => {
+it('rotation creates an equal key, and makes the old one expire', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   const request = { ...loader, subject: 'corp:alice', description: 'nightly' }
   const { key } = await createKey(file, pepper, request)
@@ -86,7 +86,7 @@ it('rotation makes a like key, and ends the old one after a while', async () => 
   expect(await listKeys(file)).toEqual([{ ...key, expiresAt: endsAt.toISOString() }, made.key])
 })
 
-it('a rotated key lives as long as the old one was made to, which never lives longer for it', async () => {
+it('a rotated key has the lifetime of the old one, which is never extended', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   const expiresAt = new Date(Date.now() + 3_600_000)
   const { key } = await createKey(file, pepper, { ...loader, expiresAt })
@@ -97,7 +97,7 @@ it('a rotated key lives as long as the old one was made to, which never lives lo
   expect((await listKeys(file))[0]).toEqual(key)
 })
 
-it('what is revoked or expired cannot be rotated', async () => {
+it('rejects the rotation of a revoked or expired key', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   const revoked = await createKey(file, pepper, loader)
   await revokeKey(file, revoked.key.id)
@@ -113,7 +113,7 @@ it('what is revoked or expired cannot be rotated', async () => {
   expect(await readFile(file, 'utf8')).toBe(before)
 })
 
-it('a principal that is no name is refused before anything is written', async () => {
+it('rejects an invalid principal name before writing', async () => {
   const folder = await makeFolder()
   const file = join(folder, 'keys.yaml')
   await expect(createKey(file, pepper, { principal: 'corp:alice', groups: ['a b'] })).rejects.toThrow(
@@ -122,7 +122,7 @@ it('a principal that is no name is refused before anything is written', async ()
   expect(await readdir(folder)).toEqual([])
 })
 
-it('commands that run at the same time do not undo each other', async () => {
+it('concurrent commands do not overwrite each other', async () => {
   const folder = await makeFolder()
   const file = join(folder, 'keys.yaml')
   const { key } = await createKey(file, pepper, loader)
@@ -136,7 +136,7 @@ it('commands that run at the same time do not undo each other', async () => {
   expect(await readdir(folder)).toEqual(['keys.yaml'])
 })
 
-it('what a crashed command left behind is named, and the store stays as it was', async () => {
+it('names the leftover of a crashed command, and leaves the store unchanged', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   await createKey(file, pepper, loader)
   const before = await readFile(file, 'utf8')
@@ -145,7 +145,7 @@ it('what a crashed command left behind is named, and the store stays as it was',
   expect(await readFile(file, 'utf8')).toBe(before)
 })
 
-it('a link to the store stays a link', async () => {
+it('preserves a link to the store', async () => {
   const folder = await makeFolder()
   const [file, link] = [join(folder, 'keys.yaml'), join(folder, 'link.yaml')]
   await createKey(file, pepper, loader)
@@ -155,7 +155,7 @@ it('a link to the store stays a link', async () => {
   expect(await listKeys(link)).toHaveLength(2)
 })
 
-it('all faults of a store are told at once, each with its line, none with a value', () => {
+it('reports all errors of a store, each with its line, none with a value', () => {
   const secret = 'cgk_pasted_here'
   const problems = problemsOf(`keys:
   - id: short
@@ -191,13 +191,13 @@ it.each([
   ['a member twice', 'keys: []\nkeys: []', 'keys.yaml:2: '],
   ['an alias', 'a: &a []\nkeys: *a', 'keys.yaml:2: '],
   ['an alias of nothing', '\nkeys: *a', 'keys.yaml:2: '],
-])('a store that holds %s', (_name, text, problem) => {
+])('rejects a store that holds %s', (_name, text, problem) => {
   const problems = problemsOf(text)
   expect(problems.length).toBeGreaterThan(0)
   expect(problems[0]).toContain(problem)
 })
 
-it('no two keys have one id', () => {
+it('key ids are unique', () => {
   const key = `id: ABCDEFGHIJKL, principal: a, hash: ${'0a'.repeat(32)}, createdAt: 2026-01-01T00:00:00Z`
   expect(problemsOf(`keys:\n - {${key}}\n - {${key}}\n`)).toEqual(['keys.yaml:3: keys[1].id: duplicate id'])
 })

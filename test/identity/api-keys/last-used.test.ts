@@ -16,19 +16,18 @@ import {
 const pepper = randomBytes(32)
 const loader = { principal: 'loader', groups: [] }
 
-/** A store with one key. */
 async function makeStore() {
   const file = join(await makeFolder(), 'keys.yaml')
   return { file, ...(await createKey(file, pepper, loader)) }
 }
 
-/** A gateway's view of that store; whoever opens it closes it. */
+/** Opens the keys of a gateway with that store; the caller must close them. */
 async function open(lastUsedFile: string, store: { readonly file: string }, now: () => number) {
   const apiKeys = { file: store.file, pepper, lastUsedFile }
   return await createAuthenticator({ apiKeys, now, lastUsedIntervalMs: 10, reloadIntervalMs: 10 })
 }
 
-it('times of last use are kept on disk beside the requests, for keys that were accepted', async () => {
+it('persists last-used times asynchronously, for accepted keys only', async () => {
   const store = await makeStore()
   const file = `${store.file}.last-used`
   const unused = await createKey(store.file, pepper, loader)
@@ -42,7 +41,7 @@ it('times of last use are kept on disk beside the requests, for keys that were a
   expect((await readdir(join(store.file, '..'))).toSorted()).toEqual(['keys.yaml', 'keys.yaml.last-used'])
 })
 
-it('the last times of use are written when the gateway closes; later ones of others stay', async () => {
+it('writes last-used times at shutdown, and retains later ones of other gateways', async () => {
   const store = await makeStore()
   const file = `${store.file}.last-used`
   for (const time of ['2026-05-02T00:00:00.000Z', '2026-05-01T00:00:00.000Z', '2026-05-03T00:00:00.000Z']) {
@@ -55,7 +54,7 @@ it('the last times of use are written when the gateway closes; later ones of oth
   )
 })
 
-it('gateways that write at the same time keep the times of each other', async () => {
+it('gateways that write concurrently retain the times of each other', async () => {
   const store = await makeStore()
   const file = `${store.file}.last-used`
   const other = await createKey(store.file, pepper, loader)
@@ -72,7 +71,7 @@ it('gateways that write at the same time keep the times of each other', async ()
   }
 })
 
-it('keys that are no longer in the store are forgotten', async () => {
+it('removes keys that are no longer in the store', async () => {
   const store = await makeStore()
   const file = `${store.file}.last-used`
   await writeFile(file, JSON.stringify({ ABCDEFGHIJKL: '2026-01-01T00:00:00.000Z' }))
@@ -82,7 +81,7 @@ it('keys that are no longer in the store are forgotten', async () => {
   expect([...(await readLastUsed(file)).times.keys()]).toEqual([store.key.id])
 })
 
-it('a disk that cannot be written is told, and refuses nobody', async () => {
+it('reports a failed write, and refuses no request', async () => {
   const store = await makeStore()
   const outcomes: string[] = []
   const authenticator = await openAuthenticator({
@@ -95,7 +94,7 @@ it('a disk that cannot be written is told, and refuses nobody', async () => {
   expect((await authenticateApiKey(authenticator, store.text)).name).toBe('loader')
 })
 
-it('the file is there from the start, and the first use of a key is in it at once', async () => {
+it('writes the file at startup, and the first use of a key immediately', async () => {
   const store = await makeStore()
   const file = `${store.file}.last-used`
   const apiKeys = { file: store.file, pepper, lastUsedFile: file }
@@ -106,7 +105,7 @@ it('the file is there from the start, and the first use of a key is in it at onc
   await eventually(async () => expect([...(await readLastUsed(file)).times.keys()]).toEqual([store.key.id]))
 })
 
-it('the file says as of when its times are, also if no key is used', async () => {
+it('the file shows when it was written, even if no key is used', async () => {
   const store = await makeStore()
   const file = `${store.file}.last-used`
   const authenticator = await open(file, store, Date.now)

@@ -16,7 +16,7 @@ import {
 const pepper = randomBytes(32)
 const loader: NewKey = { principal: 'loader', groups: [] }
 
-it('a key that was proven is asked for its secret again when the store has changed', async () => {
+it('verifies a cached key again after a change of the store', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   const { text, key } = await createKey(file, pepper, loader)
   const other = await createKey(file, pepper, { ...loader, principal: 'other' })
@@ -30,7 +30,7 @@ it('a key that was proven is asked for its secret again when the store has chang
   )
 })
 
-it('a key that was proven does not prove what only begins with it, nor another secret of its id', async () => {
+it('a cached key proves neither an extended text nor another secret of its id', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   const { text } = await createKey(file, pepper, loader)
   const other = await createKey(file, pepper, { ...loader, principal: 'other' })
@@ -47,7 +47,7 @@ it('a key that was proven does not prove what only begins with it, nor another s
   expect((await authenticateApiKey(authenticator, other.text)).name).toBe('other')
 })
 
-it('keys are remembered by a digest that differs from one process to the next, and not without bound', () => {
+it('caches keys by a salted digest, and bounds their number', () => {
   const proven = createVerifiedKeyCache<{ readonly number: number }>()
   const digest = proven.digestOf('cgk_a_secret')
   expect(digest).toBe(proven.digestOf('cgk_a_secret'))

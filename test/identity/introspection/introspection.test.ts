@@ -29,7 +29,7 @@ async function settingsFor(
   return introspectionSchema.parse({ ...stated, clientSecretFile, ...changes })
 }
 
-/** An authorization server that answers what it is told to, and an authenticator that asks it. */
+/** Starts an authorization server with that response, and an authenticator that queries it. */
 async function answering(response: RequestListener, changes: Partial<IntrospectionSettings> = {}) {
   let ahead = 0
   const server = await startServer(response)
@@ -54,7 +54,7 @@ const says =
   (_request, response) =>
     response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
 
-/** A real provider, and how to trust its opaque and its signed tokens. */
+/** Starts a real provider, with the settings that trust its opaque and its signed tokens. */
 async function startTrustedProvider() {
   const provider = await startIdentityProvider([await makeProviderKey('one')])
   onTestFinished(() => provider.stop())
@@ -69,7 +69,7 @@ async function startTrustedProvider() {
 }
 
 describe('with a real OpenID provider', () => {
-  it('an opaque token names its client; after its revocation it is refused', async () => {
+  it('an opaque token identifies its client, and is refused after its revocation', async () => {
     const { provider, introspection, issuers } = await startTrustedProvider()
     let ahead = 0
     const authenticator = await openAuthenticator({ introspection, issuers, now: () => Date.now() + ahead })
@@ -85,7 +85,7 @@ describe('with a real OpenID provider', () => {
     expect(await captureReason(authenticateBearer(authenticator, token))).toBe('inactive_token')
   })
 
-  it('signed tokens of the same provider are verified by its keys, and not asked about', async () => {
+  it('verifies signed tokens of the same provider with its keys, without introspection', async () => {
     const { provider, introspection, issuers } = await startTrustedProvider()
     const authenticator = await openAuthenticator({ introspection, issuers })
     const token = await provider.issueToken(audience)
@@ -94,14 +94,14 @@ describe('with a real OpenID provider', () => {
     expect(provider.requests()).toBe(before)
   })
 
-  it('an opaque token for another audience', async () => {
+  it('refuses an opaque token for another audience', async () => {
     const { provider, introspection } = await startTrustedProvider()
     const authenticator = await openAuthenticator({ introspection })
     const token = await provider.issueToken('urn:another', 'opaque')
     expect(await captureReason(authenticateBearer(authenticator, token))).toBe('wrong_audience')
   })
 
-  it('a wrong secret is the fault of the gateway: 503', async () => {
+  it('responds with 503 if the client secret is wrong', async () => {
     const { provider, introspection } = await startTrustedProvider()
     await writeFile(introspection.clientSecretFile, 'wrong')
     const authenticator = await openAuthenticator({ introspection })
@@ -113,29 +113,29 @@ describe('with a real OpenID provider', () => {
   })
 })
 
-it('the question: client and secret by HTTP Basic, the token in the body', async () => {
-  let question: unknown
+it('sends client and secret with HTTP Basic, and the token in the body', async () => {
+  let received: unknown
   const { authenticator } = await answering(
     (request, response) => {
       let body = ''
       request.on('data', (chunk: Buffer) => (body += chunk.toString()))
       request.on('end', () => {
         const { authorization } = request.headers
-        question = { method: request.method, authorization, body }
+        received = { method: request.method, authorization, body }
         says(active())(request, response)
       })
     },
     { clientId: 'the gateway:1' },
   )
   await authenticateBearer(authenticator, 'a+b/c==')
-  expect(question).toEqual({
+  expect(received).toEqual({
     method: 'POST',
     authorization: `Basic ${btoa('the+gateway%3A1:gateway-secret')}`,
     body: 'token=a%2Bb%2Fc%3D%3D&token_type_hint=access_token',
   })
 })
 
-describe('answers', () => {
+describe('responses', () => {
   it.each<[string, string, object]>([
     ['not active', 'inactive_token', { active: false }],
     ['of another issuer', 'unknown_issuer', active({ iss: 'https://other.example' })],
@@ -179,7 +179,7 @@ describe('answers', () => {
   })
 })
 
-it('many who send the same token wait for one answer', async () => {
+it('concurrent requests with the same token share one query', async () => {
   const { authenticator, server } = await answering(says(active()))
   const principals = await Promise.all(
     Array.from({ length: 50 }, () => authenticateBearer(authenticator, 'opaque')),
@@ -191,7 +191,7 @@ it('many who send the same token wait for one answer', async () => {
   ).not.toBeInstanceOf(Promise)
 })
 
-it('an answer holds no longer than its token', async () => {
+it('a response expires with its token at the latest', async () => {
   const { authenticator, server, advance } = await answering(says(active({ exp: seconds() + 30 })), {
     clockSkewSeconds: 0,
   })
@@ -201,7 +201,7 @@ it('an answer holds no longer than its token', async () => {
   expect(server.requests()).toBe(2)
 })
 
-it('a flood of random tokens is bounded, and does not drive out a good one', async () => {
+it('bounds a flood of random tokens, which does not evict a valid one', async () => {
   const gate = createDeferred()
   let isOpen = true
   const { authenticator, server } = await answering(
@@ -224,7 +224,7 @@ it('a flood of random tokens is bounded, and does not drive out a good one', asy
   expect(server.requests()).toBe(6)
 })
 
-it('a token that looks signed is never asked about', async () => {
+it('never queries a token that looks signed', async () => {
   const { authenticator, server } = await answering(says(active()))
   for (const token of [
     'eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJ4In0.AAAA',
@@ -238,7 +238,7 @@ it('a token that looks signed is never asked about', async () => {
   expect(server.requests()).toBe(0)
 })
 
-it('a secret that is not there stops the start', async () => {
+it('a missing secret prevents the start', async () => {
   const introspection = await settingsFor('https://corp.example/introspect', { clientSecretFile: '/nowhere' })
   await expect(openAuthenticator({ introspection })).rejects.toThrow('ENOENT')
 })

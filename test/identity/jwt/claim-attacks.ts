@@ -220,5 +220,5 @@ const claims: readonly JoseAttack[] = [
   ['a huge token', /^token_too_long$/, ({ rsa }) => signed(rsa, claimsWith({ padding: 'x'.repeat(16_384) }))],
 ]
 
-/** Attacks on what a token says, which its issuer signed: for somebody else, for another time, or in two ways. */
+/** Attacks on claims signed by the issuer: for another audience, for another time, or ambiguous. */
 export const claimAttacks: readonly JoseAttack[] = [...texts, ...claims]

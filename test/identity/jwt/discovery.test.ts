@@ -7,7 +7,7 @@ import { startServer } from './token-issuer.ts'
 
 const key = makeIssuerKey('ES256', 'one')
 
-/** An issuer whose documents a test writes; it answers 404 for what is not there. */
+/** Starts an issuer with the given documents; it responds with 404 to all other paths. */
 async function startDocuments() {
   const documents: Record<string, unknown> = {}
   const requested: string[] = []
@@ -17,7 +17,7 @@ async function startDocuments() {
     response.writeHead(document === undefined ? 404 : 200).end(JSON.stringify(document))
   })
   onTestFinished(() => server.stop())
-  return { url: server.url, documents, asked: requested }
+  return { url: server.url, documents, requested }
 }
 
 const trust = (issuer: string): TokenIssuerInput => ({
@@ -29,7 +29,7 @@ const trust = (issuer: string): TokenIssuerInput => ({
 
 const wellKnown = '/.well-known/openid-configuration'
 
-it('a real OpenID provider is asked where its keys are', async () => {
+it('discovers the keys of a real OpenID provider', async () => {
   const provider = await startIdentityProvider([await makeProviderKey('one')])
   onTestFinished(() => provider.stop())
   const issuers = [{ ...trust(provider.issuer), audience: 'urn:catalog' }]
@@ -39,8 +39,8 @@ it('a real OpenID provider is asked where its keys are', async () => {
   )
 })
 
-it.each(['', '/realms/corp', '/tenant/'])('an issuer with the path "%s"', async (path) => {
-  const { url, documents, asked: requested } = await startDocuments()
+it.each(['', '/realms/corp', '/tenant/'])('discovers an issuer with the path "%s"', async (path) => {
+  const { url, documents, requested } = await startDocuments()
   const issuer = url + path
   const document = path.replace(/\/$/, '') + wellKnown
   documents[document] = { issuer, jwks_uri: `${url}/keys` }
@@ -52,7 +52,7 @@ it.each(['', '/realms/corp', '/tenant/'])('an issuer with the path "%s"', async 
   )
 })
 
-it('an issuer that moves its keys is followed', async () => {
+it('follows an issuer that moves its keys', async () => {
   const { url, documents } = await startDocuments()
   documents[wellKnown] = { issuer: url, jwks_uri: `${url}/keys` }
   documents['/keys'] = { keys: [] }
@@ -77,7 +77,7 @@ it.each<[string, (url: string) => unknown]>([
   ['that is a list', () => []],
   ['that is not there', () => undefined],
 ])('a discovery document %s', async (_what, document) => {
-  const { url, documents, asked: requested } = await startDocuments()
+  const { url, documents, requested } = await startDocuments()
   documents[wellKnown] = document(url)
   documents['/keys'] = { keys: [key.published] }
   const authenticator = await openAuthenticator({ issuers: [trust(url)] })

@@ -2,7 +2,6 @@ import { createHmac, createPublicKey, generateKeyPairSync, sign, type KeyObject 
 import type { JWK } from 'jose'
 import { goodClaims } from './token-issuer.ts'
 
-/** A key of the attacked issuer, as node holds it. */
 export interface IssuerKey {
   readonly kid: string
   readonly alg: string
@@ -10,19 +9,17 @@ export interface IssuerKey {
   readonly published: JWK
 }
 
-/** What an attack can use: the issuer's public keys, and signatures of the issuer itself. */
+/** Capabilities of an attack: the public keys of the issuer, and its signatures. */
 export interface AttackTools {
   readonly rsa: IssuerKey
   readonly ec: IssuerKey
   readonly ed: IssuerKey
-  /** A key of the attacker. */
   readonly own: KeyObject
 }
 
-/** An attack on the reading of tokens: its name, how it is refused, and the token. */
+/** An attack on token parsing: its name, the expected refusal, and the token. */
 export type JoseAttack = readonly [name: string, reason: RegExp, forge: (tools: AttackTools) => string]
 
-/** A new key of an issuer. */
 export function makeIssuerKey(alg: 'RS256' | 'ES256' | 'EdDSA', kid: string): IssuerKey {
   const { privateKey: key } = makePair(alg)
   return { kid, alg, key, published: publicJwk(key, kid) }
@@ -34,26 +31,24 @@ function makePair(alg: string) {
   return generateKeyPairSync('ed25519')
 }
 
-/** What an issuer publishes of a key. */
 export function publicJwk(key: KeyObject, kid: string, more: object = {}): JWK {
   return { ...(createPublicKey(key).export({ format: 'jwk' }) as JWK), kid, use: 'sig', ...more }
 }
 
-/** Base64url of text, bytes or JSON. */
 export const encode = (part: string | Buffer | object): string =>
   (typeof part === 'string' || Buffer.isBuffer(part)
     ? Buffer.from(part)
     : Buffer.from(JSON.stringify(part))
   ).toString('base64url')
 
-/** The claims of a good token, with changes; undefined leaves one out. */
+/** Claims of a valid token with overrides; undefined omits a claim. */
 export const claimsWith = (changes: Record<string, unknown> = {}): string =>
   JSON.stringify(goodClaims(changes))
 
-/** Claims as text, so that they may say what JSON.stringify never writes. */
+/** Claims as text, so that they can contain what JSON.stringify never writes. */
 export const claimsText = (change: (text: string) => string): string => change(claimsWith())
 
-/** A token that this key signed, whatever it says. */
+/** Creates a token signed by this key, with any content. */
 export function signed(
   { key, alg, kid }: Pick<IssuerKey, 'key' | 'alg' | 'kid'>,
   claims: string | Buffer = claimsWith(),
@@ -69,7 +64,6 @@ function signatureOf(alg: string, key: KeyObject, input: string): Buffer {
   return alg === 'EdDSA' ? sign(null, data, key) : sign('sha256', data, { key, dsaEncoding: 'ieee-p1363' })
 }
 
-/** A token of the issuer whose three parts are changed after it was signed. */
 export function tampered(
   token: string,
   change: (parts: readonly [string, string, string]) => string,
@@ -93,7 +87,7 @@ export function publicText(key: KeyObject, type: 'spki' | 'pkcs1', format: 'pem'
   return format === 'pem' ? publicKey.export({ type, format }) : publicKey.export({ type, format })
 }
 
-/** Flips bits of the last digit that mean nothing: the bytes stay the same. */
+/** Flips unused bits of the last digit: the decoded bytes are unchanged. */
 export function respellPart(part: string): string {
   const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   const last = digits.indexOf(part.at(-1) ?? '')
@@ -103,13 +97,13 @@ export function respellPart(part: string): string {
   return changed
 }
 
-/** A header whose length leaves bits over in its last digit. */
+/** Returns a header whose length leaves unused bits in its last digit. */
 export function padded({ alg, kid }: IssuerKey): string {
   const header = JSON.stringify({ alg, kid })
   return header + ' '.repeat((3 - (header.length % 3)) % 3 === 0 ? 1 : 0)
 }
 
-/** A token whose ECDSA signature is in the form of other protocols. */
+/** Creates a token with an ECDSA signature in DER, as in other protocols. */
 export function derSigned({ key, kid, alg }: IssuerKey): string {
   const input = `${encode({ alg, kid })}.${encode(claimsWith())}`
   return `${input}.${encode(sign('sha256', Buffer.from(input), { key, dsaEncoding: 'der' }))}`

@@ -27,28 +27,28 @@ function trust(provider: IdentityProvider, jwks: { refreshSeconds?: number } = {
   }
 }
 
-it('a token of the provider names its client', async () => {
+it('a token of the provider identifies its client', async () => {
   const provider = await startProvider('one')
   const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
   const principal = await authenticateBearer(authenticator, await provider.issueToken(audience))
   expect(principal).toMatchObject({ name: 'corp:loader', method: 'token', issuer: 'corp' })
 })
 
-it('a token for another audience is refused', async () => {
+it('refuses a token for another audience', async () => {
   const provider = await startProvider('one')
   const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
   const token = await provider.issueToken('urn:another')
   expect(await captureReason(authenticateBearer(authenticator, token))).toBe('wrong_audience')
 })
 
-it('a token of another provider is refused', async () => {
+it('refuses a token of another provider', async () => {
   const [provider, stranger] = [await startProvider('one'), await startProvider('one')]
   const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
   const token = await stranger.issueToken(audience)
   expect(await captureReason(authenticateBearer(authenticator, token))).toBe('unknown_issuer')
 })
 
-it('a new key is accepted without a restart', async () => {
+it('accepts a new key without a restart', async () => {
   const provider = await startProvider('one')
   const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
   await authenticateBearer(authenticator, await provider.issueToken(audience))
@@ -57,7 +57,7 @@ it('a new key is accepted without a restart', async () => {
   expect(principal.name).toBe('corp:loader')
 })
 
-it('tokens of a removed key are refused, also those that were remembered', async () => {
+it('refuses tokens of a removed key, including cached ones', async () => {
   const provider = await startProvider('one')
   const authenticator = await openAuthenticator({ issuers: [trust(provider, { refreshSeconds: 0.05 })] })
   const token = await provider.issueToken(audience)
@@ -68,7 +68,7 @@ it('tokens of a removed key are refused, also those that were remembered', async
   )
 })
 
-it('while the provider is down its last keys serve, until they are too old', async () => {
+it('uses the last keys while the provider is down, until they are too old', async () => {
   const provider = await startProvider('one')
   let ahead = 0
   const now = (): number => Date.now() + ahead

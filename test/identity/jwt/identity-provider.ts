@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import { startServer, type CountingServer } from './token-issuer.ts'
 
-/** As much of oidc-provider as is used here; it comes without types. */
+/** The used part of oidc-provider, which has no types. */
 interface ProviderModule {
   readonly Provider: new (issuer: string, configuration: object) => { callback(): RequestListener }
 }
@@ -15,14 +15,13 @@ const thirtyDays = 30 * 86_400
 
 type TokenFormat = 'jwt' | 'opaque'
 
-/** A real OpenID provider with one client that may have tokens for any resource. */
+/** A real OpenID provider with one client that may request tokens for any resource. */
 export interface IdentityProvider extends CountingServer {
   readonly issuer: string
   readonly keysUrl: string
-  /** Publishes these keys from now on, and signs with the first. */
   useKeys(keys: readonly JWK[]): void
   readonly introspectionUrl: string
-  /** An access token for a resource, by client credentials; signed unless told. */
+  /** Issues an access token for a resource with client credentials; signed by default. */
   issueToken(resource: string, format?: TokenFormat): Promise<string>
   revokeToken(token: string): Promise<void>
 }

@@ -31,7 +31,7 @@ afterAll(async () => {
   await issuer.stop()
 })
 
-it('the attacks differ from tokens that are good', async () => {
+it('the unmodified tokens of the attacks are valid', async () => {
   for (const key of [tools.rsa, tools.ec, tools.ed]) {
     expect((await authenticateBearer(authenticator, signed(key))).name).toBe('corp:alice')
   }
@@ -43,11 +43,11 @@ it.each([...joseAttacks, ...claimAttacks])('refuses with 401: %s', async (_name,
   expect(refused.status).toBe(401)
 })
 
-it.each(noBearerTokens)('%s is no bearer token', async (text) => {
+it.each(noBearerTokens)('%s is not a bearer token', async (text) => {
   expect(await captureReason(authenticateBearer(authenticator, text))).toBe('malformed_authorization')
 })
 
-describe('a key of the issuer that must not verify', () => {
+describe('an unusable key of the issuer', () => {
   it.each(keyAttacks)('verifies no token: %s', async (_name, make) => {
     const { published, token } = make()
     const server = await startServer((_request, response) => {

@@ -290,7 +290,7 @@ const forms: readonly JoseAttack[] = [
   ],
 ]
 
-/** The JWS JSON Serialization and the like never come as far as the token: the header does not hold them. */
+/** The JWS JSON Serialization and similar forms are rejected before parsing: the header does not permit them. */
 export const noBearerTokens: readonly string[] = [
   '{"payload":"e30","protected":"e30","signature":"AA"}',
   '{"payload":"e30","signatures":[]}',
@@ -300,5 +300,5 @@ export const noBearerTokens: readonly string[] = [
   '"a.b.c"',
 ]
 
-/** Attacks on algorithm, key, header and form of a token; they need no more than the public keys of the issuer. */
+/** Attacks on algorithm, key, header and form of a token, using only the public keys of the issuer. */
 export const joseAttacks: readonly JoseAttack[] = [...none, ...confusion, ...brought, ...critical, ...forms]

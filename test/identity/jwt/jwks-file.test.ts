@@ -41,15 +41,15 @@ function options(more: AuthenticatorOptions = {}): AuthenticatorOptions {
   }
 }
 
-/** Runs once with the issuer up, so that its keys are kept; then the issuer goes down. */
-async function keepKeys(): Promise<void> {
+/** Runs once with the issuer up, so that its keys are persisted; then stops the issuer. */
+async function persistKeys(): Promise<void> {
   const authenticator = await createAuthenticator(options())
   await authenticator.close()
   await server.stop()
 }
 
-it('a start while the issuer is down serves the last good keys, for as long as they are not too old', async () => {
-  await keepKeys()
+it('a start while the issuer is down uses the last valid keys until they are too old', async () => {
+  await persistKeys()
   let ahead = 23 * hourMs
   const authenticator = await openAuthenticator(options({ now: () => Date.now() + ahead }))
   const token = (): string => signed(key, claimsWith({ exp: Math.floor((Date.now() + ahead) / 1000) + 60 }))
@@ -59,8 +59,8 @@ it('a start while the issuer is down serves the last good keys, for as long as t
   expect(await captureReason(authenticateBearer(authenticator, token()))).toBe('jwks_unavailable')
 })
 
-it('an unknown key is not refused for good before the issuer was asked', async () => {
-  await keepKeys()
+it('responds with 503 to an unknown key until the issuer was queried', async () => {
+  await persistKeys()
   const authenticator = await openAuthenticator(options())
   const fresh = makeIssuerKey('ES256', 'two')
   expect(await captureReason(authenticateBearer(authenticator, signed(fresh)))).toBe('jwks_unavailable')
@@ -70,16 +70,16 @@ it('an unknown key is not refused for good before the issuer was asked', async (
   expect(await captureReason(authenticateBearer(authenticator, signed(key)))).toBe('unknown_kid')
 })
 
-it('keys that the issuer has now win over the kept ones', async () => {
-  await keepKeys()
+it('current keys of the issuer replace the persisted ones', async () => {
+  await persistKeys()
   published = [makeIssuerKey('ES256', 'two')]
   await server.start()
   const authenticator = await openAuthenticator(options())
   expect(await captureReason(authenticateBearer(authenticator, signed(key)))).toBe('unknown_kid')
 })
 
-it('they are kept for their owner alone, and nothing else is left behind', async () => {
-  await keepKeys()
+it('the file is readable by its owner only, and nothing else is left behind', async () => {
+  await persistKeys()
   expect(await readdir(jwksCacheFolder)).toEqual(['corp.keys.json'])
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   expect((await stat(jwksCacheFolder)).mode & 0o777).toBe(0o700)
@@ -96,15 +96,15 @@ it.each<[string, (retained: Record<string, unknown>) => string]>([
   ['were cut off', (retained) => JSON.stringify(retained).slice(0, -10)],
   ['are empty', () => ''],
 ])('kept keys that %s are not used, and do not stop the start', async (_what, change) => {
-  await keepKeys()
+  await persistKeys()
   await writeFile(file, change(JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>))
   const authenticator = await openAuthenticator(options())
   expect(await captureReason(authenticateBearer(authenticator, signed(key)))).toBe('jwks_unavailable')
 })
 
-it('keys that cannot be kept are told, and used all the same', async () => {
+it('reports keys that cannot be persisted, and uses them', async () => {
   const events: IdentityEvent[] = []
-  // Nobody can replace a folder by a file, not even root.
+  // Not even root can replace a folder by a file.
   const blocked = join(await makeFolder(), 'blocked')
   await mkdir(join(blocked, 'corp.keys.json'), { recursive: true })
   const other = await openAuthenticator(

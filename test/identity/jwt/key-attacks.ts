@@ -2,13 +2,12 @@ import { createHash, createPublicKey, generateKeyPairSync, type KeyObject } from
 import type { JWK } from 'jose'
 import { claimsWith, encode, macWith, publicJwk, signed } from './forged-tokens.ts'
 
-/** An issuer that publishes a weak or misused key under a `kid`, and a token that is signed with it. */
+/** An issuer that publishes a weak or misused key under a `kid`, and a token signed with it. */
 export type KeyAttack = readonly [
   name: string,
   make: () => { readonly published: JWK; readonly token: string },
 ]
 
-/** Keys that must not verify, whoever publishes them. */
 export const keyAttacks: readonly KeyAttack[] = [
   ['RSA of 1024 bits', () => publish(generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey)],
   [
@@ -66,7 +65,7 @@ function publishPrivate(key: KeyObject) {
   return { published, token: signed({ key, alg: 'RS256', kid: 'key' }) }
 }
 
-/** With e = 1 the signature is the padded hash itself: no private key is needed. */
+/** With e = 1, the signature is the padded hash itself: no private key is needed. */
 function signedByNobody() {
   const jwk = createPublicKey(freshRsa()).export({ format: 'jwk' })
   const published = { ...(jwk as JWK), e: 'AQ', kid: 'key' }
@@ -77,7 +76,7 @@ function signedByNobody() {
   return { published, token: `${input}.${encode(block)}` }
 }
 
-/** The DER of a SHA-256 digest as PKCS #1 wraps it. */
+/** The DER of a SHA-256 digest as wrapped by PKCS #1. */
 function createDigestInfo(input: string): Buffer {
   const prefix = Buffer.from('3031300d060960864801650304020105000420', 'hex')
   return Buffer.concat([prefix, createHash('sha256').update(input).digest()])

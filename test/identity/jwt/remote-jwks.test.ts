@@ -27,7 +27,7 @@ async function issuer() {
   return started
 }
 
-/** What becomes of a good token when its key set is answered like this. */
+/** Returns the refusal of a valid token if its JWKS is fetched with this response. */
 async function reasonWithResponse(response: RequestListener, timeoutSeconds = 5): Promise<string> {
   const server = await startServer(response)
   onTestFinished(() => server.stop())
@@ -38,7 +38,7 @@ async function reasonWithResponse(response: RequestListener, timeoutSeconds = 5)
   )
 }
 
-it('many tokens with a new key wait for one fetch, and are accepted', async () => {
+it('concurrent tokens with a new key share one fetch, and are accepted', async () => {
   const rotating = await issuer()
   const authenticator = await openAuthenticator({ issuers: [rotating.configuration] })
   const second = await makeSigningKey('second')
@@ -50,7 +50,7 @@ it('many tokens with a new key wait for one fetch, and are accepted', async () =
   expect(rotating.requests()).toBe(2)
 })
 
-it('after the cooldown an unknown key is looked for again', async () => {
+it('fetches an unknown key again after the cooldown', async () => {
   let ahead = 0
   const rotating = await issuer()
   const authenticator = await openAuthenticator({
@@ -67,7 +67,7 @@ it('after the cooldown an unknown key is looked for again', async () => {
   expect(rotating.requests()).toBe(3)
 })
 
-it('an unknown key while the issuer is down is 503, a known one is served', async () => {
+it('while the issuer is down, an unknown key is 503, and a known one is accepted', async () => {
   const down = await issuer()
   const authenticator = await openAuthenticator({ issuers: [down.configuration] })
   await down.stop()
@@ -76,7 +76,7 @@ it('an unknown key while the issuer is down is 503, a known one is served', asyn
   expect((await authenticateBearer(authenticator, await signToken(down.key))).name).toBe('corp:alice')
 })
 
-it('an issuer that is down at the start is found when it is up', async () => {
+it('connects to an issuer that was down at startup', async () => {
   const late = await issuer()
   await late.stop()
   const events: IdentityEvent[] = []
@@ -92,7 +92,7 @@ it('an issuer that is down at the start is found when it is up', async () => {
   expect(events.at(-1)).toEqual({ source: 'corp', outcome: 'changed' })
 })
 
-it('keys are fetched in the background; the same keys in another order change nothing', async () => {
+it('fetches keys in the background; reordered keys change nothing', async () => {
   const refreshed = await issuer()
   const second = await makeSigningKey('second')
   refreshed.published = [refreshed.key.publicKey, second.publicKey]
@@ -108,7 +108,7 @@ it('keys are fetched in the background; the same keys in another order change no
   expect(authenticator.status().issuers[0]).toMatchObject({ keys: 2, usable: true, failuresInARow: 0 })
 })
 
-it('an answer that is no key set leaves the last keys in force', async () => {
+it('retains the last keys if a response is not a JWKS', async () => {
   const broken = await issuer()
   const authenticator = await openAuthenticator({
     issuers: [{ ...broken.configuration, jwks: { url: broken.url, refreshSeconds: 0.01 } }],
@@ -118,7 +118,7 @@ it('an answer that is no key set leaves the last keys in force', async () => {
   await authenticateBearer(authenticator, await signToken(broken.key))
 })
 
-it('a redirect is not followed', async () => {
+it('does not follow a redirect', async () => {
   const target = await issuer()
   const outcome = await reasonWithResponse((_request, response) => {
     response.writeHead(302, { location: target.url }).end()
@@ -138,11 +138,11 @@ it.each<[string, RequestListener]>([
   expect(await reasonWithResponse(response)).toBe('jwks_unavailable')
 })
 
-it('a key set that does not come', async () => {
+it('responds with 503 while the JWKS is missing', async () => {
   expect(await reasonWithResponse(() => undefined, 0.05)).toBe('jwks_unavailable')
 })
 
-it('keys that must not verify: private, symmetric, for encryption', async () => {
+it('refuses unusable keys: private, symmetric, for encryption', async () => {
   const key = await makeSigningKey('first')
   const bad = [
     await exportJWK(key.privateKey),
@@ -158,7 +158,7 @@ it('keys that must not verify: private, symmetric, for encryption', async () => 
   }
 })
 
-it('a file of keys is followed, and a broken one ignored', async () => {
+it('reloads a changed JWKS file, and ignores an invalid one', async () => {
   const file = join(await makeFolder(), 'keys.json')
   const publish = async (...keys: SigningKey[]): Promise<void> => {
     await writeFile(`${file}.next`, JSON.stringify({ keys: keys.map((key) => key.publicKey) }))
@@ -180,7 +180,7 @@ it('a file of keys is followed, and a broken one ignored', async () => {
   await authenticateBearer(authenticator, fresh)
 })
 
-it('a file that is not there stops the start', async () => {
+it('a missing file prevents the start', async () => {
   const jwks = { file: join(await makeFolder(), 'none.json') }
   await expect(openAuthenticator({ issuers: [{ ...configuration, jwks }] })).rejects.toThrow('ENOENT')
 })

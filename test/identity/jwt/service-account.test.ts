@@ -20,7 +20,7 @@ import { claimsWith, makeIssuerKey, signed } from './forged-tokens.ts'
 const clusterIssuer = 'https://kubernetes.default.svc.cluster.local'
 const key = makeIssuerKey('RS256', 'S1x0mHKZ0ZzJqv9cCt7m1y0QFZ2n8l1Ck3Z7aQ1xY0s')
 
-/** A token as the API server makes them for a projected volume. */
+/** Creates a token like those of the API server for a projected volume. */
 function projectedToken(changes: Record<string, unknown> = {}): string {
   const now = Math.floor(Date.now() / 1000)
   const claims = {
@@ -43,12 +43,11 @@ function projectedToken(changes: Record<string, unknown> = {}): string {
   return signed(key, claimsWith(claims))
 }
 
-describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where there is no openssl)', () => {
+describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped without openssl)', () => {
   let folder = ''
   let authority: TestAuthority
   let certificate: TestCertificate
   let settings: KubernetesSettings
-  /** What the API server was asked for, and with what. */
   const requested: string[] = []
   let issuerOfDiscovery = clusterIssuer
 
@@ -59,7 +58,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  /** As a real API server: TLS of an authority of its own, and nothing for who has no token. */
+  /** Like a real API server: TLS with its own authority, and no access without a token. */
   beforeEach(async () => {
     issuerOfDiscovery = clusterIssuer
     requested.length = 0
@@ -72,7 +71,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
         const responses: Record<string, unknown> = {
           '/.well-known/openid-configuration': {
             issuer: issuerOfDiscovery,
-            // The address of the API server from outside: it need not be reachable from a pod.
+            // The external address of the API server may be unreachable from a pod.
             jwks_uri: 'https://172.18.0.2:6443/openid/v1/jwks',
             response_types_supported: ['id_token'],
             subject_types_supported: ['public'],
@@ -80,9 +79,10 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
           },
           '/openid/v1/jwks': { keys: [key.published] },
         }
-        const answer = headers.authorization === 'Bearer token-of-the-pod' ? responses[url ?? ''] : undefined
-        const status = headers.authorization === undefined ? 401 : answer === undefined ? 403 : 200
-        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer ?? {}))
+        const document =
+          headers.authorization === 'Bearer token-of-the-pod' ? responses[url ?? ''] : undefined
+        const status = headers.authorization === undefined ? 401 : document === undefined ? 403 : 200
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(document ?? {}))
       },
     )
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -100,7 +100,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
     })
   })
 
-  it('a service account is a principal with the groups that Kubernetes gives it', async () => {
+  it('a service account is a principal with the groups assigned by Kubernetes', async () => {
     const authenticator = await openAuthenticator({ kubernetes: settings })
     expect(await authenticateBearer(authenticator, projectedToken())).toEqual({
       name: 'cluster:system:serviceaccount:etl:loader',
@@ -143,7 +143,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
     expect(await captureReason(authenticateBearer(authenticator, projectedToken(changes)))).toBe(expected)
   })
 
-  it('an API server of another authority is not believed', async () => {
+  it('does not trust an API server of another authority', async () => {
     const { certFile } = await makeAuthority(folder, 'another')
     const authenticator = await openAuthenticator({
       kubernetes: { ...settings, caFile: certFile },
@@ -152,13 +152,13 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
     expect(requested).toEqual([])
   })
 
-  it('an API server of another cluster is not believed', async () => {
+  it('does not trust an API server of another cluster', async () => {
     issuerOfDiscovery = 'https://other.svc.cluster.local'
     const authenticator = await openAuthenticator({ kubernetes: settings })
     expect(await captureReason(authenticateBearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
   })
 
-  it('the token of the pod is read again when it is exchanged', async () => {
+  it('reads the token of the pod again after its rotation', async () => {
     await writeFile(settings.tokenFile, 'token-that-ended')
     const authenticator = await openAuthenticator({ kubernetes: settings })
     expect(await captureReason(authenticateBearer(authenticator, projectedToken()))).toBe('jwks_unavailable')

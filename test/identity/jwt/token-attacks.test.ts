@@ -33,11 +33,11 @@ beforeEach(async () => {
 
 const payload = (changes: Record<string, unknown> = {}): string => JSON.stringify(goodClaims(changes))
 
-it('the token that the attacks are made from is good', async () => {
+it('the unmodified token of the attacks is valid', async () => {
   expect((await authenticateBearer(authenticator, await signToken(issuer.key))).name).toBe('corp:alice')
 })
 
-describe('a key that the token brings along is neither fetched nor used', () => {
+describe('neither fetches nor uses a key contained in the token', () => {
   it.each([
     ['jku', () => ({ jku: attacker.url })],
     ['x5u', () => ({ x5u: attacker.url })],
@@ -45,7 +45,7 @@ describe('a key that the token brings along is neither fetched nor used', () => 
     ['x5c', () => ({ x5c: ['MIIB'] })],
     ['a kid that is a URL', () => ({ kid: attacker.url })],
     ['a kid that is a path', () => ({ kid: '../../../../dev/null' })],
-  ])('refuses a token with %s, and asks nobody', async (_name, header) => {
+  ])('refuses a token with %s without a request', async (_name, header) => {
     const token = await signToken(attackersKey, {}, header())
     expect(await captureReason(authenticateBearer(authenticator, token))).toMatch(
       /^invalid_signature|unknown_kid$/,
@@ -54,7 +54,7 @@ describe('a key that the token brings along is neither fetched nor used', () => 
   })
 })
 
-it('two keys with one kid, both of the issuer, and a third of somebody else', async () => {
+it('distinguishes two keys of the issuer with one kid from a key of another issuer', async () => {
   const [twin, duplicated] = [await makeSigningKey('first'), await startIssuer()]
   onTestFinished(() => duplicated.stop())
   duplicated.published = [duplicated.key.publicKey, twin.publicKey]
@@ -67,7 +67,7 @@ it('two keys with one kid, both of the issuer, and a third of somebody else', as
   )
 })
 
-it('a storm of random kids causes one fetch', async () => {
+it('many random kids cause one fetch', async () => {
   const before = issuer.requests()
   const reasons = await Promise.all(
     Array.from({ length: 200 }, async (_, index) => {
@@ -99,7 +99,7 @@ describe('a token with two issuers', () => {
     expect(await captureReason(authenticateBearer(both, token))).toBe('unknown_issuer')
   })
 
-  it('as a claim that stands twice', async () => {
+  it('as a duplicate claim', async () => {
     const twice = payload().replace(/}$/, ',"iss":"https://other.example"}')
     const token = forgeToken({ alg: 'RS256', kid: 'first' }, twice, (input) =>
       createSign('sha256').update(input).sign(KeyObject.from(issuer.key.privateKey), 'base64url'),
@@ -107,12 +107,12 @@ describe('a token with two issuers', () => {
     expect(await captureReason(authenticateBearer(both, token))).toBe('malformed_token')
   })
 
-  it('signed by one in the name of the other', async () => {
+  it('signed by one, with the name of the other', async () => {
     const token = await signToken(issuer.key, { iss: 'https://other.example' })
     expect(await captureReason(authenticateBearer(both, token))).toBe('invalid_signature')
   })
 
-  it('almost the name of one', async () => {
+  it('with a name similar to one', async () => {
     for (const iss of [
       'https://corp.example/',
       'https://CORP.example',

@@ -2,7 +2,6 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose'
 import type { TokenIssuerInput } from '../../../src/config/identity/token-issuer-settings.ts'
 
-/** A signing key with what is published of it. */
 export interface SigningKey {
   readonly kid: string
   readonly algorithm: string
@@ -15,24 +14,21 @@ export async function makeSigningKey(kid: string, algorithm = 'RS256'): Promise<
   return { kid, algorithm, privateKey, publicKey: { ...(await exportJWK(publicKey)), kid, use: 'sig' } }
 }
 
-/** A server on a port of this machine that counts its requests. */
 export interface CountingServer {
   readonly url: string
   readonly requests: () => number
-  /** Refuses connections from now on. */
   stop(): Promise<void>
-  /** Listens again, on the same port. */
   start(): Promise<void>
 }
 
-export async function startServer(answer: RequestListener): Promise<CountingServer> {
+export async function startServer(handler: RequestListener): Promise<CountingServer> {
   let requests = 0
   let server: Server
   let port = 0
   async function start(): Promise<void> {
     server = createServer((request, response) => {
       requests++
-      answer(request, response)
+      handler(request, response)
     })
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
     const address = server.address()
@@ -47,15 +43,14 @@ export async function startServer(answer: RequestListener): Promise<CountingServ
   return { url: `http://127.0.0.1:${port}`, requests: () => requests, start, stop }
 }
 
-/** An issuer that publishes keys and signs what it is told to. */
+/** An issuer that publishes keys and signs any content. */
 export interface TestIssuer extends CountingServer {
   readonly configuration: TokenIssuerInput
-  /** What is published; exchange it to rotate keys. */
+  /** Published keys; replace them to rotate keys. */
   published: JWK[]
   readonly key: SigningKey
 }
 
-/** Starts an issuer; `changes` go into its configuration. */
 export async function startIssuer(changes: Partial<TokenIssuerInput> = {}): Promise<TestIssuer> {
   const key = await makeSigningKey('first')
   const published = [key.publicKey]
@@ -74,7 +69,7 @@ export async function startIssuer(changes: Partial<TokenIssuerInput> = {}): Prom
   return issuer
 }
 
-/** What a good token of the test issuer says; undefined leaves a claim out. */
+/** Claims of a valid token with overrides; undefined omits a claim. */
 export function goodClaims(changes: Record<string, unknown> = {}): JWTPayload {
   const claims = {
     iss: 'https://corp.example',
@@ -87,7 +82,6 @@ export function goodClaims(changes: Record<string, unknown> = {}): JWTPayload {
   return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined))
 }
 
-/** A token signed with this key. */
 export async function signToken(
   key: SigningKey,
   claims: Record<string, unknown> = {},
@@ -98,7 +92,7 @@ export async function signToken(
     .sign(key.privateKey)
 }
 
-/** A token with any header and payload text; `sign` makes the signature of the signing input. */
+/** Creates a token with any header and payload text; `sign` signs the signing input. */
 export function forgeToken(header: unknown, payload: string, sign: (input: string) => string): string {
   const input = [JSON.stringify(header), payload]
     .map((part) => Buffer.from(part).toString('base64url'))

@@ -15,7 +15,7 @@ async function open(changes: Partial<TokenIssuerInput> = {}, now: () => number =
   return await openAuthenticator({ issuers: [{ ...issuer.configuration, ...changes }], now })
 }
 
-it('principal, groups and id of the token', async () => {
+it('returns principal, groups and id of the token', async () => {
   const authenticator = await open({ groupsClaim: 'groups' })
   const token = await signToken(issuer.key, { groups: ['sales', 'eu'], jti: 'token-1' })
   expect(await authenticateBearer(authenticator, token)).toEqual({
@@ -28,7 +28,7 @@ it('principal, groups and id of the token', async () => {
   })
 })
 
-it('a token without a fitting jti is known by its digest', async () => {
+it('identifies a token without a valid jti by its digest', async () => {
   const authenticator = await open()
   for (const jti of [undefined, '', 'two words', 'x'.repeat(200), 7]) {
     const principal = await authenticateBearer(authenticator, await signToken(issuer.key, { jti }))
@@ -36,7 +36,7 @@ it('a token without a fitting jti is known by its digest', async () => {
   }
 })
 
-it('a token that was verified before is answered at once, with the same principal', async () => {
+it('verifies a cached token synchronously, with the same principal', async () => {
   const authenticator = await open()
   const token = await signToken(issuer.key)
   const first = await authenticateBearer(authenticator, token)
@@ -45,7 +45,7 @@ it('a token that was verified before is answered at once, with the same principa
   expect(authenticator.status().cachedTokens).toBe(1)
 })
 
-it('the memory is bounded in entries and in bytes', async () => {
+it('bounds the cache in entries and bytes', async () => {
   const configuration = { ...issuer.configuration, groupsClaim: 'groups' }
   const few = await openAuthenticator({ issuers: [configuration], tokenCache: { maxEntries: 2 } })
   const small = await openAuthenticator({ issuers: [configuration], tokenCache: { maxBytes: 8000 } })
@@ -59,7 +59,7 @@ it('the memory is bounded in entries and in bytes', async () => {
   expect(small.status().cachedTokens).toBe(2)
 })
 
-it('a token ends at exp and the skew, remembered or not', async () => {
+it('a token expires at exp plus the clock skew, cached or not', async () => {
   let ahead = 0
   const authenticator = await open({ clockSkewSeconds: 10 }, () => Date.now() + ahead)
   const exp = seconds() + 60
@@ -72,7 +72,7 @@ it('a token ends at exp and the skew, remembered or not', async () => {
   expect(refused).toMatchObject({ status: 401, reason: 'expired_token' })
 })
 
-it('a token that is not valid yet', async () => {
+it('refuses a token that is not valid yet', async () => {
   const authenticator = await open()
   expect(
     await captureReason(
@@ -82,7 +82,7 @@ it('a token that is not valid yet', async () => {
   await authenticateBearer(authenticator, await signToken(issuer.key, { nbf: seconds() + 10 }))
 })
 
-it('tokens that live longer than their issuer may make them', async () => {
+it('refuses tokens whose lifetime exceeds that of the issuer', async () => {
   const authenticator = await open({ maxLifetimeSeconds: 600 })
   const attempt = (claims: Record<string, unknown>) =>
     signToken(issuer.key, claims).then((token) => captureReason(authenticateBearer(authenticator, token)))
@@ -92,18 +92,18 @@ it('tokens that live longer than their issuer may make them', async () => {
   await authenticateBearer(authenticator, await signToken(issuer.key, { exp: seconds() + 500 }))
 })
 
-it.each(['JWT', 'jwt', 'at+jwt', 'application/at+jwt', undefined])('type %s is accepted', async (typ) => {
+it.each(['JWT', 'jwt', 'at+jwt', 'application/at+jwt', undefined])('accepts type %s', async (typ) => {
   const token = await signToken(issuer.key, {}, typ === undefined ? {} : { typ })
   expect((await authenticateBearer(await open(), token)).name).toBe('corp:alice')
 })
 
-it.each(['logout+jwt', 'dpop+jwt', 'secevent+jwt', ''])('type "%s" is refused', async (typ) => {
+it.each(['logout+jwt', 'dpop+jwt', 'secevent+jwt', ''])('refuses type "%s"', async (typ) => {
   expect(
     await captureReason(authenticateBearer(await open(), await signToken(issuer.key, {}, { typ }))),
   ).toBe('wrong_token_type')
 })
 
-it('one of several audiences is enough, on either side', async () => {
+it('accepts any of several audiences, on either side', async () => {
   const authenticator = await open({ audience: ['catalog', 'catalog-old'] })
   await authenticateBearer(authenticator, await signToken(issuer.key, { aud: ['another', 'catalog-old'] }))
   for (const aud of [undefined, [], 'Catalog', ['another'], 7]) {
@@ -112,7 +112,7 @@ it('one of several audiences is enough, on either side', async () => {
   }
 })
 
-it('tokens without kid are tried with the keys of their issuer', async () => {
+it('verifies tokens without kid with the keys of their issuer', async () => {
   const rotating = await startIssuer()
   onTestFinished(() => rotating.stop())
   const [second, unpublished] = [await makeSigningKey('second'), await makeSigningKey('third')]
@@ -129,7 +129,7 @@ it('tokens without kid are tried with the keys of their issuer', async () => {
   expect(await captureReason(authenticateBearer(authenticator, forged))).toBe('invalid_signature')
 })
 
-it('a token of a later time is not taken for a forged one, whichever of several keys signed it', async () => {
+it('does not treat a token of a later time as forged, whichever of several keys signed it', async () => {
   const rotating = await startIssuer()
   onTestFinished(() => rotating.stop())
   const second = await makeSigningKey('second')
@@ -148,7 +148,7 @@ it('a token of a later time is not taken for a forged one, whichever of several 
   }
 })
 
-it('a forged token is refused again from memory, until the keys change', async () => {
+it('refuses a forged token from the cache until the keys change', async () => {
   const rotating = await startIssuer()
   onTestFinished(() => rotating.stop())
   const authenticator = await openAuthenticator({
@@ -160,7 +160,7 @@ it('a forged token is refused again from memory, until the keys change', async (
   expect(() => authenticator.authenticate({ apiKey: undefined, authorization: `Bearer ${token}` })).toThrow(
     'not accepted',
   )
-  // The issuer uses the kid again; another unknown kid makes the gateway look.
+  // The issuer reuses the kid; another unknown kid triggers a fetch.
   rotating.published = [replacement.publicKey]
   expect(
     await captureReason(authenticateBearer(authenticator, await signToken(await makeSigningKey('unknown')))),
@@ -170,7 +170,7 @@ it('a forged token is refused again from memory, until the keys change', async (
 
 describe('subjects', () => {
   it.each([undefined, '', 7, null, ['alice'], 'a\u0000b', 'a\nb', 'a\u0085b', 'a\u2028b', 'x'.repeat(3000)])(
-    '%j is refused',
+    'refuses %j',
     async (sub) => {
       expect(
         await captureReason(authenticateBearer(await open(), await signToken(issuer.key, { sub }))),
@@ -178,7 +178,7 @@ describe('subjects', () => {
     },
   )
 
-  it('from another claim, also inside an object', async () => {
+  it('reads another claim, also inside an object', async () => {
     const email = await open({ subjectClaim: 'email' })
     expect((await authenticateBearer(email, await signToken(issuer.key, { email: 'a@b' }))).name).toBe(
       'corp:a@b',
@@ -203,7 +203,7 @@ describe('groups', () => {
     ['with the prefix of another issuer', 'groups', { groups: ['other:admins'] }, ['corp:other:admins']],
   ]
   it.each(cases)(
-    'of the claim become groups of the issuer: %s',
+    'groups in the claim become groups of the issuer: %s',
     async (_name, groupsClaim, claims, expected) => {
       const principal = await authenticateBearer(
         await open({ groupsClaim }),
@@ -213,14 +213,14 @@ describe('groups', () => {
     },
   )
 
-  it.each([[7], [['a', 7]], [{ a: 1 }], [['a\nb']], [['']], [null]])('%j is refused', async (groups) => {
+  it.each([[7], [['a', 7]], [{ a: 1 }], [['a\nb']], [['']], [null]])('refuses %j', async (groups) => {
     const token = await signToken(issuer.key, { groups })
     expect(await captureReason(authenticateBearer(await open({ groupsClaim: 'groups' }), token))).toBe(
       'invalid_groups',
     )
   })
 
-  it('kept elsewhere by the issuer, because they are too many', async () => {
+  it('refuses groups stored elsewhere by the issuer', async () => {
     const token = await signToken(issuer.key, { _claim_names: { groups: 'src1' } })
     expect(await captureReason(authenticateBearer(await open({ groupsClaim: 'groups' }), token))).toBe(
       'invalid_groups',
@@ -228,7 +228,7 @@ describe('groups', () => {
   })
 })
 
-it('other algorithms: ES256 and EdDSA', async () => {
+it('supports other algorithms: ES256 and EdDSA', async () => {
   for (const algorithm of ['ES256', 'EdDSA'] as const) {
     const other = await startIssuer({ algorithms: [algorithm] })
     onTestFinished(() => other.stop())

@@ -14,13 +14,13 @@ import { makeIssuerKey, claimsWith, signed } from '../jwt/forged-tokens.ts'
 const spiffe = 'spiffe://cluster.example/ns/etl/sa/loader'
 const mesh = { name: 'mesh', sanType: 'uri' as const }
 
-/** The claim of a token that may only be sent with this certificate. */
+/** The claim of a token bound to this certificate. */
 function boundTo({ cert }: TestCertificate): Record<string, unknown> {
   const fingerprint = new X509Certificate(cert).fingerprint256.replaceAll(':', '')
   return { cnf: { 'x5t#S256': Buffer.from(fingerprint, 'hex').toString('base64url') } }
 }
 
-describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no openssl)', () => {
+describe.skipIf(!hasOpenssl())('client certificates (skipped without openssl)', () => {
   let folder = ''
   let own: TestAuthority
   let server: TestCertificate
@@ -34,7 +34,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  /** A TLS server that answers who calls: the principal, or the reason of a refusal. */
+  /** Starts a TLS server that responds with the principal or the reason of the refusal. */
   async function listen(options: AuthenticatorOptions, tls: TlsOptions = {}): Promise<number> {
     const authenticator = await createAuthenticator(options)
     const listening = createServer(
@@ -44,7 +44,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
         const apiKey = typeof key === 'string' ? key : undefined
         new Promise((resolve) => resolve(authenticator.authenticate({ apiKey, authorization, connection })))
           .catch((error: unknown) => (error instanceof AuthenticationError ? error.reason : String(error)))
-          .then((answer) => response.end(JSON.stringify(answer)))
+          .then((result) => response.end(JSON.stringify(result)))
           .catch(() => response.destroy())
       },
     )
@@ -57,7 +57,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     return (listening.address() as AddressInfo).port
   }
 
-  /** What the server answers; rejects where TLS refuses. */
+  /** Returns the response of the server; rejects if TLS refuses the connection. */
   function ask(
     port: number,
     client?: TestCertificate,
@@ -77,7 +77,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     })
   }
 
-  it('a certificate names its caller by its URI', async () => {
+  it('a certificate identifies its caller by its URI', async () => {
     const port = await listen({ clientCertificates: mesh })
     expect(await ask(port, good)).toEqual({
       name: `mesh:${spiffe}`,
@@ -88,7 +88,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     })
   })
 
-  it('by its DNS name or its mail address, where that is configured', async () => {
+  it('uses the DNS name or the mail address if configured', async () => {
     const both = await own.issue('both', 'DNS:Loader.Example, email:ada@corp.example')
     const dns = await listen({ clientCertificates: { name: 'hosts', sanType: 'dns' } })
     expect(await ask(dns, both)).toMatchObject({ name: 'hosts:loader.example' })
@@ -109,15 +109,15 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     expect(await ask(port, await own.issue('odd', names))).toBe('invalid_certificate_name')
   })
 
-  it('no certificate is no credential', async () => {
+  it('a missing certificate is not a credential', async () => {
     expect(await ask(await listen({ clientCertificates: mesh }))).toBe('missing_credential')
   })
 
-  it('a certificate says nothing where it is not configured to', async () => {
+  it('ignores certificates unless configured', async () => {
     expect(await ask(await listen({}), good)).toBe('missing_credential')
   })
 
-  it('untrusted, expired, revoked and made for servers: refused, also where TLS lets them pass', async () => {
+  it('refuses untrusted, expired, revoked and server certificates, even if TLS accepts them', async () => {
     const foreign = await makeAuthority(folder, 'foreign')
     const revoked = await own.issue('revoked', `URI:${spiffe}`)
     const bad = [
@@ -137,12 +137,12 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
       expect(await ask(port, good)).toMatchObject({ name: `mesh:${spiffe}` })
   })
 
-  it('a certificate that ends while its connection is open', async () => {
+  it('refuses a certificate that expires during its connection', async () => {
     const port = await listen({ clientCertificates: mesh, now: () => Date.now() + 3 * 86_400_000 })
     expect(await ask(port, good)).toBe('expired_certificate')
   })
 
-  it('an authority whose certificate ends while a connection is open', async () => {
+  it('refuses a certificate whose authority expires during a connection', async () => {
     const lasting = await own.issue('lasting', `URI:${spiffe}`, { days: 10 })
     const port = await listen({ clientCertificates: mesh, now: () => Date.now() + 3 * 86_400_000 })
     expect(await ask(port, lasting)).toBe('expired_certificate')
@@ -160,7 +160,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
       return { issuers: [{ ...issuer, algorithms: ['ES256'] }], clientCertificates: mesh }
     }
 
-    it('they agree where the token is bound to the certificate (RFC 8705)', async () => {
+    it('agrees if the token is bound to the certificate (RFC 8705)', async () => {
       const port = await listen(await options())
       expect(await ask(port, good, bearing(boundTo(good)))).toMatchObject({
         name: 'corp:alice',
@@ -169,7 +169,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
       expect(await ask(port, good, bearing({}))).toBe('conflicting_credentials')
     })
 
-    it('a bound token is refused without its certificate, or with another', async () => {
+    it('refuses a bound token without its certificate, or with another', async () => {
       const other = await own.issue('other', 'URI:spiffe://cluster.example/other')
       for (const multipleCredentials of ['agree', 'bearer'] as const) {
         const port = await listen({ ...(await options()), multipleCredentials })
@@ -180,7 +180,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
       }
     })
 
-    it('one of them alone counts where that is configured', async () => {
+    it('uses only one of them if configured', async () => {
       const bearer = await listen({ ...(await options()), multipleCredentials: 'bearer' })
       expect(await ask(bearer, good, bearing({}))).toMatchObject({ name: 'corp:alice' })
       const certificate = await listen({ ...(await options()), multipleCredentials: 'certificate' })

@@ -5,7 +5,6 @@ import { promisify } from 'node:util'
 
 const openssl = (...words: string[]) => promisify(execFile)('openssl', words)
 
-/** Whether certificates can be made on this machine. */
 export function hasOpenssl(): boolean {
   try {
     execFileSync('openssl', ['version'], { stdio: 'ignore' })
@@ -23,21 +22,17 @@ export interface TestCertificate {
   readonly keyFile: string
 }
 
-/** An authority that signs certificates. */
 export interface TestAuthority extends TestCertificate {
   /** Signs a certificate for these subject alternative names, such as `DNS:a, URI:spiffe://b`. */
   issue(name: string, alternativeNames: string, options?: IssueOptions): Promise<TestCertificate>
-  /** The PEM of a list that revokes these certificates. */
   revocationList(revoked: readonly TestCertificate[]): Promise<string>
 }
 
-/** How a certificate is not as most are. */
 interface IssueOptions {
   readonly days?: number
   readonly usage?: 'clientAuth' | 'serverAuth'
 }
 
-/** Makes an authority; its files lie in the folder. */
 export async function makeAuthority(folder: string, authority: string): Promise<TestAuthority> {
   const file = (name: string): string => join(folder, name)
   const newKey = (name: string) => {

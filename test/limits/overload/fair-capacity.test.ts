@@ -8,13 +8,13 @@ function takeAll(capacity: FairCapacity, holder: string): number {
   return count
 }
 
-it('the first who never release get a half, a quarter, an eighth, and the next one still gets some', () => {
+it('the first holders that never release get a half, a quarter, an eighth, and the next still gets some', () => {
   const capacity = new FairCapacity(1_024, 1)
   const taken = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((holder) => takeAll(capacity, holder))
   expect(taken).toEqual([512, 256, 128, 64, 32, 16, 8])
 })
 
-it('what one holder releases, others may have', () => {
+it('released capacity is available to others', () => {
   const capacity = new FairCapacity(16, 1)
   expect([takeAll(capacity, 'a'), takeAll(capacity, 'b')]).toEqual([8, 4])
   for (let count = 0; count < 8; count += 1) capacity.release('a')
@@ -22,11 +22,11 @@ it('what one holder releases, others may have', () => {
   expect(capacity.held('a')).toBe(0)
 })
 
-it.each([1, 2, 3])('the first may take one of %i', (limit) => {
+it.each([1, 2, 3])('the first holder may take one of %i', (limit) => {
   expect(new FairCapacity(limit, 1).take('a')).toBe(true)
 })
 
-it('whatever is taken and released, no more than the limit is held, and the sum is exact', () => {
+it('the total never exceeds the limit, and is exact', () => {
   const step = fc.record({
     holder: fc.constantFrom('a', 'b', 'c'),
     amount: fc.integer({ min: 1, max: 40 }),

@@ -18,7 +18,7 @@ async function capacityOf(gateway: TestedGateway, of: string): Promise<number> {
 const query = '/v1/table/orders/query'
 const describe = '/v1/table/orders/describe'
 
-it('while requests wait too long for the catalog, rows are refused and small reads go on waiting', async () => {
+it('refuses row operations while requests wait too long for the upstream, and queues small reads', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
@@ -39,12 +39,12 @@ it('while requests wait too long for the catalog, rows are refused and small rea
   served.push(gateway.post(describe), gateway.post('/v1/namespace/sales/create', { body: {} }))
   upstream.answering = respondWith(200, {})
   retained[0]?.end('{}')
-  for (const answer of served) expect(await answer).toMatchObject({ status: 200 })
+  for (const response of served) expect(await response).toMatchObject({ status: 200 })
   await eventually(async () => expect(await capacityOf(gateway, 'bulk')).toBe(0))
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })
 })
 
-it('an upstream that is slow takes nothing from another one', async () => {
+it('a slow upstream does not affect another one', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
@@ -63,28 +63,26 @@ it('an upstream that is slow takes nothing from another one', async () => {
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 503 })
   expect(await gateway.post('/v1/table/lake$orders/query', { body: {} })).toMatchObject({ status: 200 })
   retained[0]?.end('{}')
-  for (const answer of served) expect(await answer).toMatchObject({ status: 200 })
+  for (const response of served) expect(await response).toMatchObject({ status: 200 })
 })
 
-it('while requests wait too long for their turn, rows are refused, whatever the upstream does', async () => {
+it('refuses row operations while the event loop lags, regardless of the upstream', async () => {
   const batches = { wait: 1_000, oldestPendingMs: () => batches.wait }
   const idle = { oldestPendingMs: () => 0, isFreeFor: () => true }
   const shedding = createLoadShedder(100, batches, [{ name: 'catalog', slots: { small: idle, bulk: idle } }])
   onTestFinished(() => shedding.close())
   await eventually(() => expect(() => shedding.admit('catalog', 'QueryTable', 'dev')).toThrow(Overloaded))
   expect(() => shedding.admit('catalog', 'DescribeTable', 'dev')).not.toThrow()
-  // Documents are large, and can wait: they are shed with the listings.
+  // Documents are large and can wait: they are shed like listings.
   expect(() => shedding.admitDocument()).not.toThrow()
   await eventually(() => expect(() => shedding.admitDocument()).toThrow(Overloaded))
   batches.wait = 0
-  await eventually(() =>
-    expect(shedding.shedRatios().every(({ share: capacity }) => capacity === 0)).toBe(true),
-  )
+  await eventually(() => expect(shedding.shedRatios().every(({ share }) => share === 0)).toBe(true))
   expect(() => shedding.admit('catalog', 'QueryTable', 'dev')).not.toThrow()
   expect(() => shedding.admitDocument()).not.toThrow()
 })
 
-it('a principal that waits for more than its share has nothing of others refused', async () => {
+it('a principal beyond its share does not cause refusals of others', async () => {
   const batches = { oldestPendingMs: () => 0 }
   const slots = {
     small: { oldestPendingMs: () => 0, isFreeFor: () => true },

@@ -5,7 +5,7 @@ import { isThorough } from '../../support/thorough.ts'
 if (!isThorough) console.warn('SKIPPED: a run under overload, as it is part of npm run test:thorough.')
 
 it.skipIf(!isThorough)(
-  'under ten times of what the catalog can do, nine tenths of its work are done, and no small read is refused',
+  'at ten times its capacity, the upstream does nine tenths of its work, and no small read is refused',
   { timeout: 120_000 },
   async () => {
     const loaded = await openLoadedGateway(500)
@@ -15,7 +15,7 @@ it.skipIf(!isThorough)(
     expect(overload.workPerSecond).toBeGreaterThan(0.9 * peak.workPerSecond)
     expect(overload.queries.refused).toBeGreaterThan(overload.queries.served)
     expect(overload.reads.refused).toBe(0)
-    // A queue of everything would take a minute and more.
+    // An unbounded queue would take more than a minute.
     expect(overload.reads.p99Ms).toBeLessThan(5_000)
   },
 )

@@ -10,7 +10,7 @@ function observe(pressure: ShedController, delayMs: number, ticks: number): void
   for (let tick = 0; tick < ticks; tick += 1) pressure.observe(delayMs)
 }
 
-it('a delay that does not last refuses nothing', () => {
+it('ignores a short delay', () => {
   const pressure = createShedController(100)
   observe(pressure, 60_000, 2)
   expect(capacitiesOf(pressure)).toEqual([0, 0, 0])
@@ -21,7 +21,7 @@ it('a delay that does not last refuses nothing', () => {
   expect(capacitiesOf(pressure)).toEqual([0, 0, 0])
 })
 
-it('a delay that lasts refuses one class after the other, and no more than all of the last', () => {
+it('sheds one class after the other under a lasting delay, up to all of the last', () => {
   const pressure = createShedController(100)
   let before = capacitiesOf(pressure)
   for (let tick = 0; tick < 100; tick += 1) {
@@ -29,7 +29,7 @@ it('a delay that lasts refuses one class after the other, and no more than all o
     const now = capacitiesOf(pressure)
     now.forEach((capacity, index) => {
       expect(capacity).toBeGreaterThanOrEqual(before[index] ?? 0)
-      // As long as anything of a class is let in, nothing of the next is refused.
+      // While any request of a class is admitted, none of the next class is refused.
       if ((now[index - 1] ?? 1) < 1) expect(capacity).toBe(0)
     })
     before = now
@@ -37,7 +37,7 @@ it('a delay that lasts refuses one class after the other, and no more than all o
   expect(before).toEqual([1, 1, 1])
 })
 
-it('what was refused last is let in first when the delay is over, and in the end everything is', () => {
+it('admits the class shed last first after the delay, and finally everything', () => {
   const pressure = createShedController(100)
   observe(pressure, 101, 100)
   observe(pressure, 100, 10)

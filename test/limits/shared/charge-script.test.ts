@@ -4,11 +4,11 @@ import { sharedLimitsSchema } from '../../../src/config/shared-limits-settings.t
 import { eventually } from '../../gateway/support/waiting.ts'
 import { isWithoutRedis, startRedis } from './running-redis.ts'
 
-/** However slow the machine is, it is not slower. */
+/** Exceeds the duration of a test even on a slow machine. */
 const slowMs = 30_000
 
 it.skipIf(isWithoutRedis)(
-  'buckets are charged and filled by the clock of the server, and end when they are full',
+  'charges and refills buckets by the clock of the server, and expires full ones',
   async () => {
     const redis = await startRedis()
     const settings = sharedLimitsSchema.parse({ url: `redis://127.0.0.1:${redis.port}` })
@@ -18,7 +18,6 @@ it.skipIf(isWithoutRedis)(
       (await connection.charge([{ key, ms }]))[0] ?? NaN
     const lifetime = async (key: string): Promise<number> => Number(await redis.command('PTTL', key))
 
-    // Charges add up.
     let sum = 0
     for (const ms of [3_600_000, 0.25, -600_000, 1_800_000]) {
       sum += ms
@@ -29,7 +28,7 @@ it.skipIf(isWithoutRedis)(
     const several = ['other', 'one', 'other'].map((key) => ({ key, ms: 500_000 }))
     expect(await connection.charge(several)).toEqual([500_000, expect.any(Number), 1_000_000])
 
-    // Time fills them, and one that is full takes no memory.
+    // Buckets refill over time, and a full one takes no memory.
     const before = await charge('one', 0)
     await eventually(async () => expect(await charge('one', 0)).toBeLessThanOrEqual(before - 50))
     expect(await charge('asked for', 0)).toBe(0)
@@ -45,13 +44,13 @@ it.skipIf(isWithoutRedis)(
     await charge('for ever', 1e300)
     expect(await lifetime('for ever')).toBeLessThanOrEqual(366 * 86_400_000)
 
-    // A clock that goes back fills nothing, and what is no bucket is a full one.
+    // A clock that goes back refills nothing, and an invalid value counts as a full bucket.
     await redis.command('SET', 'from tomorrow', `5000 ${Date.now() + 86_400_000}`)
     expect(await charge('from tomorrow', 1_000)).toBe(6_000)
     await redis.command('SET', 'of somebody else', 'what they like')
     expect(await charge('of somebody else', 1_000)).toBe(1_000)
 
-    // A server that has forgotten the script is given it again.
+    // A server that has lost the script receives it again.
     await redis.command('SCRIPT', 'FLUSH')
     expect(await charge('after all', 1_000)).toBe(1_000)
   },

@@ -10,12 +10,12 @@ beforeEach(async () => {
   if (!isWithoutRedis) redis = await startRedis()
 })
 
-it.skipIf(isWithoutRedis)('what one gateway lets in is missing at the other, for each caller', async () => {
+it.skipIf(isWithoutRedis)('requests admitted by one gateway count at the other, per caller', async () => {
   const limits = { rates: [{ name: 'asking', per: 'principal' as const, perSecond, burst: 4 }] }
   const setup = sharingSetup(redis.port, limits)
   const [one, other] = (await gatewaysBeforeOne(setup, setup)) as [TestedGateway, TestedGateway]
   for (let sent = 0; sent < 4; sent += 1) expect(await one.post(describe)).toMatchObject({ status: 200 })
-  // The other hears of it with the first request that it lets in.
+  // The other gateway learns of it with its first admitted request.
   await eventually(async () => {
     const refused = await other.post(describe)
     expectError(refused, { kind: 'Throttling', says: 'the limit "asking"' })
@@ -25,28 +25,23 @@ it.skipIf(isWithoutRedis)('what one gateway lets in is missing at the other, for
   expect(await other.post(describe, { as: 'alice' })).toMatchObject({ status: 200 })
 })
 
-it.skipIf(isWithoutRedis)(
-  'bytes are counted together, and what is given back comes back to all',
-  async () => {
-    const limits = {
-      byteQuotas: [
-        { name: 'up', per: 'all' as const, direction: 'up' as const, perSecond: 1, burst: 100_000 },
-      ],
-    }
-    const setup = sharingSetup(redis.port, limits)
-    const [one, other] = (await gatewaysBeforeOne(setup, setup)) as [TestedGateway, TestedGateway]
-    expect(await insert(one, 60_000)).toMatchObject({ status: 200 })
-    expect(await insert(other, 10)).toMatchObject({ status: 200 })
-    await eventually(async () =>
-      expectError(await insert(other, 60_000), { kind: 'Throttling', says: 'the limit "up"' }),
-    )
-    // As if a third one had given back what it never got.
-    for (const key of (await redis.command('KEYS', '*')) as string[]) await redis.command('DEL', key)
-    await eventually(async () => expect(await insert(other, 60_000)).toMatchObject({ status: 200 }))
-  },
-)
+it.skipIf(isWithoutRedis)('counts bytes together, and returns unused ones to all', async () => {
+  const limits = {
+    byteQuotas: [{ name: 'up', per: 'all' as const, direction: 'up' as const, perSecond: 1, burst: 100_000 }],
+  }
+  const setup = sharingSetup(redis.port, limits)
+  const [one, other] = (await gatewaysBeforeOne(setup, setup)) as [TestedGateway, TestedGateway]
+  expect(await insert(one, 60_000)).toMatchObject({ status: 200 })
+  expect(await insert(other, 10)).toMatchObject({ status: 200 })
+  await eventually(async () =>
+    expectError(await insert(other, 60_000), { kind: 'Throttling', says: 'the limit "up"' }),
+  )
+  // As if a third gateway had returned tokens that it never took.
+  for (const key of (await redis.command('KEYS', '*')) as string[]) await redis.command('DEL', key)
+  await eventually(async () => expect(await insert(other, 60_000)).toMatchObject({ status: 200 }))
+})
 
-it.skipIf(isWithoutRedis)('no name stands in the server, and every key ends', async () => {
+it.skipIf(isWithoutRedis)('stores no names on the server, and every key expires', async () => {
   const limits = {
     rates: [
       { name: 'asking', per: 'principal' as const, perSecond, burst: 4 },

@@ -6,7 +6,7 @@ import { eventually } from '../../gateway/support/waiting.ts'
 import { isWithoutRedis, startRedis } from './running-redis.ts'
 import { perSecond, type Shared } from './sharing-gateways.ts'
 
-/** One bucket of a gateway, for the limit of that name. */
+/** One bucket of a gateway, for the limit with that name. */
 async function bucketOf(port: number, name: string, settings: BucketSettings, shared: Shared = {}) {
   const address = `redis://127.0.0.1:${port}`
   const observer = { synced: () => undefined, failed: () => undefined }
@@ -24,7 +24,7 @@ async function bucketOf(port: number, name: string, settings: BucketSettings, sh
 }
 
 it.skipIf(isWithoutRedis)(
-  'only gateways of one prefix share a limit, and only where it is the same',
+  'gateways share a limit only with the same prefix and the same settings',
   async () => {
     const { port } = await startRedis()
     const settings = { perSecond, burst: 10 }
@@ -39,7 +39,7 @@ it.skipIf(isWithoutRedis)(
     ]
     one.take(6)
     for (const bucket of [same, ...others]) bucket.take(1)
-    // Each gateway asks for what is there as long as it is told that it is too little.
+    // A gateway queries the state while its requests are refused.
     await eventually(() => expect([one.isThere(5), same.isThere(5)]).toEqual([false, false]))
     for (const other of others) {
       await eventually(() => expect([other.isThere(12), other.isThere(9)]).toEqual([false, true]))

@@ -13,7 +13,7 @@ import type { Shared } from './sharing-gateways.ts'
 const isWithout = isWithoutRedis || !hasOpenssl()
 if (isWithout) console.warn('SKIPPED: the test of shared limits over TLS, as Redis or openssl is missing.')
 
-/** A server that speaks TLS alone, to whoever shows a certificate, and lets in one user; with the way in. */
+/** Starts a server that requires TLS, a client certificate and a user; returns the settings for it. */
 async function startSecureRedis() {
   const folder = await temporaryFolder()
   const authority = await makeAuthority(folder, 'authority')
@@ -41,7 +41,7 @@ async function startSecureRedis() {
   return { redis, access, passwordFile }
 }
 
-/** Shares nothing in particular; tells why that fails, as long as it does. */
+/** Opens a sync without charges; returns the last failure. */
 async function sharing(settings: Shared) {
   let failure: string | undefined
   const limits = await openSharedLimits(sharedLimitsSchema.parse({ timeoutMs: 10_000, ...settings }), {
@@ -53,30 +53,27 @@ async function sharing(settings: Shared) {
   return { failure: () => failure }
 }
 
-it.skipIf(isWithout)(
-  'a server over TLS is reached with certificate, user and password, and no less',
-  async () => {
-    const { redis, access, passwordFile } = await startSecureRedis()
-    const wrong: readonly [Shared, RegExp][] = [
-      [{ ...access, tls: {} }, /CERT/],
-      [{ ...access, tls: { caFile: access.tls?.caFile } }, /SSL|closed|ECONNRESET/],
-      [{ ...access, username: 'somebody' }, /WRONGPASS/],
-      [{ ...access, url: `redis://127.0.0.1:${redis.port}`, tls: undefined }, /closed|ECONNRESET/],
-    ]
-    for (const [settings, why] of wrong) expect((await sharing(settings)).failure()).toMatch(why)
-    const { failure } = await sharing(access)
-    expect(failure()).toBeUndefined()
+it.skipIf(isWithout)('a TLS server requires certificate, user and password', async () => {
+  const { redis, access, passwordFile } = await startSecureRedis()
+  const wrong: readonly [Shared, RegExp][] = [
+    [{ ...access, tls: {} }, /CERT/],
+    [{ ...access, tls: { caFile: access.tls?.caFile } }, /SSL|closed|ECONNRESET/],
+    [{ ...access, username: 'somebody' }, /WRONGPASS/],
+    [{ ...access, url: `redis://127.0.0.1:${redis.port}`, tls: undefined }, /closed|ECONNRESET/],
+  ]
+  for (const [settings, why] of wrong) expect((await sharing(settings)).failure()).toMatch(why)
+  const { failure } = await sharing(access)
+  expect(failure()).toBeUndefined()
 
-    await redis.command('ACL', 'SETUSER', 'gateway', 'resetpass', '>battery staple')
-    await redis.command('CLIENT', 'KILL', 'USER', 'gateway')
-    await eventually(() => expect(failure()).toContain('WRONGPASS'))
-    expect(failure()).not.toContain('correct horse')
-    await writeFile(passwordFile, 'battery staple')
-    await eventually(() => expect(failure()).toBeUndefined())
-  },
-)
+  await redis.command('ACL', 'SETUSER', 'gateway', 'resetpass', '>battery staple')
+  await redis.command('CLIENT', 'KILL', 'USER', 'gateway')
+  await eventually(() => expect(failure()).toContain('WRONGPASS'))
+  expect(failure()).not.toContain('correct horse')
+  await writeFile(passwordFile, 'battery staple')
+  await eventually(() => expect(failure()).toBeUndefined())
+})
 
-it('a file that is missing is found before anything is shared', async () => {
+it('rejects a missing file before sharing anything', async () => {
   const settings = { url: 'redis://127.0.0.1:1', passwordFile: '/nowhere/password' }
   await expect(sharing(settings)).rejects.toThrow('ENOENT')
 })

@@ -13,7 +13,6 @@ const limits = {
 const connected = 'catalog_gateway_shared_limits_connected'
 const failures = 'catalog_gateway_shared_limits_sync_failures_total'
 
-/** A way to fail, and what makes it good again. */
 interface Failure {
   readonly fail: (redis: RunningRedis) => unknown
   readonly repair: (redis: RunningRedis) => unknown
@@ -47,7 +46,7 @@ const ways: Readonly<Record<string, Failure>> = {
 }
 
 it.skipIf(isWithoutRedis).each(everyInTheLongForm(Object.entries(ways), 3))(
-  'a server that %s shuts nobody out, or everybody, as the settings say',
+  'with a server that %s, all or no requests are admitted, depending on the settings',
   async (_name, { fail, repair }) => {
     const redis = await startRedis({ options: ['--lua-time-limit', '10'] })
     const setups = (['open', 'closed'] as const).map((onFailure) =>
@@ -60,7 +59,7 @@ it.skipIf(isWithoutRedis).each(everyInTheLongForm(Object.entries(ways), 3))(
     }
     await fail(redis)
     await eventually(async () => {
-      // Each is answered at once, and finds out that there is nobody for the next.
+      // Each request is served immediately, and reveals the failure to the next one.
       expect((await open.post(describe)).status).toBeLessThan(500)
       expect(await metricOf(open, connected)).toBe(0)
       const refused = await closed.post(describe)
@@ -84,7 +83,7 @@ it.skipIf(isWithoutRedis).each(everyInTheLongForm(Object.entries(ways), 3))(
 )
 
 it.skipIf(isWithoutRedis)(
-  'a gateway starts without its server, ready unless nothing passes then',
+  'a gateway starts without its server, and is ready unless it must refuse requests',
   async () => {
     const redis = await startRedis()
     await redis.kill()

@@ -9,33 +9,29 @@ import { findRedis } from './find-redis.ts'
 
 const program = findRedis()
 
-/** Whether there is no server for the tests, which are skipped then. */
+/** True if no server is installed; the tests are skipped then. */
 export const isWithoutRedis = program === undefined
 if (isWithoutRedis) {
   console.warn('SKIPPED: the tests of shared limits, as there is no Redis or Valkey on this machine.')
 }
 
-/** A server of a test. */
 export interface RunningRedis {
   readonly port: number
-  /** Sends a command, by a connection of its own. */
   command(...words: string[]): Promise<unknown>
-  /** Stops it in the middle of whatever it does; it still takes connections, as a hung one does. */
+  /** Suspends the process like a hung one; it still accepts connections. */
   pause(): void
   resume(): void
   kill(): Promise<void>
-  /** Starts it again on the same port; what it held is gone. */
+  /** Starts it again on the same port without its data. */
   start(): Promise<void>
 }
 
-/** How a server is not as most are. */
 interface RedisOptions {
   readonly options?: readonly string[]
-  /** With what it is reached, where it speaks TLS alone. */
+  /** Client TLS files if the server requires TLS. */
   readonly tls?: { readonly ca: string; readonly cert: string; readonly key: string }
 }
 
-/** Starts a server; it is gone when the test is over. */
 export async function startRedis({ options = [], tls }: RedisOptions = {}): Promise<RunningRedis> {
   const [folder, port] = [await temporaryFolder(), await freePort()]
   const ports = tls ? ['--port', '0', '--tls-port', String(port)] : ['--port', String(port)]

@@ -12,13 +12,13 @@ interface Settings {
   readonly burst: number
 }
 
-/** What all gateways took from one bucket, which is filled millisecond by millisecond, and may be in debt. */
+/** Models the charges of all gateways to one bucket, refilled millisecond by millisecond; a debt is possible. */
 function slowServer({ perSecond, burst }: Settings) {
   const full = burst * 1000
   let thousandths = full
   let at = 0
   return {
-    /** Answers how many milliseconds the bucket then needs to be full. */
+    /** Returns the milliseconds until the bucket is full. */
     charge(ms: number, now: number): number {
       for (; at < now; at += 1) thousandths = Math.min(full, thousandths + perSecond)
       thousandths = Math.min(full, thousandths - Math.round(ms * perSecond))
@@ -27,7 +27,7 @@ function slowServer({ perSecond, burst }: Settings) {
   }
 }
 
-/** A gateway that passes on what it took `gatherMs` after the first of it, and hears of it `wayMs` later. */
+/** Models a gateway that sends its charges `gatherMs` after the first, and receives the result `wayMs` later. */
 function slowGateway(settings: Settings, server: ReturnType<typeof slowServer>, times: Times) {
   let sendAt = Infinity
   let underWay:
@@ -52,7 +52,6 @@ function slowGateway(settings: Settings, server: ReturnType<typeof slowServer>, 
       underWay = { charges, fills: charges.map(({ ms }) => server.charge(ms, now)), at: now + times.wayMs }
       sendAt = Infinity
     },
-    /** Whether a request is let in. */
     ask(): boolean {
       if (buckets.waitMs('key', 1, now) > 0) return false
       buckets.take('key', 1, now)
@@ -82,7 +81,7 @@ const arrivals = fc.array(
   { maxLength: isThorough ? 100 : 30 },
 )
 
-it('several gateways let in no more than one does, but for a burst of each of the others', () => {
+it('several gateways admit no more than one, except for a burst of each of the others', () => {
   fc.assert(
     fc.property(settings, times, gatewayCount, arrivals, (settings, times, count, arrivals) => {
       const server = slowServer(settings)
@@ -113,7 +112,7 @@ it('several gateways let in no more than one does, but for a burst of each of th
   )
 })
 
-it('one gateway that hears at once lets in what a bucket does that is filled millisecond by millisecond', () => {
+it('one gateway without delay admits the same as a bucket filled millisecond by millisecond', () => {
   fc.assert(
     fc.property(settings, arrivals, (settings, arrivals) => {
       const buckets = createSharedBuckets(settings, {
@@ -141,7 +140,7 @@ it('one gateway that hears at once lets in what a bucket does that is filled mil
   )
 })
 
-it('what is taken while an exchange is under way is not forgotten when it is over', () => {
+it('charges made during a sync are retained afterwards', () => {
   const buckets = createSharedBuckets(
     { perSecond: 1, burst: 3 },
     { assertAvailable: () => undefined, isSynced: () => true, requestSync: () => undefined },
@@ -155,7 +154,7 @@ it('what is taken while an exchange is under way is not forgotten when it is ove
   expect(buckets.takeCharges()).toEqual([{ key: 'key', ms: 1000 }])
 })
 
-it('a refused request asks whether another gateway has given something back', () => {
+it('a refused request queries whether another gateway has returned tokens', () => {
   const buckets = createSharedBuckets(
     { perSecond: 1, burst: 1 },
     { assertAvailable: () => undefined, isSynced: () => true, requestSync: () => undefined },

@@ -4,19 +4,16 @@ import type { sharedLimitsSchema } from '../../../src/config/shared-limits-setti
 import { allowEverything, type GatewaySetup, type TestedGateway } from '../../gateway/support/open-gateway.ts'
 import { startGatewayAndUpstream, startGatewayBefore } from '../../gateway/support/running-gateway.ts'
 
-/** The limits of the gateways of a test. */
 type Limits = Omit<z.input<typeof limitsSchema>, 'shared'>
 
-/** What of `limits.shared` is not as usual. */
 export type Shared = Partial<z.input<typeof sharedLimitsSchema>>
 
-/** The path of a request that any limit may be about. */
+/** Path of a request to which any limit may apply. */
 export const describe = '/v1/table/sales$orders/describe'
 
-/** Slow enough to never fill while a test runs. */
+/** Slow enough to never refill during a test. */
 export const perSecond = 0.001
 
-/** Everybody may do everything. */
 export function sharingSetup(port: number, limits: Limits, shared: Shared = {}): GatewaySetup {
   const subjects = { users: ['dev', 'alice'] }
   const address = `redis://127.0.0.1:${port}`
@@ -30,14 +27,12 @@ export function sharingSetup(port: number, limits: Limits, shared: Shared = {}):
   }
 }
 
-/** Gateways of that many setups before one upstream. */
 export async function gatewaysBeforeOne(...setups: readonly GatewaySetup[]): Promise<TestedGateway[]> {
   const [first, ...others] = setups
   const { gateway, upstream } = await startGatewayAndUpstream(first)
   return [gateway, ...(await Promise.all(others.map((setup) => startGatewayBefore(upstream.url, setup))))]
 }
 
-/** What the metrics of a gateway say of a name without labels. */
 export async function metricOf(gateway: TestedGateway, name: string): Promise<number | undefined> {
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1]
