@@ -5,14 +5,13 @@ import type { AuthorizationRequest } from '../../src/policy/conditions/authoriza
 import { conditionSamples } from './policy-conditions.ts'
 import type { WrittenPolicy, WrittenRequirement, WrittenRule } from './policy-builder.ts'
 
-/** An answer of the oracle: the rule by policy and id, or none. */
 export interface OracleDecision {
   readonly allowed: boolean
   readonly reason: 'no_rule' | 'denied' | undefined
   readonly rule: string | undefined
 }
 
-/** A question for the oracle. A condition on an id that is not known is pending, though the rest of it is asked by id. */
+/** If `isIdKnown` is false, conditions on the id are pending; rules still match by `id`. */
 interface OracleRequest extends AuthorizationRequest {
   readonly isIdKnown?: boolean
 }
@@ -22,10 +21,10 @@ interface Candidate {
   readonly rule: Omit<WrittenRule, 'operations'>
 }
 
-/** How a condition on a pending fact counts: against the caller, or for the caller. */
+/** How a condition on a pending fact is decided: against the caller, or for the caller. */
 type PendingAssumption = 'worst' | 'best'
 
-/** Decides as policies/README.md says, by looking at every rule of every policy. */
+/** Decides as policies/README.md specifies, by scanning every rule of every policy. */
 export function oracleDecide(
   policies: readonly WrittenPolicy[],
   request: OracleRequest,
@@ -72,9 +71,9 @@ export function oracleDecide(
 }
 
 /**
- * Decides for a namespace and all beneath by asking for each of them: every namespace that a policy speaks of and
- * one that none does, and in each of these every table that a pattern may mean and one that none does. Their ids are
- * not known, as more may come to be.
+ * Decides for a namespace and everything beneath by deciding for each: every namespace with policies and one without,
+ * and in each every table that a pattern may match and one that none matches. Their ids are unknown, because more
+ * objects may be created.
  */
 export function oracleDecideBeneath(
   policies: readonly WrittenPolicy[],
@@ -94,9 +93,9 @@ export function oracleDecideBeneath(
   ])
   const own = oracleDecide(policies, { ...request, kind: 'namespace' })
   if (!own.allowed) return own
-  // Before what single policies say of what is beneath comes what reaches everything there.
-  const reaching = oracleDecide(policies, { ...beneath, kind: 'namespace', id: [...request.id, 'fresh'] })
-  if (!reaching.allowed) return reaching
+  // Decides about the subtree as a whole before the policies beneath.
+  const wholeSubtree = oracleDecide(policies, { ...beneath, kind: 'namespace', id: [...request.id, 'fresh'] })
+  if (!wholeSubtree.allowed) return wholeSubtree
   return (
     responses.find(({ reason }) => reason === 'denied') ?? responses.find(({ allowed }) => !allowed) ?? own
   )
@@ -124,18 +123,18 @@ function names(
   )
 }
 
-/** An error makes a deny apply, and an allow not. */
+/** An error makes a deny apply and an allow not. */
 function holds({ when, effect }: WrittenRule, request: OracleRequest, partial: PendingAssumption): boolean {
   if (when === undefined) return true
   const condition = conditionSamples.get(when)
   if (condition === undefined) throw new Error(`the oracle does not know ${when}`)
-  const isPending = condition.asksForId === true && request.isIdKnown === false
+  const isPending = condition.readsId === true && request.isIdKnown === false
   const result = isPending ? 'pending' : condition.holds(request)
   if (result === 'pending') return (effect === 'deny') === (partial === 'worst')
   return result === 'error' ? effect === 'deny' : result
 }
 
-/** The changes of one branch, and those of a whole table, as policies/README.md has them. */
+/** Changes of one branch and of a whole table, as listed in policies/README.md. */
 const branchChanges: ReadonlySet<string> = new Set(
   (
     'InsertIntoTable MergeInsertIntoTable UpdateTable DeleteFromTable CreateTable CreateTableVersion RestoreTable ' +
@@ -144,15 +143,15 @@ const branchChanges: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Whether a commit, or another change, fails what is required of it. */
+/** Whether a change violates a requirement. */
 function fails(
   requirement: WrittenRequirement,
-  question: AuthorizationRequest,
+  authorizationRequest: AuthorizationRequest,
   partial: PendingAssumption,
 ): boolean {
-  const { permission, operation, request } = question
+  const { permission, operation, request } = authorizationRequest
   const { metadata, branches, notBranches, freeze, allowWholeTable = [] } = requirement
-  if (!concerns(denyOf(requirement), question)) return false
+  if (!concerns(denyOf(requirement), authorizationRequest)) return false
   if (metadata) {
     return (
       permission === 'CreateTableVersion' &&
@@ -161,7 +160,7 @@ function fails(
   }
   if (branches || notBranches) {
     if (!branchChanges.has(permission)) return false
-    // A table that is created on every branch is the destination of a rename.
+    // A table that is created with all its branches is the destination of a rename.
     const change = permission === 'CreateTable' ? 'RenameTable' : permission
     if (operation.branch === unknown) return !names(allowWholeTable, { permission: change })
     return onFact(operation.branch, partial, (branch) => {
@@ -201,7 +200,7 @@ function isPrefix(prefix: readonly string[], path: readonly string[]): boolean {
   return prefix.length <= path.length && prefix.every((part, index) => part === path[index])
 }
 
-/** Character by character, trying every length for each `*`. */
+/** Matches character by character, trying every length for each `*`. */
 export function oracleMatches(pattern: string, name: string): boolean {
   if (pattern === '') return name === ''
   if (pattern.startsWith('*')) {

@@ -11,7 +11,7 @@ import {
   type WrittenRule,
 } from './policy-builder.ts'
 
-// Few names of each kind, so that policies and questions meet. The last two look the same and are not.
+// Few names of each kind, so that policies and requests overlap. The last two look alike but differ.
 const part = fc.constantFrom('a', 'b', '\u00e9', 'e\u0301')
 const path = fc.array(part, { maxLength: 3 })
 const users = ['alice', 'bob', 'corp:alice', 'anonymous']
@@ -48,7 +48,7 @@ const subjects = fc.oneof(
 )
 const when = fc.constantFrom(...conditionSamples.keys())
 
-/** A rule with an effect; `tables` only beside operations that tables have. */
+/** `tables` is set only for operations on tables. */
 export function arbitraryRule(effect: fc.Arbitrary<'allow' | 'deny'>): fc.Arbitrary<Omit<WrittenRule, 'id'>> {
   const common = { effect, subjects, operations: fc.uniqueArray(operation, { minLength: 1, maxLength: 3 }) }
   const plain = fc.oneof(
@@ -66,7 +66,7 @@ export function arbitraryRule(effect: fc.Arbitrary<'allow' | 'deny'>): fc.Arbitr
   )
 }
 
-const demand: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
+const restriction: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
   fc.constantFrom(
     { metadata: ['ticket'] },
     { branches: ['dev', 'ci/*'] },
@@ -80,11 +80,11 @@ const demand: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
   ),
 )
 const requirement: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
-  demand,
-  fc.tuple(demand, named).map(([requirement, except]) => ({ ...requirement, except })),
+  restriction,
+  fc.tuple(restriction, named).map(([requirement, except]) => ({ ...requirement, except })),
 )
 
-/** Any policies of one folder. */
+/** Policies of one folder. */
 export const arbitraryPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
   .array(
     fc.record({
@@ -132,8 +132,8 @@ const principal = fc.oneof(
   { weight: 1, arbitrary: fc.constant(anonymousPrincipal) },
 )
 
-/** What requests and operations say that generated conditions ask for. */
-const reported = fc.record({
+/** Facts of requests and operations that the generated conditions read. */
+const overrides = fc.record({
   request: fc.record({
     context: fc.constantFrom(
       new Map<string, string>(),
@@ -147,32 +147,32 @@ const reported = fc.record({
   }),
 })
 
-/** A question about a namespace or something in one. */
+/** A request for a namespace or an object in one. */
 export const arbitraryRequest: fc.Arbitrary<AuthorizationRequest> = fc
   .oneof(
-    fc.record({ principal, permission, told: reported, kind: fc.constant('namespace' as const), id: path }),
+    fc.record({ principal, permission, overrides, kind: fc.constant('namespace' as const), id: path }),
     fc.record({
       principal,
       permission,
-      told: reported,
+      overrides,
       kind: fc.constant('none' as const),
       id: fc.constant([]),
     }),
     fc.record({
       principal,
       permission,
-      told: reported,
+      overrides,
       kind: fc.constantFrom('table' as const, 'transaction' as const, 'materialized_view' as const),
       id: fc.tuple(path, tableName).map(([namespace, name]) => [...namespace, name]),
     }),
   )
-  .map(({ principal, permission, kind, id, told: reported }) =>
-    createAuthorizationRequest(principal, permission, kind, id, reported),
+  .map(({ principal, permission, kind, id, overrides }) =>
+    createAuthorizationRequest(principal, permission, kind, id, overrides),
   )
 
-/** A question about a namespace and all beneath. */
+/** A request for a namespace and everything beneath. */
 export const arbitraryRequestBeneath: fc.Arbitrary<AuthorizationRequest> = fc
-  .record({ principal, permission, told: reported, id: fc.array(part, { maxLength: 2 }) })
-  .map(({ principal, permission, id, told: reported }) =>
-    createAuthorizationRequest(principal, permission, 'namespace', id, reported),
+  .record({ principal, permission, overrides, id: fc.array(part, { maxLength: 2 }) })
+  .map(({ principal, permission, id, overrides }) =>
+    createAuthorizationRequest(principal, permission, 'namespace', id, overrides),
   )

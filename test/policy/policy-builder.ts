@@ -11,14 +11,14 @@ import {
 import type { ReportConditionFailure } from '../../src/policy/engine/rule-compiler.ts'
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts'
 
-/** Callers as a user names them. */
+/** Subjects in the syntax of policy files. */
 interface WrittenSubjects {
   readonly users?: readonly string[]
   readonly groups?: readonly string[]
   readonly keys?: readonly string[]
 }
 
-/** A rule as a user writes it. */
+/** A rule in the syntax of policy files. */
 export interface WrittenRule {
   readonly id: string
   readonly effect: 'allow' | 'deny'
@@ -32,7 +32,7 @@ export interface WrittenRule {
   readonly when?: string
 }
 
-/** A requirement of commits as a user writes it. */
+/** A commit requirement in the syntax of policy files. */
 export interface WrittenRequirement {
   readonly id: string
   readonly except?: WrittenSubjects
@@ -44,7 +44,7 @@ export interface WrittenRequirement {
   readonly freeze?: { readonly from?: string; readonly until?: string }
 }
 
-/** A policy as a user writes it, less what is the same in all of them. */
+/** A policy in the syntax of policy files, without the constant fields. */
 export interface WrittenPolicy {
   readonly name: string
   readonly mode?: 'enforce' | 'shadow'
@@ -56,7 +56,6 @@ export interface WrittenPolicy {
   readonly rules: readonly WrittenRule[]
 }
 
-/** The YAML text of policies. */
 export function formatPolicies(policies: readonly WrittenPolicy[]): string {
   return policies
     .map(({ name, ...rest }) =>
@@ -65,7 +64,7 @@ export function formatPolicies(policies: readonly WrittenPolicy[]): string {
     .join('\n---\n')
 }
 
-/** The policies, parsed and compiled as if they stood in one file. */
+/** Parses and compiles policies as if they were in one file. */
 export function compilePolicySet(
   policies: readonly WrittenPolicy[],
   conditionFailed?: ReportConditionFailure,
@@ -80,13 +79,12 @@ export function createCaller(name: string, ...groups: readonly string[]): Princi
   return { name, method: 'api-key', groups: new Set(groups), credentialId: 'k1' }
 }
 
-/** What a request says besides who asks for what, where it matters. */
+/** Optional parts of an authorization request. */
 export interface RequestOverrides {
   readonly request?: Partial<RequestFacts>
   readonly operation?: Partial<OperationFacts>
 }
 
-/** A question to the policies. */
 export function createAuthorizationRequest(
   principal: Principal,
   permission: Permission,

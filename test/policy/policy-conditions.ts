@@ -1,13 +1,13 @@
 import { pending, unknown } from '../../src/policy/conditions/fact.ts'
 import type { AuthorizationRequest } from '../../src/policy/conditions/authorization-request.ts'
 
-/** What a condition comes to. An error and `unknown` count against the caller, and `pending` as the outlook says. */
+/** Outcome of a condition. An error and `unknown` are decided against the caller, `pending` by the assumption. */
 type Outcome = boolean | 'error' | 'pending'
 
-/** What a condition says, told without CEL. */
-interface SlowCondition {
+/** A reference implementation of a condition, without CEL. */
+interface OracleCondition {
   readonly holds: (request: AuthorizationRequest) => Outcome
-  readonly asksForId?: true
+  readonly readsId?: true
 }
 
 const onBranch = (
@@ -18,15 +18,15 @@ const onBranch = (
   return branch === unknown ? 'error' : holds(branch)
 }
 
-/** Conditions for generated policies: of each kind of fact, true, false and failing. */
-export const conditionSamples: ReadonlyMap<string, SlowCondition> = new Map<string, SlowCondition>([
+/** Conditions of generated policies: for each kind of fact, true, false and failing. */
+export const conditionSamples: ReadonlyMap<string, OracleCondition> = new Map<string, OracleCondition>([
   ['branch == "main"', { holds: (request) => onBranch(request, (branch) => branch === 'main') }],
   ['branch.like("ci/*")', { holds: (request) => onBranch(request, (branch) => branch.startsWith('ci/')) }],
   ['context["env"] == "prod"', { holds: ({ request }) => environmentOf(request.context) }],
   [
     'context["env"] == "prod" || branch == "dev"',
     {
-      // As in CEL: an error beside what is true is no error. Of two errors the one on the right is told.
+      // As in CEL, an error is ignored if the other operand is true. Of two errors the right one is reported.
       holds: (request) => {
         const [left, right] = [
           environmentOf(request.request.context),
@@ -46,7 +46,7 @@ export const conditionSamples: ReadonlyMap<string, SlowCondition> = new Map<stri
   ],
   ['"sales" in principal.groups', { holds: ({ principal }) => principal.groups.has('sales') }],
   ['principal.claims.mfa == true', { holds: () => 'error' }],
-  ['id.size() == 2', { holds: ({ id }) => id.length === 2, asksForId: true }],
+  ['id.size() == 2', { holds: ({ id }) => id.length === 2, readsId: true }],
   ['operation == "DropTable"', { holds: ({ permission }) => permission === 'DropTable' }],
 ])
 

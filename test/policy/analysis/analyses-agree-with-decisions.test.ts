@@ -20,7 +20,7 @@ import { createCaller, compilePolicySet, formatPolicies } from '../policy-builde
 
 const requests = fc.array(arbitraryRequest, { minLength: 10, maxLength: 10 })
 
-it('explain: of the rules that apply, the decision names the most specific that denies, else that allows', () => {
+it('explain: the decision names the most specific applying deny, otherwise the most specific applying allow', () => {
   fc.assert(
     fc.property(arbitraryPolicies, requests, (policies, requests) => {
       const [set, documents] = [compilePolicySet(policies), parseDocuments(policies)]
@@ -39,7 +39,7 @@ it('explain: of the rules that apply, the decision names the most specific that 
   )
 })
 
-it('who-can: a caller is allowed if and only if an entitlement says so', () => {
+it('who-can: a caller is allowed if and only if an entitlement applies', () => {
   let allowed = 0
   fc.assert(
     fc.property(arbitraryPolicies, requests, (policies, requests) => {
@@ -53,7 +53,7 @@ it('who-can: a caller is allowed if and only if an entitlement says so', () => {
             !(except !== undefined && isNamed(principal, except)) &&
             !overridingDenies.some(
               ({ reaching, subjects }) =>
-                (subjects === undefined || isConcerned(principal, subjects)) && holds(reaching, request),
+                (subjects === undefined || isMatched(principal, subjects)) && holds(reaching, request),
             ),
         )
         if (isEntitled) allowed++
@@ -65,7 +65,7 @@ it('who-can: a caller is allowed if and only if an entitlement says so', () => {
   expect(allowed).toBeGreaterThan(10)
 })
 
-it('who-can: whoever is said to be overruled is denied', () => {
+it('who-can: overruled callers are denied', () => {
   fc.assert(
     fc.property(arbitraryPolicies, arbitraryRequest, (policies, request) => {
       const { overruled } = whoCan(parseDocuments(policies), request.permission, request.kind, request.id)
@@ -81,7 +81,7 @@ it('who-can: whoever is said to be overruled is denied', () => {
   )
 })
 
-it('what-can: a caller may do what the nearest entry permits, and nothing else', () => {
+it('what-can: a caller is allowed exactly what the nearest entry permits', () => {
   let allowed = 0
   fc.assert(
     fc.property(arbitraryPolicies, fc.array(arbitraryRequest, { maxLength: 3 }), (policies, requests) => {
@@ -123,7 +123,7 @@ function holds({ rule }: ReachingRule, request: AuthorizationRequest): boolean {
   }
 }
 
-function isConcerned(principal: Principal, subjects: Subjects): boolean {
+function isMatched(principal: Principal, subjects: Subjects): boolean {
   if (principal.method === 'anonymous') return subjects.anonymous
   const isExcepted = subjects.except !== undefined && isNamed(principal, subjects.except)
   return (subjects.any || isNamed(principal, subjects)) && !isExcepted

@@ -22,22 +22,22 @@ import {
   type WrittenRule,
 } from '../policy-builder.ts'
 
-/** No table is asked for what is done to namespaces. */
+/** Namespace permissions are not requested on tables. */
 const sensible = arbitraryRequest.filter(
   ({ kind, id, permission }) =>
     objectPosition(kind, id).table === undefined || objectKindOfPermission(permission) !== 'namespace',
 )
 const requests = fc.array(sensible, { minLength: 20, maxLength: 20 })
 
-/** Policies, and the same with one of them left out and another one instead. */
+/** Two policy lists that differ in one policy. */
 const edited = fc
   .tuple(arbitraryPolicies, arbitraryPolicies, fc.nat(5))
   .map(
-    ([before, others, location]) =>
-      [before, [...before.toSpliced(location, 1), ...others.slice(0, 1)]] as const,
+    ([before, others, position]) =>
+      [before, [...before.toSpliced(position, 1), ...others.slice(0, 1)]] as const,
   )
 
-it('holds every decision that changes', () => {
+it('lists every decision that changes', () => {
   let changed = 0
   fc.assert(
     fc.property(edited, requests, ([before, after], requests) => {
@@ -57,7 +57,7 @@ it('holds every decision that changes', () => {
   expect(changed).toBeGreaterThan(3)
 })
 
-it('holds no decision that does not change, where nothing is conditional', () => {
+it('lists only decisions that change if no rule is conditional', () => {
   let changed = 0
   fc.assert(
     fc.property(edited, (pair) => {
@@ -69,9 +69,9 @@ it('holds no decision that does not change, where nothing is conditional', () =>
       for (const change of diffPolicies(parseDocuments(before), parseDocuments(after)).changes.slice(0, 50)) {
         changed++
         const [kind, id] = objectOf(change)
-        const requested = createAuthorizationRequest(callerOf(change), change.permission, kind, id)
-        expect(responseOf(one.decide(requested)), formatPolicies(before)).toEqual(expected(change.before))
-        expect(responseOf(other.decide(requested)), formatPolicies(after)).toEqual(expected(change.after))
+        const request = createAuthorizationRequest(callerOf(change), change.permission, kind, id)
+        expect(responseOf(one.decide(request)), formatPolicies(before)).toEqual(expected(change.before))
+        expect(responseOf(other.decide(request)), formatPolicies(after)).toEqual(expected(change.after))
         expect(change.before.allowed).toBe(change.direction === 'loses')
         expect(change.after.allowed).toBe(change.direction === 'gains')
       }
@@ -81,7 +81,7 @@ it('holds no decision that does not change, where nothing is conditional', () =>
   expect(changed).toBeGreaterThan(50)
 })
 
-it('finds what changes only for callers that are named in two ways at once', () => {
+it('finds changes that affect only callers named by two rules', () => {
   const allow = rule('allow', 'allow', 'staff')
   const before = [{ name: 'p', namespace: [], rules: [allow, rule('deny', 'deny', 'externals')] }]
   const [change, ...more] = diffPolicies(
@@ -93,14 +93,14 @@ it('finds what changes only for callers that are named in two ways at once', () 
   expect([...(change?.known.caller.groups ?? [])].toSorted()).toEqual(['externals', 'staff'])
 })
 
-it('takes a condition of the same text for the same, and of another for another', () => {
+it('treats conditions as equal if and only if their texts are equal', () => {
   expect(changesBetween('branch == "dev"', 'branch == "dev"')).toEqual([])
   const found = changesBetween('branch == "dev"', 'branch == "main"')
   expect(new Set(found.map(({ permission }) => permission)).size).toBe(4)
   expect(new Set(found.map(({ direction }) => direction))).toEqual(new Set(['gains', 'loses']))
 })
 
-it('finds a name for every set of patterns that some name matches', () => {
+it('finds a representative name for every set of matching patterns', () => {
   const letters = fc.constantFrom('a', 'b', '*')
   const pattern = fc
     .string({ unit: letters, minLength: 1, maxLength: 4 })
@@ -132,14 +132,14 @@ function rule(id: string, effect: 'allow' | 'deny', group: string): WrittenRule 
   return { id, effect, subjects: { groups: [group] }, operations: ['QueryTable'] }
 }
 
-/** All names of the letters a, b and c, up to a length. */
+/** All names over the letters a, b and c up to a length. */
 function namesUpTo(length: number): readonly string[] {
   if (length === 0) return []
   const shorter = ['', ...namesUpTo(length - 1)]
   return [...new Set(shorter.flatMap((name) => ['a', 'b', 'c'].map((letter) => name + letter)))]
 }
 
-/** What a change is about, the same for all objects that the policies do not tell apart. */
+/** Serializes a change; equal for objects that the policies do not distinguish. */
 function caseOf(
   documents: readonly PolicyDocument[],
   { namespace, table }: { readonly namespace: readonly string[]; readonly table: string | undefined },
@@ -166,7 +166,7 @@ function unconditional({ rules, ...policy }: WrittenPolicy): WrittenPolicy {
     operations,
     ...(tables && { tables }),
   }))
-  // A requirement is conditional by nature.
+  // Requirements are always conditional.
   return { ...(commits === undefined ? policy : rest), rules: plain }
 }
 
@@ -186,7 +186,7 @@ function objectOf({
 }: DecisionChange): readonly [ObjectKind, readonly string[]] {
   const kind = objectKindOfPermission(permission)
   if (table !== undefined) return [kind, [...namespace, table]]
-  // Something beneath that no policy names.
+  // An object beneath that no policy names.
   return kind === 'namespace' || kind === 'none'
     ? [kind, namespace]
     : [kind, [...namespace, 'fresh', 'fresh']]

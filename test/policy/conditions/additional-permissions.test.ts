@@ -20,7 +20,7 @@ const values = {
   flag: fc.boolean(),
 }
 
-it.each([...operationNames])('%s may need every permission that some request for it needs', (name) => {
+it.each([...operationNames])('lists every permission that a %s request may require', (name) => {
   const operation = getOperation(name)
   const id = ['a', 't']
   const stated = fc.record(

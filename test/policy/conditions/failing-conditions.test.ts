@@ -16,7 +16,7 @@ const principal = {
   claims: { mfa: true, level: 3, roles: ['writer'], nested: { team: 'x' } },
 } as const
 
-const told: RequestOverrides = {
+const overrides: RequestOverrides = {
   request: {
     clientAddress: '10.1.2.3',
     now: new Date('2026-06-15T21:30:00Z'),
@@ -30,19 +30,19 @@ const told: RequestOverrides = {
     metadata: new Map([['ticket', 'T-1']]),
   },
 }
-const question = createAuthorizationRequest(
+const authorizationRequest = createAuthorizationRequest(
   principal,
   'CreateTableVersion',
   'table',
   ['prod', 'orders'],
-  told,
+  overrides,
 )
 
 function evaluated(text: string): boolean | string {
   const condition = compileCondition(text)
   if (isConditionError(condition)) throw new Error(condition.message)
   try {
-    return condition.evaluate(question)
+    return condition.evaluate(authorizationRequest)
   } catch {
     return 'fails'
   }
@@ -97,7 +97,7 @@ it.each([
   [`"${'x'.repeat(2000)}" == branch`, 0, /expected at most 2000/],
   [`${'('.repeat(200)}true${')'.repeat(200)}`, undefined, /./],
   [Array.from({ length: 300 }, () => 'true').join(' && '), undefined, /./],
-])('%s is no condition', (text, index, message) => {
+])('rejects the condition %s', (text, index, message) => {
   const error = compileCondition(text)
   if (!isConditionError(error)) throw new Error('it is one')
   expect(error.message).toMatch(message)
@@ -124,13 +124,13 @@ it.each([
   ['|\n      id[0] == "x" &&\n        brunch == "y"', '12:9'],
   ['>-\n      id[0] == "x" &&\n      brunch == "y"', '12:7'],
   ['id[0] == "x"\n      && brunch == "y"', '11:10'],
-])('a fault is reported at its very characters: %s', (when, location) => {
+])('reports an error at its exact position: %s', (when, location) => {
   const { problems } = parsePolicies(document(when), 'p.yaml')
   expect(problems.map(({ line, column }) => `${line}:${column}`)).toEqual([location])
   expect(problems[0]?.message).toMatch(/^rules\[0\]\.when: unknown variable: brunch/)
 })
 
-it('a condition that fails keeps an allow from applying and makes a deny apply, and is told each time', () => {
+it('a failing condition disables an allow, enables a deny and is reported each time', () => {
   const failures: string[] = []
   const decide = (...rules: WrittenRule[]) =>
     compilePolicySet([{ name: 'p', namespace: [], rules }], (reference, effect, error) =>

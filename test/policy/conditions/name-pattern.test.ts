@@ -17,11 +17,11 @@ it.each([
   ['*', 'anything', true],
   ['a.c', 'abc', false],
   ['\u00e9*', 'e\u0301t\u00e9', false],
-])('whether %s matches %s: %s', (pattern, name, expected) => {
+])('matching %s against %s gives %s', (pattern, name, expected) => {
   expect(createNameMatcher(pattern)(name)).toBe(expected)
 })
 
-it('matches as trying every length for each star does', () => {
+it('matches like an exhaustive search', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom('a', 'b', '*'), maxLength: 6 }),

@@ -45,7 +45,7 @@ it('adding an allow denies nothing more', () => {
   )
 })
 
-it('without rules everything is denied', () => {
+it('denies everything without rules', () => {
   fc.assert(
     fc.property(arbitraryPolicies, requests, (policies, requests) => {
       const set = compilePolicySet(policies.map(({ name, namespace }) => ({ name, namespace, rules: [] })))

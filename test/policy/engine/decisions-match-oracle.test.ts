@@ -15,7 +15,7 @@ import { isThorough } from '../../support/thorough.ts'
 const requests = fc.array(arbitraryRequest, { minLength: 10, maxLength: 10 })
 const requestsBeneath = fc.array(arbitraryRequestBeneath, { minLength: 10, maxLength: 10 })
 
-it('decides as a scan of all rules does, and names the same rule', () => {
+it('decides like a scan of all rules and names the same rule', () => {
   fc.assert(
     fc.property(arbitraryPolicies, requests, (policies, requests) => {
       const set = compilePolicySet(policies)
@@ -27,8 +27,8 @@ it('decides as a scan of all rules does, and names the same rule', () => {
   )
 })
 
-/** Every condition asks for the id. */
-const askingForIds = arbitraryPolicies.map((written) =>
+/** Every condition reads the id. */
+const readingIds = arbitraryPolicies.map((written) =>
   written.map((policy) => ({
     ...policy,
     rules: policy.rules.map((rule) => ({ ...rule, ...(rule.when && { when: 'id.size() == 2' }) })),
@@ -37,8 +37,8 @@ const askingForIds = arbitraryPolicies.map((written) =>
 
 it.each([
   ['of any kind', arbitraryPolicies],
-  ['whose conditions ask for ids', askingForIds],
-])('decides on everything beneath as asking for each thing beneath does: policies %s', (_what, policies) => {
+  ['whose conditions ask for ids', readingIds],
+])('decides on everything beneath like deciding on each object: policies %s', (_what, policies) => {
   let allowed = 0
   let refusedBeneath = 0
   fc.assert(
@@ -60,7 +60,7 @@ it.each([
   expect(Math.min(allowed, refusedBeneath)).toBeGreaterThan(20)
 })
 
-it('says of an object beneath at least what it says of everything beneath', () => {
+it('allows each object beneath if it allows everything beneath', () => {
   let allowed = 0
   fc.assert(
     fc.property(arbitraryPolicies, requests, fc.nat(3), (policies, requests, length) => {
@@ -82,7 +82,7 @@ it('says of an object beneath at least what it says of everything beneath', () =
   expect(allowed).toBeGreaterThan(20)
 })
 
-/** What may stand in a body that has not been read. */
+/** Facts that an unread body may state. */
 const unread: OperationFacts = { ...noFacts, branch: pending, metadata: pending }
 
 const bodies: readonly OperationFacts[] = (['main', 'dev', 'ci/7', unknown] satisfies Fact<string>[]).flatMap(
@@ -94,32 +94,32 @@ const bodies: readonly OperationFacts[] = (['main', 'dev', 'ci/7', unknown] sati
     })),
 )
 
-it('is certain before the body of exactly what no body could change', () => {
-  let certain = 0
-  let open = 0
+it('decides before the body exactly what no body can change', () => {
+  let decided = 0
+  let undecided = 0
   fc.assert(
     fc.property(arbitraryPolicies, requests, (policies, requests) => {
       const set = compilePolicySet(policies)
       for (const request of requests) {
         const beforeBody = { ...request, operation: unread }
-        const foreseen = set.decidePartially(beforeBody)
+        const decision = set.decidePartially(beforeBody)
         const [worst, best] = (['worst', 'best'] as const).map(
           (partial) => oracleDecide(policies, beforeBody, partial).allowed,
         )
-        expect(foreseen?.allowed, show(request)).toBe(worst === best ? worst : undefined)
-        if (foreseen === undefined) open++
-        else certain++
-        for (const operation of foreseen === undefined ? [] : bodies) {
+        expect(decision?.allowed, show(request)).toBe(worst === best ? worst : undefined)
+        if (decision === undefined) undecided++
+        else decided++
+        for (const operation of decision === undefined ? [] : bodies) {
           expect(set.decide({ ...request, operation }).allowed, show(request)).toBe(worst)
         }
       }
     }),
     { numRuns: isThorough ? 2000 : 500 },
   )
-  expect(Math.min(certain, open)).toBeGreaterThan(20)
+  expect(Math.min(decided, undecided)).toBeGreaterThan(20)
 })
 
-it('foresees exactly what it decides where the body is known', () => {
+it('decides partially like completely if the body is known', () => {
   fc.assert(
     fc.property(arbitraryPolicies, requests, (policies, requests) => {
       const set = compilePolicySet(policies)

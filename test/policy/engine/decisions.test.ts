@@ -19,7 +19,7 @@ function beneath(...rules: WrittenRule[]): WrittenPolicy {
   return { name: 'low', namespace: ['a', 'b', 'c'], rules }
 }
 
-it('an allow reaches the namespace itself and everything beneath, and nothing beside or above', () => {
+it('an allow covers its namespace and everything beneath, and nothing beside or above', () => {
   const set = compilePolicySet([{ name: 'p', namespace: ['prod', 'sales'], rules: [rule('r', 'allow')] }])
   const isAllowed = (id: readonly string[], kind: 'namespace' | 'table'): boolean =>
     set.decide(createAuthorizationRequest(alice, 'DropTable', kind, id)).allowed
@@ -38,7 +38,7 @@ it('a table is not the namespace of the same path', () => {
   )
 })
 
-it('a deny above holds against an allow beneath, also behind inherit: false', () => {
+it('a deny above overrides an allow beneath, even with inherit: false', () => {
   const set = compilePolicySet([
     { name: 'top', namespace: [], rules: [rule('no', 'deny', { operations: ['drop'] })] },
     { name: 'low', namespace: ['a', 'b'], inherit: false, rules: [rule('yes', 'allow')] },
@@ -53,7 +53,7 @@ it('a deny above holds against an allow beneath, also behind inherit: false', ()
   )
 })
 
-it('inherit: false in one of several policies of a namespace keeps out what is above, not what is beside', () => {
+it('inherit: false in one policy of a namespace blocks allows from above, not those of its other policies', () => {
   const set = compilePolicySet([
     { name: 'top', namespace: [], rules: [rule('top', 'allow')] },
     { name: 'beside', namespace: ['hr'], rules: [rule('beside', 'allow', { operations: ['query'] })] },
@@ -94,7 +94,7 @@ it('a rule with tables covers only matching tables directly in its namespace', (
   ).toBe(false)
 })
 
-it('a user is not the group of the same name, and any is everybody', () => {
+it('distinguishes users from groups of the same name; any covers all authenticated callers', () => {
   const set = compilePolicySet([
     { name: 'p', namespace: ['a'], rules: [rule('r', 'allow', { subjects: { users: ['sales'] } })] },
     { name: 'q', namespace: ['b'], rules: [rule('r', 'allow', { subjects: { any: true } })] },
@@ -108,7 +108,7 @@ it('a user is not the group of the same name, and any is everybody', () => {
   ).toBe(true)
 })
 
-it('names that only look the same, or that every object has, are no path to another', () => {
+it('does not match names that only look alike, or names of object members', () => {
   const set = compilePolicySet([{ name: 'p', namespace: ['caf\u00e9'], rules: [rule('r', 'allow')] }])
   expect(
     set.decide(createAuthorizationRequest(alice, 'ListTables', 'namespace', ['caf\u00e9'])).allowed,
@@ -120,7 +120,7 @@ it('names that only look the same, or that every object has, are no path to anot
   }
 })
 
-it('names the deepest rule, and of these the first', () => {
+it('names the first rule of the deepest namespace', () => {
   const set = compilePolicySet([
     { name: 'deep', namespace: ['a'], rules: [rule('first', 'allow'), rule('second', 'allow')] },
     {
@@ -137,7 +137,7 @@ it('names the deepest rule, and of these the first', () => {
   })
 })
 
-it('on everything beneath: a deny or a boundary beneath refuses, whatever exists', () => {
+it('on everything beneath: a deny or a boundary beneath denies, whether or not it matches an object', () => {
   const top = { name: 'top', namespace: ['a'], rules: [rule('all', 'allow')] }
   const decide = (...policies: WrittenPolicy[]) =>
     compilePolicySet([top, ...policies]).decideBeneath(
@@ -179,7 +179,7 @@ it('depends on the time if a rule about the permission does', () => {
   expect(compilePolicySet([]).dependsOnTime('DropTable')).toBe(false)
 })
 
-it('on everything beneath: names the rule of the deepest namespace that denies, and of these the first', () => {
+it('on everything beneath: names the first denying rule of the deepest namespace', () => {
   const high = denying('high', ['a', 'x'], 'high')
   const first = denying('first', ['a', 'x', 'y'], 'first', 'second')
   const other = denying('other', ['a', 'z', 'y'], 'other')
@@ -207,7 +207,7 @@ it.each<[one: 403 | 404, other: 403 | 404 | undefined, isConcealed: boolean]>([
   [404, undefined, true],
   [403, undefined, false],
 ])(
-  'of two policies for one namespace, with %s and %s, the one that conceals more holds',
+  'uses the onDeny that conceals more if two policies of a namespace have %s and %s',
   (one, other, isConcealed) => {
     const set = compilePolicySet([
       { name: 'one', namespace: ['a'], onDeny: one, rules: [] },
@@ -231,7 +231,7 @@ it('decides against the caller as long as a fact is pending', () => {
   expect(denying.decide(early)).toMatchObject({ allowed: false, rule: { rule: 'not-on-main' } })
 })
 
-it('foresees a decision if no value of a pending fact can change it, and only then', () => {
+it('decides partially if and only if no value of a pending fact can change the decision', () => {
   expect(decidePartially(onMain, rule('all', 'allow'))).toMatchObject({
     allowed: true,
     rule: { rule: 'all' },

@@ -36,7 +36,7 @@ const policies: readonly WrittenPolicy[] = [
   },
 ]
 
-it('names the first rule that applies, also if the caller has more subjects than the namespace', () => {
+it('names the first applying rule even if the caller has more subjects than the namespace', () => {
   const set = compilePolicySet(policies)
   const others = Array.from({ length: 200 }, (_, index) => `group-${index}`)
   const grouped: readonly WrittenPolicy[] = [
@@ -50,7 +50,7 @@ it('names the first rule that applies, also if the caller has more subjects than
         operations: ['read'],
       })),
     },
-    // Groups that no policy names do not count.
+    // Groups that no policy names have no effect.
     {
       name: 'elsewhere',
       namespace: ['elsewhere'],
@@ -58,7 +58,7 @@ it('names the first rule that applies, also if the caller has more subjects than
     },
   ]
   const bySubject = compilePolicySet(grouped)
-  // Groups in the order of the rules, and against it.
+  // Groups in the order of the rules and in reverse.
   for (const teams of [
     ['team-0', 'team-14', 'team-28', 'team-2'],
     ['team-2', 'team-28', 'team-14', 'team-0'],
@@ -89,7 +89,7 @@ it('names the first rule that applies, also if the caller has more subjects than
   }
 })
 
-it('decides by many subjects of a namespace, and by those of the namespaces around it', () => {
+it('decides by many subjects of a namespace and of its ancestors', () => {
   const set = compilePolicySet(policies)
   const namespaces = [[], ['many'], ['many', 'beneath'], ['beside']]
   for (let index = 0; index < 70; index++) {

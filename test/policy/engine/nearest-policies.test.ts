@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { isThorough } from '../../support/thorough.ts'
 import { createAuthorizationRequest, createCaller, compilePolicySet } from '../policy-builder.ts'
 
-// Short names of few letters: of so many, some share a slot of the table that they are found in.
+// Short names over few letters, so that some share a slot of the hash table.
 const name = fc.string({
   unit: fc.constantFrom('a', 'b', 'c', '\u00e9', '\ud83d\ude00'),
   minLength: 1,
@@ -11,7 +11,7 @@ const name = fc.string({
 })
 const path = fc.array(name, { minLength: 1, maxLength: 3 })
 
-it('the policy of the nearest of many namespaces decides, whatever they are called', () => {
+it('decides by the policy of the nearest of many namespaces', () => {
   const ann = createCaller('ann')
   fc.assert(
     fc.property(

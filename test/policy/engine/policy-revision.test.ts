@@ -19,14 +19,14 @@ function revision(text: string): string {
   return compilePolicies(parsePolicies(text, 'x.yaml').documents).revision
 }
 
-it('is the same for the same content in another order and layout', () => {
+it('is equal for equal content in another order and layout', () => {
   const written = revision(formatPolicies([one, two]))
   expect(written).toMatch(/^[0-9a-f]{64}$/)
   expect(revision(`# comment\n---\n${formatPolicies([two, one])}\n`)).toBe(written)
   expect(revision(formatPolicies([{ ...one, inherit: true }, two]))).toBe(written)
 })
 
-it('differs wherever a decision may', () => {
+it('differs if a decision may differ', () => {
   const [rule] = one.rules
   if (rule === undefined) throw new Error('no rule')
   const others: WrittenPolicy[] = [
@@ -43,7 +43,7 @@ it('differs wherever a decision may', () => {
   expect(new Set(revisions).size).toBe(revisions.length)
 })
 
-/** The revision as one list of lists in JSON, document by document. */
+/** Reference implementation: one list of lists in JSON per document. */
 function obviousRevision(documents: readonly PolicyDocument[]): string {
   const hash = createHash('sha256')
   for (const document of documents.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
@@ -66,7 +66,7 @@ function spelled(permissions: ReadonlySet<Permission>): string {
   return permissionNames.filter((name) => permissions.has(name)).join(' ')
 }
 
-it('is the hash of what the documents say, in JSON: the same from release to release', () => {
+it('is the hash of the JSON content of the documents, stable across releases', () => {
   fc.assert(
     fc.property(arbitraryPolicies, (written) => {
       const { documents } = parsePolicies(formatPolicies(written), 'x.yaml')
@@ -82,7 +82,7 @@ it('is the hash of what the documents say, in JSON: the same from release to rel
   expect(compilePolicies(documents).revision).toBe(obviousRevision(documents))
 })
 
-it('is the same hash where texts are long, of many bytes each, or written otherwise in JSON', () => {
+it('is the same hash for long texts, multi-byte characters and JSON escapes', () => {
   const names = Array.from(
     { length: 5000 },
     (_, index) => `${'é\u{1f600}x"\\'.charAt(index % 6)}name-${index}`,

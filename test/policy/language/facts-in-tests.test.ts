@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
 
-/** The faults of a policy with one test, which begins in line 6. */
+/** Errors of a policy with one test, which starts on line 6. */
 function errorsOf(operations: string, stated: string, table = 'table: [a, t]'): readonly string[] {
   const text = `apiVersion: catalog-gateway/v1
 kind: DecisionTable
@@ -35,11 +35,11 @@ it.each([
     '8:24 tests[0].given.metadata: requests for CreateTable state mode, location, properties; "metadata" is stated ' +
       'for CreateTableVersion',
   ],
-])('a fact that none of %s has is an error at its place', (operations, stated, error) => {
+])('rejects a fact that none of %s has, at its position', (operations, stated, error) => {
   expect(errorsOf(operations, stated)).toEqual([error])
 })
 
-it('a branch that no request states is an error, though the operation has one', () => {
+it('rejects a branch that no request states, although the operation has one', () => {
   for (const operation of ['DropTable', 'RegisterTable', 'UpdateTableTag', 'CreateTable']) {
     expect(errorsOf(`[${operation}]`, '{ branch: ci/7 }')).toEqual([
       expect.stringMatching(
@@ -49,7 +49,7 @@ it('a branch that no request states is an error, though the operation has one', 
   }
 })
 
-it('every fact is reported, and facts of the request are no facts of an operation', () => {
+it('reports every such fact, but not facts of the request head', () => {
   const stated =
     '{ address: 192.0.2.9, context: { env: x }, now: 2026-01-01T00:00:00Z, tag: v1, behavior: cascade }'
   expect(
@@ -63,6 +63,6 @@ it.each([
   ['[RenameTable]', '{ destination: [a, u] }', 'table: [a, t]'],
   ['[OverwriteTable]', '{ branch: ci/7 }', 'table: [a, t]'],
   ['[DropNamespace]', '{ mode: skip, behavior: cascade }', 'namespace: [a]'],
-])('a fact that one of %s has may be stated', (operations, stated, table) => {
+])('accepts a fact that one of %s has', (operations, stated, table) => {
   expect(errorsOf(operations, stated, table)).toEqual([])
 })

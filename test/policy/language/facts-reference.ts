@@ -2,15 +2,15 @@ import { describeFactSource } from '../../../src/catalog-api/facts.ts'
 import { conditionVariables } from '../../../src/policy/conditions/condition-variables.ts'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
 
-/** What the facts of operations are called in conditions; two of the request make one of conditions. */
+/** Names of stated facts in conditions, if different; two facts of the request form one of conditions. */
 const inConditions: Readonly<Record<string, string>> = { newNamespace: 'destination', newName: 'destination' }
 
-/** Whether conditions can read the fact; the others only ask for permissions of their own. */
+/** Whether conditions can read the fact; other facts only require additional permissions. */
 const isCondition = (fact: string): boolean => (inConditions[fact] ?? fact) in conditionVariables
 
 const headings = ['fact', 'stated in', 'of'] as const
 
-/** The table of policies/README.md that says which operations state which facts, and where. */
+/** Table in policies/README.md of the facts that each operation states, and where. */
 function factsReference(): string {
   const operations = new Map<string, string[]>()
   for (const name of operationNames) {
@@ -34,12 +34,12 @@ function factsReference(): string {
 
 const generated = /(?<=<!-- facts: npm run reference -->\n)[^]*?(?=<!-- end -->)/
 
-/** A text whose generated part is the table. */
+/** Replaces the generated part of the text with the table. */
 export function withFactsReference(text: string): string {
   return text.replace(generated, `\n${factsReference()}\n\n`)
 }
 
-/** The rows of the generated part of a text, each without the padding of its cells. */
+/** Rows of the generated part of a text, without the padding of cells. */
 export function factsReferenceIn(text: string): readonly string[] {
   const rows = generated.exec(text)?.[0].trim().split('\n') ?? []
   return rows.map((row) => row.replaceAll(/ *\| */g, '|').replaceAll(/-+/g, '-'))

@@ -13,14 +13,14 @@ function errors(text: string): string[] {
   )
 }
 
-/** The faults of a rule of which one field is replaced, without their places. */
+/** Error messages, without positions, of a rule with one field replaced. */
 function errorsOfRule(field: string, value: string): string[] {
   const fields = { id: 'r', effect: 'allow', subjects: '{ any: true }', operations: '[read]', [field]: value }
   const rule = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
   return errors(`${head}rules:\n  - { ${rule.join(', ')} }\n`).map((error) => error.replace(/^\S+ /, ''))
 }
 
-it('tells every fault in a list, of items that are no text and of texts that are none of those', () => {
+it('reports every error in a list: items that are not text, and invalid texts', () => {
   expect(errorsOfRule('subjects', '{ users: [7, "a*", alice, [b], ""] }')).toEqual([
     'rules[0].subjects.users[0] is 7; expected text: put it in quotes',
     'rules[0].subjects.users[1] contains "*"; names are exact; use "any: true" for every caller',
@@ -29,7 +29,7 @@ it('tells every fault in a list, of items that are no text and of texts that are
   ])
 })
 
-it('reads a document with everything in it', () => {
+it('reads a document with all fields', () => {
   const { documents, problems } = parsePolicies(
     `# A comment, and nothing before the first separator.
 ---
@@ -83,7 +83,7 @@ rules:
   ])
 })
 
-it('reports every fault at once, each where it stands', () => {
+it('reports all errors at once with their positions', () => {
   const text = `apiVersion: catalog-gateway/v2
 kind: Policy
 metadata: { name: 'a b', labels: {} }
@@ -179,11 +179,11 @@ it.each([
       ': the operations that child policies cannot allow',
   ],
   ['when', 'true', 'rules[0].when is true; expected text: put it in quotes'],
-])('refuses a rule with %s: %s', (field, value, error) => {
+])('rejects a rule with %s: %s', (field, value, error) => {
   expect(errorsOfRule(field, value)).toEqual([error])
 })
 
-it('refuses tables beside operations that no table has', () => {
+it('rejects tables with operations that do not apply to tables', () => {
   const rule = '{ id: r, effect: deny, subjects: { any: true }, operations: [ListTables], tables: [x] }'
   expect(errors(`${head}rules:\n  - ${rule}\n`)).toEqual([
     '6:87 rules[0].tables has no effect: none of the operations applies to a table',
@@ -200,11 +200,11 @@ it.each([
   expect(errors(`${head.replace('[a]', value)}rules: []\n`)).toEqual([error])
 })
 
-it('refuses a repeated key, also where nothing else is wrong', () => {
+it('rejects a repeated key even if it is the only error', () => {
   expect(errors(`${head}rules: []\nrules: []\n`)).toEqual(['6:1 Map keys must be unique'])
 })
 
-it('follows no alias, so that nothing can be multiplied', () => {
+it('does not follow aliases, so a small file cannot expand', () => {
   const bomb = Array.from(
     { length: 30 },
     (_, depth) => `x${depth + 1}: &x${depth + 1} [*x${depth}, *x${depth}]`,
@@ -214,19 +214,19 @@ it('follows no alias, so that nothing can be multiplied', () => {
   )
 })
 
-it('names the first broken place of a text that is not valid YAML, however deep it goes', () => {
+it('reports only the first error of invalid YAML, at any depth', () => {
   expect(errors(`${head}rules: [`)).toHaveLength(1)
   expect(errors('['.repeat(100_000))).toHaveLength(1)
   expect(errors(`${head}rules: !!set {}\n`)).toEqual(['5:8 Unresolved tag: tag:yaml.org,2002:set'])
 })
 
-it('keeps the meaning of words whatever version of YAML the text claims', () => {
+it('uses YAML 1.2 whatever version the text declares', () => {
   expect(errors(`%YAML 1.1\n---\n${head}inherit: no\nrules: []\n`)).toEqual([
     '7:10 inherit is "no"; expected true or false',
   ])
 })
 
-it('holds nothing for a text of comments', () => {
+it('returns nothing for a text of comments', () => {
   expect(parsePolicies('# nothing yet\n---\n\n---\n', 'p.yaml')).toEqual({
     documents: [],
     tests: [],
@@ -268,6 +268,6 @@ it.each([
     'commits: { require: [{ id: r, branches: [a] }] }\nrules: [{ id: r, effect: deny, subjects: { any: true }, operations: [all] }]',
     '6:9 rules[0]: the rule of line 5 is "r" too',
   ],
-])('refuses a policy with %s', (fields, error) => {
+])('rejects a policy with %s', (fields, error) => {
   expect(errors(`${head}${fields}\n${fields.includes('rules:') ? '' : 'rules: []\n'}`)).toEqual([error])
 })

@@ -4,7 +4,7 @@ import {
   createPolicySchema,
 } from '../../../src/policy/language/policy-json-schema.ts'
 
-/** Writes the schemas of policies/ anew: `npm run schema`. */
+/** Regenerates the schemas in policies/: `npm run schema`. */
 for (const [name, schema] of Object.entries({
   'schema.json': createPolicySchema(),
   'decision-table.schema.json': createDecisionTableSchema(),

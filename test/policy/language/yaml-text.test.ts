@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { YamlNode } from '../../../src/policy/language/yaml/yaml-node.ts'
 import { createLocator, readYaml } from '../../../src/policy/language/yaml/read-yaml.ts'
 
-it('finds the line and the column of every offset', () => {
+it('locates the line and column of every offset', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('a', '\n', '\r\n', '\u00e9') }), (text) => {
       const locate = createLocator(text)
@@ -15,9 +15,9 @@ it('finds the line and the column of every offset', () => {
   )
 })
 
-// So deep, the library ends the process, if not the first time, then the second.
+// At this depth the library ends the process, at the latest in the second attempt.
 it.each(['[', '{a: ', '- ', '? ', 'x: [', '- - ? [{a: '])(
-  'refuses %s without end, and lives to say it',
+  'rejects endlessly nested %s without crashing',
   (text) => {
     const errors: string[] = []
     readYaml(text.repeat(20_000), { root: () => undefined, error: (_, message) => errors.push(message) })
@@ -25,7 +25,7 @@ it.each(['[', '{a: ', '- ', '? ', 'x: [', '- - ? [{a: '])(
   },
 )
 
-// The library takes all of these, and leaves out what follows the key, or makes one text of what follows the quote.
+// The library accepts all of these: it drops the text after the key, or merges the text after the quote into one value.
 it.each([
   ['? "a" b', 'this follows a key, with no colon between them'],
   ['? "a"\'\n---\nb\'', 'this follows a key, with no colon between them'],
@@ -36,13 +36,13 @@ it.each([
   ["a: '''\nb: c''''", 'this quote is never closed'],
   ["- 'a\n---\n- ''", 'this quote is never closed'],
   ['a: "b\\"', 'this quote is never closed'],
-])('refuses what the library lets pass: %j', (text, message) => {
+])('rejects input that the library accepts: %j', (text, message) => {
   const errors: string[] = []
   readYaml(text, { root: () => undefined, error: (_, message) => errors.push(message) })
   expect(errors).toEqual([message])
 })
 
-it.each(["''", "'''a'''", '"\\""', '"\\\\"', "'\\'", `"''"`])('takes quotes that are closed: %s', (text) => {
+it.each(["''", "'''a'''", '"\\""', '"\\\\"', "'\\'", `"''"`])('accepts terminated quotes: %s', (text) => {
   const roots: YamlNode[] = []
   const errors: string[] = []
   readYaml(text, { root: (node) => roots.push(node), error: (_, message) => errors.push(message) })

@@ -8,7 +8,7 @@ import { arbitraryPolicies, arbitraryRequest } from '../policy-arbitraries.ts'
 
 const requests = fc.array(arbitraryRequest, { minLength: 10, maxLength: 10 })
 
-it('policies that were passed between threads decide as before', () => {
+it('policies passed between threads decide alike', () => {
   fc.assert(
     fc.property(arbitraryPolicies, requests, (policies, requests) => {
       const documents = parseDocuments(policies)
@@ -33,7 +33,7 @@ commits:
     - { id: e, freeze: { from: 2026-12-20T00:00:00Z } }
 `
 
-it('a thread parses policies with their requirements of commits, and reports errors where they are', async () => {
+it('a thread parses policies with commit requirements and reports errors with positions', async () => {
   const files = [requirements, 'kind: x\n', '---\n---\n'].map((text, index) => ({
     name: `${index}.yaml`,
     bytes: Buffer.from(text),

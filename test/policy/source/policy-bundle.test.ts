@@ -20,7 +20,7 @@ const open = (bytes: Buffer) => () => openSignedBundle(bytes.toString('utf8'), [
 const signed = (serial: number, user: string, key = privateKey): string =>
   signBundle({ serial, files: { 'team/a.yaml': readerPolicy('a', user) } }, key)
 
-it('what was signed is read back, by any of the trusted keys', () => {
+it('reads a bundle signed with any of the trusted keys', () => {
   const keys = [stranger.publicKey, publicKey]
   expect(openSignedBundle(signed(7, 'alice'), keys, 'b')).toEqual({
     serial: 7,
@@ -29,7 +29,7 @@ it('what was signed is read back, by any of the trusted keys', () => {
   expect(openSignedBundle(signed(7, 'alice', stranger.privateKey), keys, 'b').serial).toBe(7)
 })
 
-it('a bundle with any byte changed, added or missing is refused', () => {
+it('rejects a bundle with any byte changed, added or removed', () => {
   const whole = Buffer.from(signed(7, 'alice'))
   for (let index = 0; index < whole.length; index++) {
     const changed = Buffer.from(whole)
@@ -42,13 +42,13 @@ it('a bundle with any byte changed, added or missing is refused', () => {
   }
 })
 
-it('a bundle of another key is refused by name of the key, before it is looked at', () => {
+it('rejects a bundle signed with an untrusted key, naming the key, before parsing it', () => {
   expect(() => openSignedBundle(signed(7, 'alice', stranger.privateKey), [publicKey], 'b')).toThrow(
     `b: is signed with the key ${publicKeyId(stranger.publicKey)}, which is not trusted here`,
   )
 })
 
-it('a newer bundle takes effect; an older one, a forged one and a broken one leave the last good in force', async () => {
+it('loads a newer bundle and keeps the last valid one on an older, forged or broken bundle', async () => {
   const file = join(await temporaryFolder(), 'policies.bundle')
   const release = async (text: string): Promise<void> => {
     await writeFile(`${file}.new`, text)
@@ -83,7 +83,7 @@ it('a newer bundle takes effect; an older one, a forged one and a broken one lea
   expect(['alice', 'robin', 'eve', 'bob'].map(mayRead)).toEqual([false, true, false, false])
 })
 
-it('a place without a bundle, and a key that is none, are told by the name of the file', async () => {
+it('names the file of a missing bundle and of an invalid key', async () => {
   const folder = await temporaryFolder()
   const missing = join(folder, 'missing')
   await expect(loadPoliciesFrom(createBundleLocation(missing, [publicKey]))).rejects.toThrow(

@@ -5,7 +5,7 @@ import { loadPolicies } from '../../../src/policy/source/policy-source.ts'
 import { readerPolicy, temporaryFolder, writeFiles } from './policy-folder.ts'
 import { createAuthorizationRequest, createCaller } from '../policy-builder.ts'
 
-it('reads every YAML file, in sub-folders too, and nothing else', async () => {
+it('reads every YAML file, including those in subfolders, and nothing else', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, {
     'one.yaml': readerPolicy('one', 'alice', 'a'),
@@ -25,7 +25,7 @@ it('reads every YAML file, in sub-folders too, and nothing else', async () => {
   })
 })
 
-it('denies everything where there is no policy', async () => {
+it('denies everything if there is no policy', async () => {
   const set = await loadPolicies(await temporaryFolder())
   expect(set.size).toBe(0)
   expect(
@@ -33,7 +33,7 @@ it('denies everything where there is no policy', async () => {
   ).toMatchObject({ reason: 'no_rule' })
 })
 
-it('takes files in the order of their names, whatever order they were made in', async () => {
+it('orders files by name, not by creation', async () => {
   const folder = await temporaryFolder()
   for (const name of ['c', 'a/b', 'a']) {
     await writeFiles(folder, { [`${name}.yaml`]: readerPolicy(name.replace('/', '-'), 'x') })
@@ -58,7 +58,7 @@ it('reads a mounted ConfigMap once, through its links', async () => {
   expect((await loadPolicies(folder)).size).toBe(2)
 })
 
-it('reads what two links lead to once, and follows no circle', async () => {
+it('reads the target of two links once and does not follow cycles', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'real/one.yaml': readerPolicy('one', 'alice') })
   await symlink('real', join(folder, 'again'))
@@ -66,7 +66,7 @@ it('reads what two links lead to once, and follows no circle', async () => {
   expect((await loadPolicies(folder)).size).toBe(1)
 })
 
-it('reads a file to which a link leads that is called otherwise: it may hold a deny', async () => {
+it('reads a file through a link with another name, because it may hold a deny', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, {
     'one.yaml': readerPolicy('one', 'alice'),
@@ -77,14 +77,14 @@ it('reads a file to which a link leads that is called otherwise: it may hold a d
   expect((await loadPolicies(folder)).size).toBe(2)
 })
 
-it('can be a link itself', async () => {
+it('accepts a folder that is a link', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'real/one.yaml': readerPolicy('one', 'alice') })
   await symlink('real', join(folder, 'policies'))
   expect((await loadPolicies(join(folder, 'policies'))).size).toBe(1)
 })
 
-it('names every fault in every file, in the order of the files', async () => {
+it('reports every error in every file, in the order of the files', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, {
     'a.yaml': readerPolicy('one', 'alice').replace('[read]', '[reed, Fly]'),
@@ -105,7 +105,7 @@ it('names every fault in every file, in the order of the files', async () => {
   )
 })
 
-it('refuses two policies of one name, also in two files', async () => {
+it('rejects two policies with one name, even in two files', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'a.yaml': readerPolicy('same', 'alice'), 'b.yaml': readerPolicy('same', 'bob') })
   await expect(loadPolicies(folder)).rejects.toThrow(
@@ -113,7 +113,7 @@ it('refuses two policies of one name, also in two files', async () => {
   )
 })
 
-it('refuses what it cannot read: it may have held a deny', async () => {
+it('rejects entries that cannot be read, because they may have held a deny', async () => {
   const folder = await temporaryFolder()
   await expect(loadPolicies(join(folder, 'missing'))).rejects.toThrow('cannot be read (ENOENT)')
   await writeFiles(folder, { 'a.yaml': readerPolicy('a', 'alice') })
@@ -121,7 +121,7 @@ it('refuses what it cannot read: it may have held a deny', async () => {
   await expect(loadPolicies(folder)).rejects.toThrow('b.yaml: cannot be read (ENOENT)')
 })
 
-it('passes over a folder that is called like a file', async () => {
+it('does not read a folder that is named like a file', async () => {
   const folder = await temporaryFolder()
   await mkdir(join(folder, 'a.yaml'))
   expect((await loadPolicies(folder)).size).toBe(0)

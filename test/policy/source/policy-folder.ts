@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** An empty folder that is removed when the test is over. */
+/** Creates an empty folder that is removed after the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'policies-')))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** Writes files, given by their paths in a folder; makes the folders they need. */
+/** Writes files by their paths in the folder; creates missing folders. */
 export async function writeFiles(
   folder: string,
   files: Readonly<Record<string, string | Uint8Array>>,
@@ -21,7 +21,7 @@ export async function writeFiles(
   }
 }
 
-/** The text of a policy that allows a user to read a namespace. */
+/** Text of a policy that allows a user to read a namespace. */
 export function readerPolicy(name: string, user: string, namespace = 'a'): string {
   return `apiVersion: catalog-gateway/v1
 kind: AccessPolicy

@@ -31,7 +31,7 @@ async function severalPolls(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 300))
 }
 
-it('takes up a changed, a new and a removed file', async () => {
+it('reloads on a changed, a new and a removed file', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'a.yaml': readerPolicy('a', 'alice') })
   const { reloads, mayRead, source } = await watch(folder)
@@ -48,7 +48,7 @@ it('takes up a changed, a new and a removed file', async () => {
   await eventually(() => !mayRead('robin'))
 })
 
-it('keeps the last good set while there is a fault, and tells of it once', async () => {
+it('keeps the last valid set during an error and reports the error once', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'a.yaml': readerPolicy('a', 'alice') })
   const { reloads, errors, mayRead } = await watch(folder)
@@ -64,7 +64,7 @@ it('keeps the last good set while there is a fault, and tells of it once', async
   expect([mayRead('alice'), mayRead('robin')]).toEqual([false, true])
 })
 
-it('keeps the last good set while the folder is gone, and tells when it is back, and when it is gone again', async () => {
+it('keeps the last valid set while the folder is missing, and reports each loss and recovery', async () => {
   const folder = join(await temporaryFolder(), 'policies')
   await writeFiles(folder, { 'a.yaml': readerPolicy('a', 'alice') })
   const { reloads, errors, mayRead } = await watch(folder)
@@ -80,7 +80,7 @@ it('keeps the last good set while the folder is gone, and tells when it is back,
   await eventually(() => errors.length > before)
 })
 
-it('takes up a ConfigMap whole when Kubernetes swaps its link', async () => {
+it('reloads a ConfigMap completely when Kubernetes swaps its link', async () => {
   const folder = await temporaryFolder()
   const release = async (version: string, user: string): Promise<void> => {
     await writeFiles(folder, {
@@ -109,7 +109,7 @@ it('takes up a ConfigMap whole when Kubernetes swaps its link', async () => {
   }
 })
 
-it('keeps the last good set when the folder is suddenly empty, as after a mount gone wrong', async () => {
+it('keeps the last valid set if the folder becomes empty, as after a failed mount', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'a.yaml': readerPolicy('a', 'alice') })
   const { errors, mayRead } = await watch(folder)
@@ -121,7 +121,7 @@ it('keeps the last good set when the folder is suddenly empty, as after a mount 
   expect(mayRead('alice')).toBe(true)
 })
 
-it('sees changes of the same size that follow each other at once', async () => {
+it('detects consecutive changes of equal size', async () => {
   const folder = await temporaryFolder()
   const { mayRead } = await watch(folder)
   for (const user of ['aaaaa', 'bbbbb', 'ccccc', 'ddddd', 'eeeee', 'fffff']) {
@@ -130,7 +130,7 @@ it('sees changes of the same size that follow each other at once', async () => {
   }
 })
 
-it('throws when the policies cannot be used to begin with', async () => {
+it('throws if the first load fails', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'a.yaml': 'kind: AccessPolicie\n' })
   await expect(watchPolicies(createFolderLocation(folder))).rejects.toThrow(

@@ -14,7 +14,7 @@ const mayList = (user: string) =>
   createAuthorizationRequest(createCaller(user), 'ListTables', 'namespace', ['a'])
 const asShadow = (text: string): string => text.replace('namespace:', 'mode: shadow\nnamespace:')
 
-it('a candidate changes no decision, and every difference from it is told once', () => {
+it('a candidate changes no decision, and every difference is reported once', () => {
   fc.assert(
     fc.property(
       arbitraryPolicies,
@@ -24,17 +24,18 @@ it('a candidate changes no decision, and every difference from it is told once',
         const [live, candidate] = [compilePolicySet(written), compilePolicySet(other)]
         const reported: ShadowDifference[] = []
         const both = withShadow(live, candidate, (difference) => reported.push(difference))
-        for (const question of requests) {
+        for (const request of requests) {
           reported.splice(0)
-          expect(both.decide(question)).toEqual(live.decide(question))
-          const differs = live.decide(question).allowed !== candidate.decide(question).allowed
-          expect(reported.map(({ request }) => request)).toEqual(differs ? [question] : [])
+          expect(both.decide(request)).toEqual(live.decide(request))
+          const differs = live.decide(request).allowed !== candidate.decide(request).allowed
+          expect(reported.map((difference) => difference.request)).toEqual(differs ? [request] : [])
 
           reported.splice(0)
-          const early = { ...question, operation: unread }
-          expect(both.decidePartially(early)).toEqual(live.decidePartially(early))
-          const foreseen = live.decidePartially(early)?.allowed
-          const isReported = foreseen !== undefined && foreseen !== candidate.decidePartially(early)?.allowed
+          const beforeBody = { ...request, operation: unread }
+          expect(both.decidePartially(beforeBody)).toEqual(live.decidePartially(beforeBody))
+          const allowed = live.decidePartially(beforeBody)?.allowed
+          const isReported =
+            allowed !== undefined && allowed !== candidate.decidePartially(beforeBody)?.allowed
           expect(reported).toHaveLength(isReported ? 1 : 0)
         }
       },
@@ -43,7 +44,7 @@ it('a candidate changes no decision, and every difference from it is told once',
   )
 })
 
-it('a policy with mode shadow decides nothing, and what it would change is told', async () => {
+it('a policy with mode shadow decides nothing, and its differences are reported', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, {
     'a.yaml': readerPolicy('a', 'alice'),
@@ -61,7 +62,7 @@ it('a policy with mode shadow decides nothing, and what it would change is told'
   ])
 })
 
-it('a policy with mode shadow has no part in the revision, and takes no name twice', async () => {
+it('a policy with mode shadow does not affect the revision, and its name must be unique', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'a.yaml': readerPolicy('a', 'alice') })
   const before = await loadPolicyFolder(folder)

@@ -18,7 +18,7 @@ describe.each(['development', 'examples'])('policies/%s', async (name) => {
     },
   )
 
-  it('has a test that each rule decides', () => {
+  it('has a test for each rule', () => {
     const rules = documents.flatMap(({ name, rules }) =>
       rules.map(({ id }) => qualifiedRuleName({ policy: name, rule: id })),
     )
@@ -29,7 +29,7 @@ describe.each(['development', 'examples'])('policies/%s', async (name) => {
     expect(new Set(tests.map(({ expect }) => expect))).toEqual(new Set(['allow', 'deny']))
   })
 
-  it('has only files that can be used alone too', async () => {
+  it('has only files that are valid on their own', async () => {
     for (const file of await readdir(folder(name))) {
       const text = await readFile(`${folder(name)}/${file}`, 'utf8')
       const { documents, problems } = parsePolicies(text, file)

@@ -10,7 +10,7 @@ import type { Viewer } from '../../../src/policy/visibility/visibility.ts'
 import { isThorough } from '../../support/thorough.ts'
 import { compilePolicies } from '../../../src/policy/policy-set.ts'
 import { parseDocuments } from '../parse-documents.ts'
-import { arbitraryPolicies as anyPolicies, arbitraryRequest as anyQuestion } from '../policy-arbitraries.ts'
+import { arbitraryPolicies as anyPolicies, arbitraryRequest as anyRequest } from '../policy-arbitraries.ts'
 import { oracleDecide } from '../decision-oracle.ts'
 import {
   createCaller,
@@ -19,8 +19,8 @@ import {
   type WrittenPolicy,
 } from '../policy-builder.ts'
 
-/** Of the permissions that are generated, some become those that decide what is seen. */
-const seeing: Readonly<Record<string, string>> = {
+/** Replaces some generated permissions by those that decide visibility. */
+const describePermissions: Readonly<Record<string, string>> = {
   DropTable: 'DescribeTable',
   ListTables: 'DescribeNamespace',
   QueryTable: 'DescribeTable',
@@ -30,40 +30,43 @@ const policies = anyPolicies.map((written) =>
     ...policy,
     rules: policy.rules.map((rule) => ({
       ...rule,
-      operations: [...new Set(rule.operations.map((name) => seeing[name] ?? name))],
+      operations: [...new Set(rule.operations.map((name) => describePermissions[name] ?? name))],
     })),
   })),
 )
 const requests = fc.array(
-  anyQuestion.filter(({ kind }) => kind === 'namespace' || kind === 'table'),
+  anyRequest.filter(({ kind }) => kind === 'namespace' || kind === 'table'),
   { minLength: 4, maxLength: 4 },
 )
 
-it('shows what the caller may describe, and the way to it, as asking for each thing beneath does', () => {
+it('shows objects that the caller may describe and the namespaces above them, like an exhaustive search', () => {
   let shown = 0
-  let onTheWay = 0
+  let shownAsParent = 0
   fc.assert(
     fc.property(policies, requests, (policies, requests) => {
       const set = compilePolicySet(policies)
-      // The same caller with another request, and another caller: what was shown to one must not be to the other.
+      // The same caller with another request, and another caller, to find results cached for the wrong one.
       for (const { principal, request } of viewersOf(requests)) {
         const view = set.visibilityFor({ principal, request })
         for (const { id, kind: anyKind } of [...requests, ...requests]) {
           const kind = anyKind === 'namespace' ? 'namespace' : 'table'
-          const question = createAuthorizationRequest(principal, 'DescribeTable', kind, id, { request })
+          const describeRequest = createAuthorizationRequest(principal, 'DescribeTable', kind, id, {
+            request,
+          })
           const shows = view(kind, id)
-          const describes = mayDescribe(policies, question, kind, id)
-          const expected = describes || (kind === 'namespace' && slowShowsBeneath(policies, question))
+          const describes = mayDescribe(policies, describeRequest, kind, id)
+          const expected =
+            describes || (kind === 'namespace' && oracleShowsBeneath(policies, describeRequest))
           expect(shows, JSON.stringify({ principal: principal.name, kind, id })).toBe(expected)
           if (shows) shown += 1
-          if (shows && !describes) onTheWay += 1
+          if (shows && !describes) shownAsParent += 1
         }
       }
     }),
     { numRuns: isThorough ? 1000 : 100 },
   )
   expect(shown).toBeGreaterThan(50)
-  expect(onTheWay).toBeGreaterThan(5)
+  expect(shownAsParent).toBeGreaterThan(5)
 })
 
 function viewersOf([first, second]: readonly AuthorizationRequest[]): readonly Viewer[] {
@@ -72,7 +75,7 @@ function viewersOf([first, second]: readonly AuthorizationRequest[]): readonly V
   return [first, { principal, request: second.request }, { ...second, principal: inOtherOrder(principal) }]
 }
 
-/** The same caller, whose groups come in another order, in another request. */
+/** The same caller with its groups in another order, in another request. */
 function inOtherOrder(principal: Principal): Principal {
   return { ...principal, groups: new Set([...principal.groups].toReversed()) }
 }
@@ -87,15 +90,15 @@ function mayDescribe(
   const permission = kind === 'namespace' ? 'DescribeNamespace' : 'DescribeTable'
   // A table is shown to callers who may describe one of its branches.
   const operation: Partial<OperationFacts> = { branch: kind === 'table' ? pending : '' }
-  const question = createAuthorizationRequest(principal, permission, kind, id, { request, operation })
-  return oracleDecide(policies, { ...question, isIdKnown }, 'best').allowed
+  const describeRequest = createAuthorizationRequest(principal, permission, kind, id, { request, operation })
+  return oracleDecide(policies, { ...describeRequest, isIdKnown }, 'best').allowed
 }
 
 /**
- * Asks for every namespace beneath that a policy speaks of and one that none does, and for every kind of table. Their
- * ids are not known, as anything may be there.
+ * Decides for every namespace beneath with policies and one without, and for every kind of table. Their ids are
+ * unknown, because any object may exist.
  */
-function slowShowsBeneath(policies: readonly WrittenPolicy[], request: AuthorizationRequest): boolean {
+function oracleShowsBeneath(policies: readonly WrittenPolicy[], request: AuthorizationRequest): boolean {
   const { id } = request
   const patterns = policies.flatMap(({ rules }) => rules.flatMap(({ tables }) => tables ?? []))
   const names = [...patterns.map((pattern) => pattern.replaceAll('*', 'z')), 'fresh']
@@ -123,7 +126,7 @@ it.each<[what: string, tables: readonly string[], denied: readonly string[], sho
   ['two patterns are denied that together hold all of it', ['a*', 'b'], ['b', 'a*'], false],
   ['a narrower pattern is denied', ['a*'], ['ab*'], true],
   ['many narrower patterns are denied', ['a*'], ['a', 'ab*', 'ac*', '*a'], true],
-])('a namespace of tables that may be described is shown, unless %s', (_what, tables, denied, shown) => {
+])('shows a namespace of tables that may be described, unless %s', (_what, tables, denied, shown) => {
   const subjects = { users: ['ann'] }
   const set = compilePolicySet([
     {
@@ -146,7 +149,7 @@ const reads = (group: string, when: string) => [
   { id: 'reads', effect: 'allow' as const, subjects: { groups: [group] }, operations: ['read'], when },
 ]
 
-it('shows to each what conditions let it see, whatever the order of its groups', () => {
+it('shows each caller what conditions allow, in any order of its groups', () => {
   const set = compilePolicySet([
     { name: 'x', namespace: ['x'], rules: reads('left', 'context["show"] == "x"') },
     { name: 'y', namespace: ['y'], rules: reads('right', 'context["show"] == "y"') },
@@ -165,7 +168,7 @@ it('shows to each what conditions let it see, whatever the order of its groups',
   }
 })
 
-it('shows what more conditions decide about than are asked beforehand, and says each time that one failed', () => {
+it('evaluates conditions that are not precomputed, and reports each failure', () => {
   const subjects = { users: ['ann'] }
   const failed: string[] = []
   const documents = parseDocuments(

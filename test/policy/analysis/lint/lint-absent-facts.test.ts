@@ -12,7 +12,7 @@ function findings(effect: Effect, operations: readonly string[], when: string): 
   )
 }
 
-it('a condition on a fact that no operation of its rule has is a warning that says which have it', () => {
+it('warns of a fact that no operation of the rule has, and names the operations that have it', () => {
   const when = 'mode == "append" || branch == "ci/7"'
   expect(findings('allow', ['DeleteFromTable', 'UpdateTable'], when)).toEqual([
     'warning fact: has a condition on mode, which is empty for all its operations; it is a fact of CreateNamespace, ' +
@@ -31,23 +31,20 @@ it.each<[Effect, readonly string[], string]>([
   ['allow', ['RenameTable'], 'destination[0] == "archive"'],
   ['allow', ['DropTable', 'write'], 'branch.like("ci/*") || operation == "DropTable"'],
   ['deny', ['OverwriteTable'], 'branch == "main"'],
-])('there is nothing to say of a condition on facts that some have: %s %s if %s', (...row) => {
+])('accepts a condition on facts that some operations have: %s %s if %s', (...row) => {
   expect(findings(...row)).toEqual([])
 })
 
 it.each<[Effect, string]>([
   ['allow', 'never allows DropTable, for which branch is always unknown'],
   ['deny', 'always denies DropTable, for which branch is always unknown'],
-])(
-  'an operation that is named and for which the result is always the same is told: %s',
-  (effect, message) => {
-    expect(findings(effect, ['InsertIntoTable', 'DropTable'], 'branch == "ci/7"')).toEqual([
-      `info fact: ${message}`,
-    ])
-  },
-)
+])('reports a named operation for which the condition is constant: %s', (effect, message) => {
+  expect(findings(effect, ['InsertIntoTable', 'DropTable'], 'branch == "ci/7"')).toEqual([
+    `info fact: ${message}`,
+  ])
+})
 
-it('operations of a group and batches are not told one by one', () => {
+it('does not report single operations of a group, or batches', () => {
   expect(findings('allow', ['read', 'BatchCommitTables', 'CreateTableVersion'], 'branch == "ci/7"')).toEqual(
     [],
   )
@@ -56,7 +53,7 @@ it('operations of a group and batches are not told one by one', () => {
   ])
 })
 
-it('requirements of commits are not told of', () => {
+it('does not report commit requirements', () => {
   const require: readonly WrittenRequirement[] = [
     { id: 'b', branches: ['ci/*'] },
     { id: 'f', folders: ['lake'] },

@@ -13,9 +13,9 @@ it.each([
   ['allow', 'error: depends on branch, which is always unknown for DropTable, so it never applies'],
   ['deny', 'error: depends on branch, which is always unknown for DropTable, so it always applies'],
 ] as const)(
-  'a fact that is unknown for all operations of a rule counts against the caller: %s',
-  (effect, said) => {
-    expect(found(effect, ['DropTable'], 'branch == "main"')).toEqual([said])
+  'decides against the caller if a fact is unknown for all operations of a rule: %s',
+  (effect, message) => {
+    expect(found(effect, ['DropTable'], 'branch == "main"')).toEqual([message])
   },
 )
 
@@ -32,12 +32,9 @@ it.each([
     'branch == "main"',
     'error: depends on branch, which is always unknown for DropTable, or is always false, so it never applies',
   ],
-] as const)(
-  'a condition with one result in every request is found: %s %s if %s',
-  (effect, names, when, said) => {
-    expect(found(effect, names, when)).toEqual([said])
-  },
-)
+] as const)('reports a condition with a constant result: %s %s if %s', (effect, names, when, message) => {
+  expect(found(effect, names, when)).toEqual([message])
+})
 
 it.each([
   ['deny', ['DropTable'], 'branch == "main" && "ops" in principal.groups'],
@@ -46,6 +43,6 @@ it.each([
   ['allow', ['UpdateTable'], 'branch == "main"'],
   ['allow', ['OverwriteTable'], 'branch == "main"'],
   ['allow', ['DropTable'], 'branch == "main" || operation == "DropTable" && id[0] == "a"'],
-] as const)('a condition that depends on the request is left alone: %s %s if %s', (effect, names, when) => {
+] as const)('accepts a condition that depends on the request: %s %s if %s', (effect, names, when) => {
   expect(found(effect, names, when)).toEqual([])
 })

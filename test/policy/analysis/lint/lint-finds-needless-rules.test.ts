@@ -10,7 +10,7 @@ import { formatPolicies, type WrittenPolicy, type WrittenRule } from '../../poli
 
 const numRuns = isThorough ? 3000 : 120
 
-/** The names of the rules that lint calls needless. */
+/** Rules that lint reports as redundant. */
 function shadowed(policies: readonly WrittenPolicy[]): ReadonlySet<string> {
   const found = lintRules(parseDocuments(policies)).filter(({ check }) => check === 'shadowed')
   return new Set(found.map(({ message }) => message.split(' ')[0] ?? ''))
@@ -35,7 +35,7 @@ const plainRule = fc.record({
   effect: fc.constant('allow' as const),
 })
 
-/** Rules that have much in common, so that they cover each other all the time. */
+/** Similar rules, which often cover each other. */
 const alike: fc.Arbitrary<Omit<WrittenRule, 'id'>> = fc
   .record(
     {
@@ -76,8 +76,8 @@ function policiesOf(rule: fc.Arbitrary<Omit<WrittenRule, 'id'>>): fc.Arbitrary<r
 it.each([
   ['that have much in common', policiesOf(fc.oneof(plainRule, alike))],
   ['of any kind', arbitraryPolicies],
-])('no decision changes when all rules go that are said to be needless: policies %s', (what, written) => {
-  let needless = 0
+])('removing all rules reported as redundant changes no decision: policies %s', (what, written) => {
+  let redundantCount = 0
   fc.assert(
     fc.property(
       written,
@@ -85,7 +85,7 @@ it.each([
       (policies, requests) => {
         const closed = shadowed(policies)
         if (closed.size === 0) return
-        needless++
+        redundantCount++
         const left = without(policies, closed)
         for (const request of requests) {
           const before = oracleDecide(policies, request).allowed
@@ -95,5 +95,5 @@ it.each([
     ),
     { numRuns },
   )
-  if (what !== 'of any kind') expect(needless).toBeGreaterThan(numRuns / 50)
+  if (what !== 'of any kind') expect(redundantCount).toBeGreaterThan(numRuns / 50)
 })

@@ -36,14 +36,14 @@ const folders = { id: 'f', folders: ['lake/a'] }
 it.each([
   ['commit', 'allows "commit", which includes overwriting: '],
   ['CreateTableVersion', 'allows CreateTableVersion: '],
-])('a rule that allows %s without required folders is a warning', (operation, message) => {
+])('warns of a rule that allows %s without required folders', (operation, message) => {
   expect(found([policy([rule(['read', 'write', operation], { when: 'branch.like("ci/*")' })])])).toEqual([
     `warning manifest p/r ${message}a manifest can replace all rows, columns and indexes; ` +
       'require "folders" of commits here or above',
   ])
 })
 
-it('it is a note for callers who may overwrite by another rule, or change columns', () => {
+it('reports an info if the callers may overwrite by another rule or change columns', () => {
   const other = { ...rule(['drop']), id: 'other' }
   expect(found([policy([rule(['commit']), other])])).toEqual([expect.stringMatching(/^info manifest p\/r /)])
   expect(found([policy([rule(['commit', 'admin'])])])).toEqual([
@@ -64,13 +64,13 @@ it.each<[string, readonly WrittenPolicy[]]>([
   ],
   ['commits are denied', [policy([rule(['commit'], { effect: 'deny' })])]],
   ['no commit is allowed', [policy([rule(['read', 'write', 'create'])])]],
-])('there is nothing to say if %s', (_what, policies) => {
+])('reports nothing if %s', (_what, policies) => {
   expect(found(policies)).toEqual([])
 })
 
 it.each<[string, readonly WrittenPolicy[]]>([
   ['beneath', [policy([rule(['commit'])]), { ...policy([], [folders]), name: 'sub', namespace: ['a', 'b'] }]],
   ['for others', [policy([rule(['commit'])], [{ ...folders, except: { groups: ['team'] } }])]],
-])('folders that are required %s are not enough', (_what, policies) => {
+])('does not accept folders required %s', (_what, policies) => {
   expect(found(policies)).toHaveLength(1)
 })
