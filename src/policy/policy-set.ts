@@ -33,75 +33,81 @@ import {
   type Visibility,
 } from './visibility/visibility.ts'
 
-/** The policies of a folder, ready to decide; never changes. */
+/** Compiled policies. Immutable. */
 export interface PolicySet {
   /**
-   * SHA-256 (64 hex digits) of what the policies say: sets of the same revision allow and deny the same. Layout,
-   * comments, descriptions and the names of the files make no difference.
+   * SHA-256 of the content of the policies, in hex: sets with equal revisions decide alike. Layout, comments,
+   * descriptions and file names do not affect it.
    */
   readonly revision: string
-  /** How many documents it was made of. */
+  /** Number of documents. */
   readonly size: number
   /**
-   * Whether the principal may use the permission on the object. Of several rules that allow, or several that deny,
-   * the answer names the one of the deepest namespace, and of these the first by file and line.
+   * Decides whether the principal may use the permission on the object. If several rules of the deciding effect apply,
+   * the decision names the one of the deepest namespace, and among these the first by file and line.
    */
   decide(request: AuthorizationRequest): Decision
   /**
-   * What `decide` will answer whatever the pending facts turn out to be; undefined if they decide. A denial may then
-   * name another rule, or give another reason.
+   * Partial evaluation: returns the decision if no value of the pending facts can change whether it allows, otherwise
+   * undefined. A denial may name another rule or reason than `decide` will.
    */
   decidePartially(request: AuthorizationRequest): Decision | undefined
-  /** Whether the decision on a permission may depend on the time, so that it must hold when a body ends, too. */
+  /**
+   * Whether decisions on the permission may depend on the time, and must therefore be repeated at the end of a body.
+   */
   dependsOnTime(permission: Permission): boolean
   /**
-   * Whether the principal may use the permission on a namespace and on everything that is or could come to be
-   * beneath it. It does not know what exists: a rule that denies something beneath denies, also if there is
-   * nothing it would apply to, and so does a namespace with `inherit: false` beneath that does not itself allow
-   * the permission. A condition that asks for the id counts against the caller. Denies where `decide` denies on
-   * the namespace. Takes longer the more policies lie beneath.
+   * Decides whether the principal may use the permission on a namespace and on everything that is or may be created
+   * beneath it. It does not know which objects exist: a rule that denies something beneath denies, even if no object
+   * matches it, and so does a namespace beneath with `inherit: false` that does not itself allow the permission.
+   * Conditions on the id are decided against the caller. Denies if `decide` denies on the namespace. The cost grows
+   * with the number of policies beneath.
    */
   decideBeneath(request: AuthorizationRequest): Decision
-  /** Whether to answer a denial of this question as if the object were not there. */
+  /** Whether a denial of this request must be reported as if the object did not exist. */
   isConcealed(request: AuthorizationRequest): boolean
-  /** Whether the principal may know that the object is there, so that refusals may admit it. */
+  /** Whether the principal may know that the object exists, so that refusals may reveal it. */
   canKnow(request: AuthorizationRequest): boolean
-  /** Whether the principal may describe an object that it changed, whatever facts a description would state. */
+  /** Whether the principal may describe an object that it changed, for any facts of the description. */
   canDescribe(request: AuthorizationRequest): boolean
-  /** Whether the principal may list the tags and the branches of a table, so that errors may name them. */
+  /** Whether the principal may list the tags and branches of a table, so that errors may name them. */
   canListReferences(request: AuthorizationRequest): boolean
   /**
-   * What listings show to the principal: a table that he may describe; a namespace that he may describe, or beneath
-   * which he may see something. The latter is told from the policies alone, which do not know what exists: a name
-   * that only a condition on the id decides about counts as one that may be seen. Takes longer only the more rules
-   * beneath concern the principal without allowing him anything.
+   * Returns what listings show to the principal: tables that it may describe, and namespaces that it may describe or
+   * beneath which something may be visible. The latter is decided from the policies alone, which do not know which
+   * objects exist: if only a condition on the id decides about a name, the name counts as visible. The cost grows only
+   * with the rules beneath that name the principal without allowing anything.
    */
   visibilityFor(viewer: Viewer): IsVisible
-  /** The decision that makes something beneath a namespace visible; undefined where nothing there can be. */
-  findVisibleBeneath(visibility: NamespaceViewer): Allowed | undefined
+  /** Returns the decision that makes something beneath a namespace visible; undefined if nothing can be visible. */
+  findVisibleBeneath(viewer: NamespaceViewer): Allowed | undefined
 }
 
-/** Compiles documents that are valid and whose names are unique, in the order of their files. */
+/** Compiles valid documents with unique names, in the order of their files. */
 export function compilePolicies(
   documents: readonly PolicyDocument[],
-  conditionFailed?: ReportConditionFailure,
+  onConditionFailure?: ReportConditionFailure,
 ): PolicySet {
-  return runAtOnce(compileSteps(documents, conditionFailed))
+  return runAtOnce(compileSteps(documents, onConditionFailure))
 }
 
-/** Does the same as `compilePolicies`, in steps. */
+/** `compilePolicies` in steps. */
 export function* compileSteps(
   documents: readonly PolicyDocument[],
-  conditionFailed: ReportConditionFailure = () => undefined,
+  onConditionFailure: ReportConditionFailure = () => undefined,
 ): Steps<PolicySet> {
   const revision = yield* revisionSteps(documents)
   const noRule: Decision = Object.freeze({ allowed: false, reason: 'no_rule', revision })
   const subjects = createSubjectNumbers()
-  const root = yield* buildTrie(documents, createRuleCompiler(subjects, revision, conditionFailed))
+  const root = yield* buildTree(documents, createRuleCompiler(subjects, revision, onConditionFailure))
   const nodes = numberNodes(root)
-  const timed = findTimedPermissions(documents)
+  const timeDependent = findTimeDependentPermissions(documents)
 
-  function requestedOf(input: ConditionInput, id: Identifier, assumption: PendingAssumption): Evaluation {
+  function createEvaluation(
+    input: ConditionInput,
+    id: Identifier,
+    assumption: PendingAssumption,
+  ): Evaluation {
     const { principal, kind } = input
     const isNamespace = kind === 'namespace' || kind === 'none'
     const depth = isNamespace ? id.length : id.length - 1
@@ -119,25 +125,24 @@ export function* compileSteps(
     }
   }
 
-  function poll(request: AuthorizationRequest, requested: Evaluation): Decision {
-    return decisiveRule(nearestNode(root, request.id, requested.depth), requested)?.decision ?? noRule
+  function evaluate(request: AuthorizationRequest, evaluation: Evaluation): Decision {
+    return decisiveRule(nearestNode(root, request.id, evaluation.depth), evaluation)?.decision ?? noRule
   }
 
   function decide(request: AuthorizationRequest): Decision {
-    return poll(request, requestedOf(request, request.id, 'worst'))
+    return evaluate(request, createEvaluation(request, request.id, 'worst'))
   }
 
-  /** Whether it is allowed if pending facts are as the caller wishes. */
+  /** Whether the request is allowed for some values of the pending facts. */
   function couldBeAllowed(request: AuthorizationRequest): boolean {
-    return poll(request, requestedOf(request, request.id, 'best')).allowed
+    return evaluate(request, createEvaluation(request, request.id, 'best')).allowed
   }
 
-  /** Conclusive if no value of the pending facts can change the decision. */
   function decidePartially(request: AuthorizationRequest): Decision | undefined {
-    const requested = requestedOf(request, request.id, 'worst')
-    const worst = poll(request, requested)
-    if (worst.allowed || !requested.foundPending) return worst
-    const best = poll(request, requestedOf(request, request.id, 'best'))
+    const evaluation = createEvaluation(request, request.id, 'worst')
+    const worst = evaluate(request, evaluation)
+    if (worst.allowed || !evaluation.foundPending) return worst
+    const best = evaluate(request, createEvaluation(request, request.id, 'best'))
     return best.allowed ? undefined : best
   }
 
@@ -145,41 +150,43 @@ export function* compileSteps(
     const own = decide(request)
     const node = nearestNode(root, request.id, request.id.length)
     if (!own.allowed) return own
-    const requested = requestedOf({ ...request, id: undefined }, request.id, 'worst')
-    const reaching = decisiveRule(node, requested)?.decision ?? noRule
-    // Where no policy speaks of the namespace, none speaks of what is beneath it.
-    if (!reaching.allowed || node.depth < request.id.length) return reaching
-    const denied = findDenyBeneath(node, requested)?.decision
-    return denied ?? (hasUnallowedBoundary(node, requested) ? noRule : own)
+    const evaluation = createEvaluation({ ...request, id: undefined }, request.id, 'worst')
+    const allBeneath = decisiveRule(node, evaluation)?.decision ?? noRule
+    // If the namespace has no node, no policy covers anything beneath it.
+    if (!allBeneath.allowed || node.depth < request.id.length) return allBeneath
+    const denied = findDenyBeneath(node, evaluation)?.decision
+    return denied ?? (hasUnallowedBoundary(node, evaluation) ? noRule : own)
   }
 
-  // Made when something is first listed or concealed, which then takes longer once: many sets are never asked.
-  let madeVisibility: Visibility | undefined
-  function visibility(): Visibility {
-    return (madeVisibility ??= createVisibility(root, nodes, subjects))
+  // Created on first use, because many sets never need it.
+  let cachedVisibility: Visibility | undefined
+  function getVisibility(): Visibility {
+    return (cachedVisibility ??= createVisibility(root, nodes, subjects))
   }
 
   const findVisibleBeneath = (viewer: NamespaceViewer): Allowed | undefined =>
-    visibility().findVisibleBeneath(viewer)
+    getVisibility().findVisibleBeneath(viewer)
   return Object.freeze({
     revision,
     size: documents.length,
     decide,
     decidePartially,
-    dependsOnTime: (permission: Permission) => timed.has(permission),
+    dependsOnTime: (permission: Permission) => timeDependent.has(permission),
     decideBeneath,
-    visibilityFor: (viewer: Viewer) => visibility().visibilityFor(viewer),
+    visibilityFor: (viewer: Viewer) => getVisibility().visibilityFor(viewer),
     findVisibleBeneath,
     ...createConcealment(root, couldBeAllowed, findVisibleBeneath),
   })
 }
 
-/** The rule that denies the permission on something in the namespace or beneath: the deepest, of these the first. */
-function findDenyBeneath(top: PolicyNode, requested: Evaluation): CompiledRule | undefined {
+/**
+ * Returns the rule that denies the permission in the namespace or beneath: the deepest one, and among these the first.
+ */
+function findDenyBeneath(top: PolicyNode, evaluation: Evaluation): CompiledRule | undefined {
   let deny: CompiledRule | undefined
   let depth = 0
   for (const node of walkSubtree(top)) {
-    const rule = node.denies?.first(requested, anyTable)
+    const rule = node.denies?.first(evaluation, anyTable)
     const isDeeper = deny === undefined || node.depth > depth
     if (rule && (isDeeper || (node.depth === depth && rule.order < (deny?.order ?? 0)))) {
       deny = rule
@@ -189,32 +196,32 @@ function findDenyBeneath(top: PolicyNode, requested: Evaluation): CompiledRule |
   return deny
 }
 
-/** Whether some namespace there takes nothing from above and is not itself allowed the permission. */
-function hasUnallowedBoundary(top: PolicyNode, requested: Evaluation): boolean {
+/** Whether a namespace in the subtree stops inheritance and does not itself allow the permission. */
+function hasUnallowedBoundary(top: PolicyNode, evaluation: Evaluation): boolean {
   for (const node of walkSubtree(top)) {
-    if (node.stopsInheritance && decisiveRule(node, requested)?.effect !== 'allow') return true
+    if (node.stopsInheritance && decisiveRule(node, evaluation)?.effect !== 'allow') return true
   }
   return false
 }
 
-function findTimedPermissions(documents: readonly PolicyDocument[]): ReadonlySet<Permission> {
-  const timed = new Set<Permission>()
+function findTimeDependentPermissions(documents: readonly PolicyDocument[]): ReadonlySet<Permission> {
+  const timeDependent = new Set<Permission>()
   for (const { rules } of documents) {
     for (const { condition, permissions } of rules) {
-      if (condition?.readsTime === true) for (const permission of permissions) timed.add(permission)
+      if (condition?.readsTime === true) for (const permission of permissions) timeDependent.add(permission)
     }
   }
-  return timed
+  return timeDependent
 }
 
-function* buildTrie(documents: readonly PolicyDocument[], compile: CompileRule): Steps<PolicyNode> {
+function* buildTree(documents: readonly PolicyDocument[], compile: CompileRule): Steps<PolicyNode> {
   const root = createRoot()
   let order = 0
   for (const document of documents) {
     const node = getOrCreateNode(root, document.namespace)
     if (!document.inherit) node.stopsInheritance = true
     if (document.final.size > 0) node.final = new Set([...node.final, ...document.final])
-    // Of two policies for one namespace, the one that hides more is heard.
+    // If several policies of a namespace set `onDeny`, 404 wins, because it conceals more.
     if (document.onDeny !== undefined) node.onDeny = Math.max(document.onDeny, node.onDeny ?? 0) as 403 | 404
     for (const rule of document.rules) addRule(node, compile(rule, document, order++))
     yield

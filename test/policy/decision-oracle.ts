@@ -11,7 +11,7 @@ export interface OracleDecision {
   readonly rule: string | undefined
 }
 
-/** A condition on an unknown id is pending as a whole, although `id` is set and oracle conditions read it. */
+/** If `isIdKnown` is false, conditions on the id are pending; rules still match by `id`. */
 interface OracleRequest extends AuthorizationRequest {
   readonly isIdKnown?: boolean
 }
@@ -94,8 +94,8 @@ export function oracleDecideBeneath(
   const own = oracleDecide(policies, { ...request, kind: 'namespace' })
   if (!own.allowed) return own
   // Decides about the subtree as a whole before the policies beneath.
-  const reaching = oracleDecide(policies, { ...beneath, kind: 'namespace', id: [...request.id, 'fresh'] })
-  if (!reaching.allowed) return reaching
+  const wholeSubtree = oracleDecide(policies, { ...beneath, kind: 'namespace', id: [...request.id, 'fresh'] })
+  if (!wholeSubtree.allowed) return wholeSubtree
   return (
     responses.find(({ reason }) => reason === 'denied') ?? responses.find(({ allowed }) => !allowed) ?? own
   )
@@ -128,7 +128,7 @@ function holds({ when, effect }: WrittenRule, request: OracleRequest, partial: P
   if (when === undefined) return true
   const condition = conditionSamples.get(when)
   if (condition === undefined) throw new Error(`the oracle does not know ${when}`)
-  const isPending = condition.asksForId === true && request.isIdKnown === false
+  const isPending = condition.readsId === true && request.isIdKnown === false
   const result = isPending ? 'pending' : condition.holds(request)
   if (result === 'pending') return (effect === 'deny') === (partial === 'worst')
   return result === 'error' ? effect === 'deny' : result
@@ -146,12 +146,12 @@ const branchChanges: ReadonlySet<string> = new Set(
 /** Whether a change violates a requirement. */
 function fails(
   requirement: WrittenRequirement,
-  question: AuthorizationRequest,
+  authorizationRequest: AuthorizationRequest,
   partial: PendingAssumption,
 ): boolean {
-  const { permission, operation, request } = question
+  const { permission, operation, request } = authorizationRequest
   const { metadata, branches, notBranches, freeze, allowWholeTable = [] } = requirement
-  if (!concerns(denyOf(requirement), question)) return false
+  if (!concerns(denyOf(requirement), authorizationRequest)) return false
   if (metadata) {
     return (
       permission === 'CreateTableVersion' &&

@@ -66,7 +66,7 @@ export function arbitraryRule(effect: fc.Arbitrary<'allow' | 'deny'>): fc.Arbitr
   )
 }
 
-const demand: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
+const restriction: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
   fc.constantFrom(
     { metadata: ['ticket'] },
     { branches: ['dev', 'ci/*'] },
@@ -80,8 +80,8 @@ const demand: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
   ),
 )
 const requirement: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
-  demand,
-  fc.tuple(demand, named).map(([requirement, except]) => ({ ...requirement, except })),
+  restriction,
+  fc.tuple(restriction, named).map(([requirement, except]) => ({ ...requirement, except })),
 )
 
 /** Policies of one folder. */
@@ -133,7 +133,7 @@ const principal = fc.oneof(
 )
 
 /** Facts of requests and operations that the generated conditions read. */
-const reported = fc.record({
+const overrides = fc.record({
   request: fc.record({
     context: fc.constantFrom(
       new Map<string, string>(),
@@ -150,29 +150,29 @@ const reported = fc.record({
 /** A request for a namespace or an object in one. */
 export const arbitraryRequest: fc.Arbitrary<AuthorizationRequest> = fc
   .oneof(
-    fc.record({ principal, permission, told: reported, kind: fc.constant('namespace' as const), id: path }),
+    fc.record({ principal, permission, overrides, kind: fc.constant('namespace' as const), id: path }),
     fc.record({
       principal,
       permission,
-      told: reported,
+      overrides,
       kind: fc.constant('none' as const),
       id: fc.constant([]),
     }),
     fc.record({
       principal,
       permission,
-      told: reported,
+      overrides,
       kind: fc.constantFrom('table' as const, 'transaction' as const, 'materialized_view' as const),
       id: fc.tuple(path, tableName).map(([namespace, name]) => [...namespace, name]),
     }),
   )
-  .map(({ principal, permission, kind, id, told: reported }) =>
-    createAuthorizationRequest(principal, permission, kind, id, reported),
+  .map(({ principal, permission, kind, id, overrides }) =>
+    createAuthorizationRequest(principal, permission, kind, id, overrides),
   )
 
 /** A request for a namespace and everything beneath. */
 export const arbitraryRequestBeneath: fc.Arbitrary<AuthorizationRequest> = fc
-  .record({ principal, permission, told: reported, id: fc.array(part, { maxLength: 2 }) })
-  .map(({ principal, permission, id, told: reported }) =>
-    createAuthorizationRequest(principal, permission, 'namespace', id, reported),
+  .record({ principal, permission, overrides, id: fc.array(part, { maxLength: 2 }) })
+  .map(({ principal, permission, id, overrides }) =>
+    createAuthorizationRequest(principal, permission, 'namespace', id, overrides),
   )

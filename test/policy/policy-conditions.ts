@@ -5,9 +5,9 @@ import type { AuthorizationRequest } from '../../src/policy/conditions/authoriza
 type Outcome = boolean | 'error' | 'pending'
 
 /** A reference implementation of a condition, without CEL. */
-interface SlowCondition {
+interface OracleCondition {
   readonly holds: (request: AuthorizationRequest) => Outcome
-  readonly asksForId?: true
+  readonly readsId?: true
 }
 
 const onBranch = (
@@ -19,7 +19,7 @@ const onBranch = (
 }
 
 /** Conditions of generated policies: for each kind of fact, true, false and failing. */
-export const conditionSamples: ReadonlyMap<string, SlowCondition> = new Map<string, SlowCondition>([
+export const conditionSamples: ReadonlyMap<string, OracleCondition> = new Map<string, OracleCondition>([
   ['branch == "main"', { holds: (request) => onBranch(request, (branch) => branch === 'main') }],
   ['branch.like("ci/*")', { holds: (request) => onBranch(request, (branch) => branch.startsWith('ci/')) }],
   ['context["env"] == "prod"', { holds: ({ request }) => environmentOf(request.context) }],
@@ -46,7 +46,7 @@ export const conditionSamples: ReadonlyMap<string, SlowCondition> = new Map<stri
   ],
   ['"sales" in principal.groups', { holds: ({ principal }) => principal.groups.has('sales') }],
   ['principal.claims.mfa == true', { holds: () => 'error' }],
-  ['id.size() == 2', { holds: ({ id }) => id.length === 2, asksForId: true }],
+  ['id.size() == 2', { holds: ({ id }) => id.length === 2, readsId: true }],
   ['operation == "DropTable"', { holds: ({ permission }) => permission === 'DropTable' }],
 ])
 

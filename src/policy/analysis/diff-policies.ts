@@ -16,46 +16,44 @@ import {
 } from './reaching-rules.ts'
 import { anySubject, listSubjects, anonymousSubject, type Subject } from './subject.ts'
 
-/** A decision that two sets of policies make differently. */
+/** A decision that two policy sets make differently. */
 export interface DecisionChange extends DecisionDifference {
   readonly position: ObjectPosition
   readonly permission: Permission
   readonly direction: 'gains' | 'loses'
 }
 
-/** Which decisions change. */
 export interface PolicyDiff {
   readonly changes: readonly DecisionChange[]
-  /** The positions that stand for all objects; those with a table only of namespaces where something changes. */
+  /** Positions that represent all objects. Those with a table are listed only for namespaces with changed policies. */
   readonly positions: readonly ObjectPosition[]
 }
 
 /**
- * Which decisions change from one set of policies to another. Exact: what is not in it does not change, whoever
- * asks for whatever, and whatever conditions come to, as long as conditions of the same text come to the same.
+ * Compares two policy sets. The result is complete: a decision that is not listed does not change for any caller and
+ * any result of conditions, provided that conditions with equal text have equal results.
  *
- * Why a finite list can say that. A decision depends on the policies of the namespaces from the root to the object.
- * A namespace that neither set has policies for is decided like the nearest one above that has some; so the
- * namespaces of the policies, and the root, stand for all. Within one, only the patterns of `tables` tell names
- * apart; so one name for every set of patterns that some name matches stands for all (`nameClasses`). Every
- * permission is looked at. Of callers, rules know names, groups and keys; so first those whom a rule names in one
- * way, a stranger, and a caller without a credential are compared, and where none of these differs, all combinations
- * (`findDifference`).
+ * A finite comparison suffices. A decision depends on the policies of the namespaces from the root to the object, and a
+ * namespace without policies in either set is decided like its nearest ancestor with policies; so the namespaces of the
+ * policies and the root represent all. Within a namespace only the patterns of `tables` distinguish names, so one name
+ * per set of matching patterns represents all (`representativeNames`). All permissions are compared. Rules distinguish
+ * callers by name, groups and keys: first each named subject, an unnamed caller and an anonymous caller are compared;
+ * if none of these differs, all combinations (`findDifference`).
  */
 export function diffPolicies(
   before: readonly PolicyDocument[],
   after: readonly PolicyDocument[],
 ): PolicyDiff {
   const [one, other] = [indexDocuments(before), indexDocuments(after)]
-  const say = createContentCache()
+  const contentOf = createContentCache()
   const namespaces = new Map<string, Identifier>([
     ['', []],
     ...[...before, ...after].map(({ namespace }) => [namespaceKey(namespace), namespace] as const),
   ])
   const positions: ObjectPosition[] = []
   const changes = [...namespaces.values()].flatMap((namespace) => {
-    const [above, aboveThen] = [documentsAbove(one, namespace), documentsAbove(other, namespace)]
-    if (say(above) === say(aboveThen)) {
+    const [aboveBefore, aboveAfter] = [documentsAbove(one, namespace), documentsAbove(other, namespace)]
+    if (contentOf(aboveBefore) === contentOf(aboveAfter)) {
       positions.push({ namespace, table: undefined })
       return []
     }
@@ -71,7 +69,10 @@ export function diffPolicies(
   return { changes, positions }
 }
 
-/** What the documents say to decisions, in one text; remembered, as many namespaces lie below the same. */
+/**
+ * Serializes the parts of documents that affect decisions. Cached per document, because many namespaces share
+ * ancestors.
+ */
 function createContentCache(): (documents: readonly PolicyDocument[]) => string {
   const texts = new Map<PolicyDocument, string>()
   return (documents) =>
@@ -80,28 +81,31 @@ function createContentCache(): (documents: readonly PolicyDocument[]) => string 
         const { namespace, inherit, final, rules } = document
         const known = texts.get(document)
         if (known !== undefined) return known
-        const said = rules.map(({ effect, subjects, permissions, tables, condition }) => [
+        const ruleContents = rules.map(({ effect, subjects, permissions, tables, condition }) => [
           effect,
           subjects,
           [...permissions],
           tables,
           condition?.text,
         ])
-        const text = JSON.stringify([namespace, inherit, [...final], said])
+        const text = JSON.stringify([namespace, inherit, [...final], ruleContents])
         texts.set(document, text)
         return text
       })
       .join('\n')
 }
 
-/** The positions that stand for all objects of a namespace; the one without a table also for what no policy names. */
+/**
+ * Returns positions that represent all objects of a namespace; the one without a table also represents names that no
+ * pattern matches.
+ */
 function positionsInNamespace(
   namespace: Identifier,
   documents: readonly PolicyDocument[],
 ): readonly ObjectPosition[] {
   const patterns = documents.flatMap(({ rules }) => rules.flatMap(({ tables }) => tables ?? []))
   const matchers = patterns.map(createNameMatcher)
-  // A name that matches nothing is decided like a namespace beneath that no policy names.
+  // A name that no pattern matches is decided like a namespace beneath without policies.
   const names =
     patterns.length === 0
       ? []
@@ -109,7 +113,7 @@ function positionsInNamespace(
   return [{ namespace, table: undefined }, ...names.map((table) => ({ namespace, table }))]
 }
 
-/** Whether the permission is one on something in a namespace. */
+/** Whether the permission applies to objects in a namespace. */
 export function isNamespaceMember(permission: Permission): boolean {
   const kind = objectKindOfPermission(permission)
   return kind !== 'namespace' && kind !== 'none'
@@ -147,7 +151,7 @@ function rulesKey(rules: readonly ReachingRule[]): string {
   )
 }
 
-/** Everybody whom the rules name, a stranger, and a caller without a credential. */
+/** All subjects named by the rules, an unnamed caller and an anonymous caller. */
 function namedSubjects(rules: readonly ReachingRule[]): readonly Subject[] {
   const named = rules.flatMap(({ rule: { subjects } }) => [
     ...listSubjects(subjects),
@@ -168,7 +172,7 @@ const noKnownInputs: KnownInputs = {
   conditions: new Map(),
 }
 
-/** A caller whom the rules name in this way and in no other. */
+/** Inputs of a caller that is this subject and no other. */
 function inputsOfSubject({ kind, name }: Subject): KnownInputs {
   const caller = {
     isAnonymous: kind === 'anonymous',

@@ -15,32 +15,32 @@ import {
 import { matchSubjects, knownFromPrincipal } from './subject.ts'
 
 /**
- * What a rule comes to. `denies`, `allows`: it applies. `other-caller`: it does not concern the caller. `false`: its
- * condition does not hold. `failed`: its condition could not be told, which makes a deny apply and an allow not.
+ * Outcome of a rule. `denies`, `allows`: it applies. `other-caller`: it does not name the caller. `false`: its
+ * condition is false. `failed`: its condition failed, so a deny applies and an allow does not.
  */
 type RuleVerdict = Obstacle | 'denies' | 'allows' | 'other-caller' | 'false' | 'failed'
 
-/** A rule about what is asked, and what it comes to. */
+/** A rule that covers the request, with its outcome. */
 export interface ExplainedRule extends ReachingRule {
   readonly verdict: RuleVerdict
-  /** Why the condition could not be told. */
+  /** Why the condition failed. */
   readonly conditionError: string | undefined
 }
 
-/** A namespace on the way from the root to the object that policies speak of. */
+/** A namespace with policies, between the root and the object. */
 export interface ExplainedLevel {
   readonly namespace: Identifier
   readonly documents: readonly PolicyDocument[]
-  /** Whether it takes no allows from above. */
+  /** Whether it does not inherit allows from above. */
   readonly stopsInheritance: boolean
-  /** Whether it reserves the permission. */
+  /** Whether it reserves the permission (`final`). */
   readonly reservesPermission: boolean
   readonly rules: readonly ExplainedRule[]
-  /** How many rules are about other operations. */
+  /** Number of rules about other operations. */
   readonly otherRuleCount: number
 }
 
-/** The way of a decision, from the root down. */
+/** Explains a decision level by level, from the root down. */
 export function explainDecision(
   documents: readonly PolicyDocument[],
   request: AuthorizationRequest,

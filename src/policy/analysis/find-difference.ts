@@ -2,46 +2,46 @@ import type { NamedSubjects } from '../language/policy-document.ts'
 import { mostSpecific, type ReachingRule } from './reaching-rules.ts'
 import { matchSubjects, type SubjectMatch, type KnownCaller } from './subject.ts'
 
-/** What a condition comes to: one that cannot be told (`failed`) makes a deny apply and an allow not. */
+/** Result of a condition. `failed` makes a deny apply and an allow not. */
 export type ConditionResult = 'true' | 'false' | 'failed'
 
-/** What is known of a question besides its operation and its object: the caller, and conditions by their text. */
+/** Known inputs besides permission and object: the caller, and results of conditions by their text. */
 export interface KnownInputs {
   readonly caller: KnownCaller
   readonly conditions: ReadonlyMap<string, ConditionResult>
 }
 
-/** An answer, and the rule that makes it. */
+/** A decision with the rule that made it. */
 export interface RuleDecision {
   readonly allowed: boolean
   readonly decidingRule: ReachingRule | undefined
 }
 
-/** What of a rule is open. */
+/** A rule that may apply, with the subjects and the condition that are still undecided. */
 export interface UndecidedRule {
   readonly reaching: ReachingRule
   readonly match: SubjectMatch
   readonly condition: string | undefined
 }
 
-/** An answer, or the rules on which it still depends. */
+/** A decision, or the rules on which it still depends. */
 export type PartialDecision = RuleDecision | { readonly undecided: readonly UndecidedRule[] }
 
-/** A case in which two sets of rules answer differently: all that must be known for it, and both answers. */
+/** Inputs for which two rule sets decide differently, with both decisions. */
 export interface DecisionDifference {
   readonly known: KnownInputs
   readonly before: RuleDecision
   readonly after: RuleDecision
 }
 
-/** How many cases are told apart before the search gives up. */
+/** Limit of the search. */
 const maxCases = 50_000
 
 /**
- * A case in which the rules allowed before and deny after (`loses`), or the other way round (`gains`); undefined
- * where there is none. The rules are those that no obstacle keeps from deciding. It tells cases apart by one name,
- * group or condition at a time, until both answers are certain or depend on the same rules in the same way: so it
- * misses nothing, whoever calls and whatever conditions come to. Throws RangeError where there are too many cases.
+ * Searches for inputs that the rules allowed before and deny after (`loses`), or the reverse (`gains`); returns
+ * undefined if there are none. The rules must not have obstacles. The search splits cases by one name, group or
+ * condition at a time until both decisions are certain or depend on equal rules in the same way, so it is complete for
+ * all callers and results of conditions. Throws RangeError if there are too many cases.
  */
 export function findDifference(
   before: readonly ReachingRule[],
@@ -76,20 +76,20 @@ export function findDifference(
   }
 }
 
-/** What the rules answer, as far as what is known tells. */
+/** Evaluates the rules as far as the known inputs allow. */
 export function evaluatePartially(rules: readonly ReachingRule[], known: KnownInputs): PartialDecision {
-  const seen = rules.flatMap((by) => {
-    const rule = evaluateRule(by, known)
+  const possible = rules.flatMap((reaching) => {
+    const rule = evaluateRule(reaching, known)
     return rule === undefined ? [] : [rule]
   })
-  const applying = seen.filter(({ match, condition }) => match === true && condition === undefined)
+  const applying = possible.filter(({ match, condition }) => match === true && condition === undefined)
   const denying = rulesWithEffect(applying, 'deny')
   if (denying.length > 0) return { allowed: false, decidingRule: decidingRuleOf(denying) }
-  if (rulesWithEffect(seen, 'allow').length === 0) return { allowed: false, decidingRule: undefined }
+  if (rulesWithEffect(possible, 'allow').length === 0) return { allowed: false, decidingRule: undefined }
   const allowing = rulesWithEffect(applying, 'allow')
-  if (allowing.length > 0 && rulesWithEffect(seen, 'deny').length === 0)
+  if (allowing.length > 0 && rulesWithEffect(possible, 'deny').length === 0)
     return { allowed: true, decidingRule: decidingRuleOf(allowing) }
-  return { undecided: seen }
+  return { undecided: possible }
 }
 
 function decidingRuleOf(rules: readonly UndecidedRule[]): ReachingRule | undefined {
@@ -103,7 +103,7 @@ function rulesWithEffect(
   return rules.filter(({ reaching }) => reaching.rule.effect === effect)
 }
 
-/** Undefined where it certainly does not apply. */
+/** Returns undefined if the rule does not apply. */
 function evaluateRule(
   reaching: ReachingRule,
   { caller, conditions }: KnownInputs,
@@ -111,13 +111,13 @@ function evaluateRule(
   const match = matchSubjects(reaching.rule.subjects, caller)
   if (match === false) return undefined
   const text = reaching.rule.condition?.text
-  const truth = text === undefined ? 'true' : conditions.get(text)
-  if (truth === undefined) return { reaching, match, condition: text }
-  const holds = truth === 'true' || (truth === 'failed' && reaching.rule.effect === 'deny')
+  const result = text === undefined ? 'true' : conditions.get(text)
+  if (result === undefined) return { reaching, match, condition: text }
+  const holds = result === 'true' || (result === 'failed' && reaching.rule.effect === 'deny')
   return holds ? { reaching, match, condition: undefined } : undefined
 }
 
-/** What rules depend on, in one text: the same for rules that say the same. */
+/** Serializes what the rules depend on; equal for equivalent rules. */
 function dependencyKey(rules: readonly UndecidedRule[]): string {
   const texts = rules.map(({ reaching, match, condition }) =>
     JSON.stringify([reaching.rule.effect, match, condition]),
@@ -125,7 +125,7 @@ function dependencyKey(rules: readonly UndecidedRule[]): string {
   return [...new Set(texts)].toSorted().join('\n')
 }
 
-/** The cases that differ in the first thing on which the rules depend; together they are all cases. */
+/** Splits by the first input on which the rules depend. The cases are exhaustive. */
 function splitCases(
   rules: readonly UndecidedRule[],
   { caller, conditions }: KnownInputs,
@@ -137,7 +137,7 @@ function splitCases(
     ...new Set(names.flatMap((list) => list[kind])),
   ]
   const [users, keys, [group]] = [all('users'), all('keys'), all('groups')]
-  // The empty name is nobody's: it stands for every caller and every key that no rule names.
+  // No caller has the empty name: it represents all callers and keys that no rule names.
   if (users.length > 0) return ['', ...users].map((user) => ({ caller: { ...caller, user }, conditions }))
   if (keys.length > 0) return ['', ...keys].map((key) => ({ caller: { ...caller, key }, conditions }))
   if (group !== undefined) {
@@ -149,6 +149,6 @@ function splitCases(
     ]
   }
   const text = rules.find(({ condition }) => condition !== undefined)?.condition ?? ''
-  const truths: readonly ConditionResult[] = ['true', 'false', 'failed']
-  return truths.map((truth) => ({ caller, conditions: new Map([...conditions, [text, truth]]) }))
+  const results: readonly ConditionResult[] = ['true', 'false', 'failed']
+  return results.map((result) => ({ caller, conditions: new Map([...conditions, [text, result]]) }))
 }

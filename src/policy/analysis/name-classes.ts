@@ -2,34 +2,34 @@ import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { assertName } from '../../catalog-api/identifiers.ts'
 import { createNameMatcher } from '../conditions/name-pattern.ts'
 
-/** Where the patterns can be in a name: of each the places behind which a name may go on. */
+/** State of matching a name against all patterns: for each pattern, the positions that the name can have reached. */
 type PatternState = readonly (readonly number[])[]
 
 const maxStates = 20_000
 
 /**
- * Names of which no two match the same patterns, and one for every set of patterns that some name matches. Whatever
- * is decided by the patterns alone is so decided for every name there can be. It walks through all names at once, by
- * the places in the patterns that a name can have reached: names with the same places go on alike. Of the letters
- * that stand in no pattern, one stands for all. Throws RangeError for patterns that are too many.
+ * Returns one name for every set of patterns that some valid name matches; no two match the same set. A decision that
+ * depends only on the patterns is thereby tested for all names. The search is breadth-first over the reachable
+ * positions in the patterns, because names with equal positions continue alike. One letter represents all letters that
+ * are in no pattern. Throws RangeError if the patterns have too many states.
  */
 export function representativeNames(patterns: readonly string[]): readonly string[] {
   const distinct = [...new Set(patterns)]
-  const spelled = distinct.map((pattern) => Array.from(pattern))
+  const characters = distinct.map((pattern) => Array.from(pattern))
   const matchers = distinct.map(createNameMatcher)
-  const letters = [...new Set(spelled.flat())].filter((letter) => letter !== '*')
+  const letters = [...new Set(characters.flat())].filter((letter) => letter !== '*')
   const alphabet = [unusedLetter(letters), ...letters]
   const classes = new Map<string, string>()
-  const start: PatternState = spelled.map((pattern) => skipStars(pattern, [0]))
+  const start: PatternState = characters.map((pattern) => skipStars(pattern, [0]))
   const seen = new Set([JSON.stringify(start)])
   const queue: { readonly name: string; readonly state: PatternState }[] = [{ name: '', state: start }]
-  // The queue grows while it is gone through.
+  // The queue grows during the iteration.
   for (const { name, state } of queue) {
     for (const letter of alphabet) {
       const longer = name + letter
       const matched = matchers.map((matches) => matches(longer)).join()
       if (!classes.has(matched) && isValidName(longer)) classes.set(matched, longer)
-      const next = spelled.map((pattern, index) => advancePattern(pattern, state[index] ?? [], letter))
+      const next = characters.map((pattern, index) => advancePattern(pattern, state[index] ?? [], letter))
       const key = JSON.stringify(next)
       if (seen.has(key)) continue
       seen.add(key)
@@ -42,20 +42,20 @@ export function representativeNames(patterns: readonly string[]): readonly strin
 
 function advancePattern(
   pattern: readonly string[],
-  locations: readonly number[],
+  positions: readonly number[],
   letter: string,
 ): readonly number[] {
-  const next = locations.flatMap((location) => {
-    if (pattern[location] === '*') return [location]
-    return pattern[location] === letter ? [location + 1] : []
+  const next = positions.flatMap((position) => {
+    if (pattern[position] === '*') return [position]
+    return pattern[position] === letter ? [position + 1] : []
   })
   return skipStars(pattern, next)
 }
 
-/** A star may stand for nothing, so that a name is behind it at once. */
-function skipStars(pattern: readonly string[], locations: readonly number[]): readonly number[] {
-  const all = new Set(locations)
-  for (const location of all) if (pattern[location] === '*') all.add(location + 1)
+/** A star may match nothing, so the position after it is reached at once. */
+function skipStars(pattern: readonly string[], positions: readonly number[]): readonly number[] {
+  const all = new Set(positions)
+  for (const position of all) if (pattern[position] === '*') all.add(position + 1)
   return [...all].toSorted((one, other) => one - other)
 }
 

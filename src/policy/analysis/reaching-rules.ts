@@ -7,52 +7,51 @@ import { createNameMatcher } from '../conditions/name-pattern.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 
 /*
- * The rules of the language once more, for those who ask about the policies instead of asking the policies: who may
- * do something, what changes, which rule cannot decide. The trie answers one caller fast; here all rules are seen,
- * with what keeps each from deciding. That both say the same is a property test.
+ * A second implementation of rule evaluation, for analyses that need all rules and the reason why each cannot decide.
+ * The policy tree decides one request fast. A property test checks that both agree.
  */
 
-/** Where an object stands: a namespace, and the name in it unless the namespace itself is meant. */
+/** A namespace, or a name in it. */
 export interface ObjectPosition {
   readonly namespace: Identifier
   readonly table: string | undefined
 }
 
 /**
- * What keeps a rule from deciding whoever calls. `stopped`: an allow that a namespace beneath it does not inherit.
- * `reserved`: an allow of what a namespace above it keeps to itself. `other-table`: it is about other names.
+ * Why a rule cannot decide for any caller. `stopped`: an allow that a namespace beneath does not inherit. `reserved`:
+ * an allow of a permission that a namespace above reserves. `other-table`: it covers other names.
  */
 export type Obstacle = 'stopped' | 'reserved' | 'other-table'
 
-/** A rule about a permission, in a policy of the namespace of an object or of one above. */
+/** A rule about a permission, in a policy of the namespace of an object or of an ancestor. */
 export interface ReachingRule {
   readonly document: PolicyDocument
   readonly rule: PolicyRule
   readonly obstacle: Obstacle | undefined
 }
 
-/** Documents by their namespace. */
+/** Documents by `namespaceKey`. */
 export type DocumentIndex = ReadonlyMap<string, readonly PolicyDocument[]>
 
-/** The position of the object with that id. */
+/** Returns the position of the object with the given id. */
 export function objectPosition(kind: ObjectKind, id: Identifier): ObjectPosition {
   return kind === 'namespace' || kind === 'none'
     ? { namespace: id, table: undefined }
     : { namespace: id.slice(0, -1), table: id.at(-1) }
 }
 
-/** The documents, each list in their order. */
+/** Documents of a namespace keep their order. */
 export function indexDocuments(documents: readonly PolicyDocument[]): DocumentIndex {
   return groupBy(documents, ({ namespace }) => namespaceKey(namespace))
 }
 
-/** The policies of the namespaces from the root to that one. */
+/** Returns the policies of the namespaces from the root to the given one. */
 export function documentsAbove(index: DocumentIndex, namespace: Identifier): readonly PolicyDocument[] {
   const paths = [...namespace, ''].map((_, depth) => namespace.slice(0, depth))
   return paths.flatMap((path) => index.get(namespaceKey(path)) ?? [])
 }
 
-/** The rules about the permission from the root down, those of one namespace in the order of their files. */
+/** Returns the rules about the permission, from the root down; rules of one namespace keep their order. */
 export function rulesReaching(
   index: DocumentIndex,
   { namespace, table }: ObjectPosition,
@@ -76,13 +75,12 @@ export function rulesReaching(
   })
 }
 
-/** Of rules that apply, the one that a decision names: of the deepest namespace, there the first. */
+/** Returns the rule that a decision names: the first one of the deepest namespace. */
 export function mostSpecific<Rule extends ReachingRule>(rules: readonly Rule[]): Rule | undefined {
   const deepest = Math.max(...rules.map(({ document }) => namespaceDepth(document)))
   return rules.find(({ document }) => namespaceDepth(document) === deepest)
 }
 
-/** Where a rule stands. */
 export function createRuleReference({
   document,
   rule,
@@ -90,9 +88,8 @@ export function createRuleReference({
   return { policy: document.name, rule: rule.id, file: document.file, line: rule.line }
 }
 
-/** An id as the key of a map. */
 export function namespaceKey(id: Identifier): string {
-  // No name holds a slash.
+  // Names contain no slash.
   return id.join('/')
 }
 

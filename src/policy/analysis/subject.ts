@@ -1,41 +1,41 @@
 import type { Principal } from '../../identity/principal.ts'
 import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 
-/** One way in which policies name callers. */
 type SubjectKind = 'user' | 'group' | 'key' | 'any' | 'anonymous'
 
 /**
- * A caller as far as one rule names it: by its name, a group, a key, or not at all (`any`); or one without a credential
- * (`anonymous`), of whom there is nothing else to know.
+ * A caller as one rule names it: by name, group or key, or as any authenticated caller (`any`) or one without a
+ * credential (`anonymous`).
  */
 export interface Subject {
   readonly kind: SubjectKind
   readonly name: string
 }
 
-/** Every authenticated caller. */
 export const anySubject: Subject = { kind: 'any', name: '' }
 
-/** Every caller without a credential. */
 export const anonymousSubject: Subject = { kind: 'anonymous', name: '' }
 
-/** What is known of a caller. Undefined, and groups that are in neither list, are not known. */
+/** What is known of a caller. An undefined value, or a group in neither set, is not known. */
 export interface KnownCaller {
-  /** Whether it sent no credential: then the rest says nothing. */
+  /** If true, the other members have no meaning. */
   readonly isAnonymous: boolean
   readonly user: string | undefined
   readonly key: string | undefined
   readonly groups: ReadonlySet<string>
-  /** Groups that the caller is not in; `all` for all that are not in `groups`. */
+  /** Groups that the caller is not in; `all` for all groups that are not in `groups`. */
   readonly excludedGroups: ReadonlySet<string> | 'all'
 }
 
-/** Whom a rule concerns, where that depends on what is not known; true and false where it does not. */
+/** Whether a rule names the caller; if that depends on something not known, the subjects on which it depends. */
 export type SubjectMatch = boolean | Subjects
 
 const emptyNames: ReadonlySet<string> = new Set()
 
-/** What is known of a caller whom a rule names so. A caller has one name and one key, and may be in more groups. */
+/**
+ * What is known of a caller that a rule names as this subject. A caller has one name and one key, but may have more
+ * groups.
+ */
 export function knownFromSubject({ kind, name }: Subject): KnownCaller {
   return {
     isAnonymous: kind === 'anonymous',
@@ -46,13 +46,13 @@ export function knownFromSubject({ kind, name }: Subject): KnownCaller {
   }
 }
 
-/** All that there is to know of a caller. */
+/** Everything about the caller is known. */
 export function knownFromPrincipal({ name, method, credentialId, groups }: Principal): KnownCaller {
   const key = method === 'api-key' ? credentialId : ''
   return { isAnonymous: method === 'anonymous', user: name, key, groups, excludedGroups: 'all' }
 }
 
-/** Whether a rule concerns a caller, as far as what is known tells. */
+/** Matches a rule against what is known of a caller. */
 export function matchSubjects(subjects: Subjects, caller: KnownCaller): SubjectMatch {
   if (caller.isAnonymous) return subjects.anonymous
   const excepted = subjects.except === undefined ? false : matchNames(subjects.except, caller)
@@ -64,7 +64,7 @@ export function matchSubjects(subjects: Subjects, caller: KnownCaller): SubjectM
   return { ...named, any: false, anonymous: false, except }
 }
 
-/** Everybody whom subjects name, each way by itself. */
+/** Lists the named subjects one by one. */
 export function listSubjects({
   users,
   groups,
@@ -87,7 +87,7 @@ function subjectsOfKind(kind: SubjectKind, names: readonly string[]): readonly S
 
 const noNames: NamedSubjects = { users: [], groups: [], keys: [] }
 
-/** True and false where it is certain, else the names on which it depends. */
+/** Returns a boolean if the match is certain, otherwise the names on which it depends. */
 function matchNames(
   names: NamedSubjects,
   { user, key, groups, excludedGroups }: KnownCaller,

@@ -9,13 +9,13 @@ import { namespaceKey, createRuleReference, type ObjectPosition } from './reachi
 export interface ChangeSummary {
   readonly example: DecisionChange
   readonly permissions: ReadonlySet<Permission>
-  /** Whether it holds for everything beneath the namespace, and not for what no policy names there alone. */
+  /** Whether it covers everything beneath the namespace; otherwise it covers only the position itself. */
   readonly coversSubtree: boolean
 }
 
 /**
- * The changes for people to read: what differs in the operation alone is one, and what holds everywhere beneath a
- * namespace is told once.
+ * Summarizes a diff for people: changes that differ only in the operation are merged, and a change of a whole subtree
+ * is listed once.
  */
 export function summarizeDiff({ changes, positions }: PolicyDiff): readonly ChangeSummary[] {
   const alike = [...groupBy(changes, changeKey).values()]
@@ -34,18 +34,18 @@ interface LocatedChange {
   readonly coversSubtree: boolean
 }
 
-/** Of changes that differ in their position alone, those that are not beneath one that holds everywhere beneath. */
+/** Of changes that differ only in their position, drops those beneath a change that covers its subtree. */
 function removeCovered(
   changes: readonly DecisionChange[],
   positions: readonly ObjectPosition[],
 ): readonly LocatedChange[] {
   const changed = new Set(changes.map(({ position }) => positionKey(position)))
-  const asksTables = changes.some(({ permission }) => isNamespaceMember(permission))
-  // Where something beneath does not change in this way, the change does not hold everywhere.
+  const affectsTables = changes.some(({ permission }) => isNamespaceMember(permission))
+  // A change does not cover a subtree if a position in it does not change.
   const broken = new Set(
     positions
       .filter(
-        (position) => !changed.has(positionKey(position)) && (asksTables || position.table === undefined),
+        (position) => !changed.has(positionKey(position)) && (affectsTables || position.table === undefined),
       )
       .flatMap(({ namespace }) => ancestorKeys(namespace)),
   )
@@ -66,7 +66,7 @@ function positionKey({ namespace, table }: ObjectPosition): string {
   return JSON.stringify([namespaceKey(namespace), table ?? null])
 }
 
-/** The keys of the namespaces from the root to that one. */
+/** Keys of the namespaces from the root to the given one. */
 function ancestorKeys(namespace: Identifier): readonly string[] {
   return [...namespace, ''].map((_, depth) => namespaceKey(namespace.slice(0, depth)))
 }

@@ -11,25 +11,25 @@ import {
 } from './reaching-rules.ts'
 import { matchSubjects, knownFromPrincipal } from './subject.ts'
 
-/** What one rule allows somebody, and what may deny it all the same. */
+/** What one rule allows the caller, and which rules may override it. */
 export interface PermittedAccess {
   readonly rule: ReachingRule
-  /** What it allows; without what is denied in any case. */
+  /** Without permissions that are denied unconditionally. */
   readonly permissions: ReadonlySet<Permission>
-  /** Rules that deny some of it, to some tables or under a condition. */
+  /** Rules that deny some of it, for some tables or under a condition. */
   readonly overridingDenies: readonly ReachingRule[]
 }
 
-/** What somebody may do in a namespace, and beneath it as far as no other entry speaks of a namespace there. */
+/** Permissions of the caller in a namespace, and beneath it down to namespaces with an entry of their own. */
 export interface NamespaceAccess {
   readonly namespace: Identifier
   readonly permits: readonly PermittedAccess[]
 }
 
 /**
- * What the caller may do, by namespaces. Exact: the caller may do something to an object if and only if the nearest
- * entry holds a permit of it whose tables and condition fit, and none of whose objections does. The groups of the
- * caller are taken to be all.
+ * Returns the permissions of the caller by namespace. The result is exact: the caller is allowed something on an object
+ * if and only if the nearest entry has a permit whose tables and condition match, and none of its overriding denies
+ * matches. The groups of the principal are taken as complete.
  */
 export function whatCan(documents: readonly PolicyDocument[], caller: Principal): readonly NamespaceAccess[] {
   const index = indexDocuments(documents)
@@ -41,7 +41,7 @@ export function whatCan(documents: readonly PolicyDocument[], caller: Principal)
       const permits = permitsInNamespace(index, namespace, caller)
       const content = permitsKey(permits.filter(({ rule }) => rule.rule.tables === undefined))
       const isSame = permitsKey(permits) === (shown.get(nearestAncestorKey(shown, namespace)) ?? '[]')
-      // What only holds in the namespace itself is not what those beneath are compared with.
+      // Rules for tables of this namespace are not inherited, so they are excluded from the comparison.
       shown.set(key, content)
       return isSame ? [] : [{ namespace, permits }]
     })
@@ -56,7 +56,7 @@ function permitsInNamespace(
     string,
     { rule: ReachingRule; permissions: Set<Permission>; overridingDenies: Set<ReachingRule> }
   >()
-  const objecting = new Map<string, ReachingRule>()
+  const denyRules = new Map<string, ReachingRule>()
   for (const permission of permissionNames) {
     const rules = rulesReaching(index, { namespace, table: undefined }, permission).filter(
       (reaching) =>
@@ -65,15 +65,19 @@ function permitsInNamespace(
     )
     const denies = rules.filter(({ rule }) => rule.effect === 'deny')
     if (denies.some(({ rule }) => rule.tables === undefined && !rule.condition)) continue
-    for (const by of rules.filter(({ rule }) => rule.effect === 'allow')) {
-      const key = ruleName(by)
-      const permit = permitted.get(key) ?? { rule: by, permissions: new Set(), overridingDenies: new Set() }
+    for (const allow of rules.filter(({ rule }) => rule.effect === 'allow')) {
+      const key = ruleName(allow)
+      const permit = permitted.get(key) ?? {
+        rule: allow,
+        permissions: new Set(),
+        overridingDenies: new Set(),
+      }
       permitted.set(key, permit)
       permit.permissions.add(permission)
       for (const deny of denies) {
-        // The same rule is found anew for each permission.
-        const known = objecting.get(ruleName(deny)) ?? deny
-        objecting.set(ruleName(deny), known)
+        // `rulesReaching` creates a new object per permission.
+        const known = denyRules.get(ruleName(deny)) ?? deny
+        denyRules.set(ruleName(deny), known)
         permit.overridingDenies.add(known)
       }
     }
@@ -84,7 +88,7 @@ function permitsInNamespace(
   }))
 }
 
-/** Whether a rule can decide something in the namespace: about some of its tables, too. */
+/** Whether a rule can decide something in the namespace, including some of its tables only. */
 function appliesInNamespace({ document, rule, obstacle }: ReachingRule, namespace: Identifier): boolean {
   if (obstacle === undefined) return true
   return (
@@ -92,7 +96,7 @@ function appliesInNamespace({ document, rule, obstacle }: ReachingRule, namespac
   )
 }
 
-/** The nearest namespace above that there is an entry for, as its key. */
+/** Key of the nearest ancestor with an entry; empty if there is none. */
 function nearestAncestorKey(entries: ReadonlyMap<string, string>, namespace: Identifier): string {
   for (let depth = namespace.length - 1; depth > 0; depth--) {
     const key = namespaceKey(namespace.slice(0, depth))

@@ -5,16 +5,16 @@ import type { NamedSubjects, PolicyDocument, Subjects } from '../language/policy
 import { indexDocuments, objectPosition, rulesReaching, type ReachingRule } from './reaching-rules.ts'
 import { matchSubjects, knownFromSubject, listSubjects, type SubjectMatch, type Subject } from './subject.ts'
 
-/** A rule that denies some of the callers whom another rule allows. */
+/** A deny rule for some of the callers that another rule allows. */
 export interface OverridingDeny {
   readonly reaching: ReachingRule
-  /** Whom of them: undefined for all. */
+  /** The affected callers; undefined for all of them. */
   readonly subjects: Subjects | undefined
 }
 
 /**
- * Callers who are allowed something: whoever is `subject`, if the condition of the rule holds, unless one of
- * `except`, and unless one of the objections applies (its subjects, and its condition if it has one).
+ * Callers who are allowed: each `subject`, if the condition of the rule is true, except those in `except` and those to
+ * whom one of `overridingDenies` applies (by its subjects and its condition).
  */
 export interface Entitlement {
   readonly subject: Subject
@@ -23,24 +23,24 @@ export interface Entitlement {
   readonly overridingDenies: readonly OverridingDeny[]
 }
 
-/** A caller whom one rule allows and another denies, whatever else is true. */
+/** A caller whom one rule allows and another always denies. */
 interface OverruledCaller {
   readonly subject: Subject
   readonly allowedBy: ReachingRule
   readonly deniedBy: ReachingRule
 }
 
-/** Who may use a permission on an object. */
+/** Callers who may use a permission on an object. */
 export interface Entitlements {
   readonly allowed: readonly Entitlement[]
   readonly overruled: readonly OverruledCaller[]
 }
 
 /**
- * Who may use the permission on the object. Exact, and complete whatever the callers are called: a caller is allowed
- * if and only if one of the entitlements says so. Nothing is tried out. Each rule that allows is taken apart into the
- * ways in which it names callers, and what may still deny each of them stands beside it, less what cannot concern
- * such a caller. Conditions stay conditions.
+ * Returns the callers who may use the permission on the object. The result is exact for all possible callers: a caller
+ * is allowed if and only if one of the entitlements applies. It is derived from the rules, not by trying callers: each
+ * allow rule is split into its subjects, and each subject lists the denies that can still apply to it. Conditions are
+ * not evaluated.
  */
 export function whoCan(
   documents: readonly PolicyDocument[],
@@ -73,7 +73,7 @@ export function whoCan(
   return { allowed, overruled }
 }
 
-function createOverridingDeny(reaching: ReachingRule, concern: SubjectMatch): readonly OverridingDeny[] {
-  if (concern === false) return []
-  return [{ reaching, subjects: concern === true ? undefined : concern }]
+function createOverridingDeny(reaching: ReachingRule, match: SubjectMatch): readonly OverridingDeny[] {
+  if (match === false) return []
+  return [{ reaching, subjects: match === true ? undefined : match }]
 }

@@ -4,8 +4,8 @@ import { LRUCache } from 'lru-cache'
 const ranges = new LRUCache<string, BlockList>({ max: 1000 })
 
 /**
- * Whether an address lies in a range in CIDR notation (RFC 4632), such as `10.0.0.0/8` or `2001:db8::/32`.
- * Throws for what is no address, and for what is no range.
+ * Whether an IP address is in a CIDR range (RFC 4632), such as `10.0.0.0/8` or `2001:db8::/32`. Throws if either
+ * argument is invalid.
  */
 export function isInAddressRange(address: string, cidr: string): boolean {
   const version = isIP(address)
@@ -15,7 +15,7 @@ export function isInAddressRange(address: string, cidr: string): boolean {
   return range.check(address, version === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** Why that is no range; undefined for one that is. */
+/** Returns why the text is not a CIDR range; undefined if it is one. */
 export function validateAddressRange(cidr: string): string | undefined {
   try {
     parseAddressRange(cidr)

@@ -4,57 +4,53 @@ import type { ObjectKind } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Fact } from './fact.ts'
 
-/** What the head of a request says to conditions. Each is read only where a condition asks for it. */
+/** Facts of the request head that conditions can read. Each is read only when a condition refers to it. */
 export interface RequestFacts {
-  /** The address of the caller, IPv4 in its own form. */
+  /** An IPv4 address mapped to IPv6 is given as IPv4. */
   readonly clientAddress: string
-  /** When the request came; the same for all questions about it. */
+  /** Time the request arrived; the same for all its authorization requests. */
   readonly now: Date
-  /** The context headers, by key. What the caller says of itself: no proof of anything. */
+  /** Context headers by key. Claims of the caller, not verified. */
   readonly context: ReadonlyMap<string, string>
 }
 
-/**
- * The facts of a permission on an object, as conditions see them. What the operation of the permission does not state
- * is empty.
- */
+/** Facts of a permission on an object, as conditions see them. Facts that the operation does not have are empty. */
 export interface OperationFacts {
-  /** In its one spelling, lower case and without underscores: `overwrite`, `existok`. */
+  /** Canonical spelling: lower case without underscores, such as `overwrite` or `existok`. */
   readonly mode: Fact<string>
-  /** `restrict` or `cascade`. */
   readonly behavior: Fact<string>
-  /** `main` for an operation on a table that names none; unknown for one that touches every branch. */
+  /** `main` for a table operation that names no branch; unknown if the operation affects every branch. */
   readonly branch: Fact<string>
   readonly tag: Fact<string>
-  /** The id that a table is renamed to. */
+  /** Id that a table is renamed to. */
   readonly destination: Fact<Identifier>
-  /** The staging manifest of a version. */
+  /** Path of the staging manifest of a version. */
   readonly manifestPath: Fact<string>
-  /** Where in storage an object lies. */
+  /** Storage location of the object. */
   readonly location: Fact<string>
-  /** What is recorded with a version. */
+  /** Metadata of a version. */
   readonly metadata: Fact<ReadonlyMap<string, string>>
-  /** What is recorded with a namespace or a table. */
+  /** Properties of a namespace or a table. */
   readonly properties: Fact<ReadonlyMap<string, string>>
 }
 
-/** A question to the policies. Facts may be pending only for `foresee` and for what listings show. */
+/** Input of a policy decision. Facts may be pending only in partial evaluation and in visibility checks. */
 export interface AuthorizationRequest {
   readonly principal: Principal
   readonly permission: Permission
   readonly kind: ObjectKind
-  /** The id of a namespace is its path; any other id is the path of a namespace and a name in it. */
+  /** The id of a namespace is its path; any other id is a namespace path followed by a name. */
   readonly id: Identifier
   readonly request: RequestFacts
   readonly operation: OperationFacts
 }
 
-/** A question of which even the object may be unknown: about everything beneath a namespace. */
+/** Input of conditions. The id is undefined when the decision covers everything beneath a namespace. */
 export interface ConditionInput extends Omit<AuthorizationRequest, 'id'> {
   readonly id: Identifier | undefined
 }
 
-/** The facts of an operation that states none and has no branch. */
+/** Facts of an operation that has none and no branch. */
 export const noFacts = Object.freeze({
   mode: '',
   behavior: '',

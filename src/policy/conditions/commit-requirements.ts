@@ -6,23 +6,25 @@ import { isUnderFolder } from './storage-path.ts'
 import { createNameMatcher } from './name-pattern.ts'
 import type { ConditionInput, OperationFacts } from './authorization-request.ts'
 
-/** What may fail a demand, and when it does. */
+/** A rule that denies commits: the permissions it covers and the condition under which it denies. */
 export interface CommitRequirement {
   readonly permissions: ReadonlySet<Permission>
-  /** Whether a commit fails it. */
+  /** True if the commit violates the requirement. */
   readonly condition: Condition
 }
 
 const changes = operationNames.map(getOperation).filter(({ effect }) => effect !== 'read')
 
-/** Everything that changes something, and credentials, which let a caller change it past the gateway. */
+/**
+ * Every changing permission, and VendCredentials, because credentials let a caller write to storage past the gateway.
+ */
 const everyChange = new Set<Permission>([
   ...changes.map(({ name }) => name),
   'OverwriteTable',
   'VendCredentials',
 ])
 
-/** What changes a branch, or every branch of a table. A declared table has none yet. */
+/** Permissions that change one branch or every branch of a table. A declared table has no branch yet. */
 export const branchChanges: ReadonlySet<Permission> = new Set<Permission>([
   ...changes
     .filter(({ object }) => object !== 'namespace' && object !== 'none')
@@ -34,16 +36,16 @@ export const branchChanges: ReadonlySet<Permission> = new Set<Permission>([
   'OverwriteTable',
 ])
 
-/** Those that touch every branch, always or by what they state. */
+/** Permissions that change every branch, either always or depending on the request. */
 export const wholeTableChanges: ReadonlySet<Permission> = new Set<Permission>([
   ...changes.filter(({ unknownBranch }) => unknownBranch !== undefined).map(({ name }) => name),
   'OverwriteTable',
 ])
 
-// Characters that nobody sees: white space, controls, what Unicode says to ignore, and the blank of Braille.
+// White space, control characters, Unicode default-ignorable characters and the Braille blank.
 const invisibleText = /^[\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*$/u
 
-/** The content of the text of the condition of a requirement. */
+/** Serialized form of a requirement, as used in the text of its condition. */
 type Requirement =
   | { readonly metadata: readonly string[] }
   | { readonly branches: readonly string[]; readonly allowWholeTable?: readonly Permission[] }
@@ -51,13 +53,13 @@ type Requirement =
   | { readonly folders: readonly string[] }
   | { readonly freeze: readonly [number | null, number | null] }
 
-/** The condition of a requirement, from the text of that condition. */
+/** Restores the condition of a requirement from its text. */
 export function requirementCondition(text: string): Condition {
   const requirement = JSON.parse(text) as Requirement
-  return requirementOf(requirement).condition
+  return createRequirementFrom(requirement).condition
 }
 
-function requirementOf(requirement: Requirement): CommitRequirement {
+function createRequirementFrom(requirement: Requirement): CommitRequirement {
   if ('metadata' in requirement) return requireMetadataKeys(requirement.metadata)
   if ('folders' in requirement) return allowOnlyFolders(requirement.folders)
   if ('freeze' in requirement) {
@@ -70,7 +72,7 @@ function requirementOf(requirement: Requirement): CommitRequirement {
     : denyBranches(requirement.notBranches, wholeTable)
 }
 
-/** Every new version has these keys in its metadata, each with a value that can be seen. */
+/** Requires that every new version has these metadata keys, each with a visible value. */
 export function requireMetadataKeys(keys: readonly string[]): CommitRequirement {
   return createRequirement('metadata', ['CreateTableVersion'], { metadata: keys }, ['metadata'], (facts) => {
     const metadata = factValue(facts.metadata)
@@ -78,7 +80,10 @@ export function requireMetadataKeys(keys: readonly string[]): CommitRequirement 
   })
 }
 
-/** Only branches that match one of the patterns are changed, and whole tables only by the changes that are named. */
+/**
+ * Allows changes only of branches that match one of the patterns, and whole-table changes only by the listed
+ * permissions.
+ */
 export function allowOnlyBranches(
   patterns: readonly string[],
   wholeTable: ReadonlySet<Permission>,
@@ -91,7 +96,9 @@ export function allowOnlyBranches(
   )
 }
 
-/** No branch that matches one of the patterns is changed, and whole tables only by the changes that are named. */
+/**
+ * Denies changes of branches that match one of the patterns, and whole-table changes except by the listed permissions.
+ */
 export function denyBranches(
   patterns: readonly string[],
   wholeTable: ReadonlySet<Permission>,
@@ -102,7 +109,7 @@ export function denyBranches(
   )
 }
 
-/** Staging manifests, and locations that are chosen, lie under one of the folders; storage options name no other store. */
+/** Requires that staging manifests and chosen locations are under one of the folders, and denies ChooseStorage. */
 export function allowOnlyFolders(folders: readonly string[]): CommitRequirement {
   const isOutside = (path: Fact<string>): boolean => {
     const value = factValue(path)
@@ -120,7 +127,7 @@ export function allowOnlyFolders(folders: readonly string[]): CommitRequirement 
   )
 }
 
-/** Nothing is changed from one time on, in milliseconds, until before the other. */
+/** Denies every change from `from` (inclusive) to `until` (exclusive), in milliseconds since the epoch. */
 export function freezeChanges(from: number | undefined, until: number | undefined): CommitRequirement {
   return {
     permissions: everyChange,
@@ -151,7 +158,7 @@ function createBranchRequirement(
     ['branch'],
     ({ branch }, { permission }) => {
       if (branch !== unknown) return isForbidden(factValue(branch))
-      // A table that is created with all its branches is the destination of a rename.
+      // CreateTable has an unknown branch only for the destination of a rename.
       return !wholeTable.has(permission === 'CreateTable' ? 'RenameTable' : permission)
     },
     wholeTable,
@@ -163,7 +170,7 @@ function createRequirement(
   permissions: Iterable<Permission>,
   content: object,
   facts: readonly (keyof OperationFacts)[],
-  fails: (facts: OperationFacts, inquiry: ConditionInput) => boolean,
+  fails: (facts: OperationFacts, input: ConditionInput) => boolean,
   allowedWholeTable: ReadonlySet<Permission> = new Set(),
 ): CommitRequirement {
   return {
@@ -174,7 +181,7 @@ function createRequirement(
       readsId: false,
       readsTime: false,
       requirement: { kind, allowedWholeTable },
-      evaluate: (inquiry) => fails(inquiry.operation, inquiry),
+      evaluate: (input) => fails(input.operation, input),
     },
   }
 }

@@ -2,16 +2,16 @@ import { validateAddressRange, isInAddressRange } from './address-range.ts'
 import { validateFolder, isUnderFolder } from './storage-path.ts'
 import { createNameMatcher } from './name-pattern.ts'
 
-/** A function that conditions have besides those of CEL. Its argument is written out, so it is checked at load. */
+/** A function added to CEL. Its argument must be a literal, so it is validated at load. */
 export interface ConditionFunction {
-  /** As the library declares it. */
+  /** Declaration in the syntax of cel-js. */
   readonly signature: string
   readonly call: (text: string, argument: string) => boolean
-  /** Why the argument cannot be used; undefined for one that can. */
+  /** Returns why the argument is invalid; undefined if it is valid. */
   readonly validateArgument: (argument: string) => string | undefined
 }
 
-/** The functions of our own, by name. They replace regular expressions, which a caller could make very slow. */
+/** Functions added to CEL, by name. They replace regular expressions, whose cost a caller could make very high. */
 export const conditionFunctions: ReadonlyMap<string, ConditionFunction> = new Map([
   [
     'inCidr',
@@ -36,8 +36,8 @@ export const conditionFunctions: ReadonlyMap<string, ConditionFunction> = new Ma
 ])
 
 /**
- * The functions of CEL that conditions may call. Each takes no longer than its arguments are long. Not among them:
- * `matches`, `map` and `filter`, whose cost the caller could choose, and what turns types into `dyn` or bytes.
+ * CEL functions that conditions may call. Each runs in time linear in the length of its arguments. Excluded are
+ * `matches`, `map` and `filter`, whose cost a caller could choose, and conversions to `dyn` or bytes.
  */
 export const celFunctions: readonly string[] = [
   'has',
@@ -68,5 +68,5 @@ export const celFunctions: readonly string[] = [
   'getSeconds',
 ]
 
-/** Those that go through a list, and so may not stand inside one another. */
+/** Functions that iterate over a list. They must not be nested. */
 export const loopFunctions: ReadonlySet<string> = new Set(['exists', 'exists_one', 'all'])

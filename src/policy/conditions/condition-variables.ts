@@ -2,19 +2,18 @@ import type { Principal } from '../../identity/principal.ts'
 import { factValue } from './fact.ts'
 import type { ConditionInput, OperationFacts } from './authorization-request.ts'
 
-/** What decides the value of a variable: the request alone, the time, the object, or a fact of the operation. */
+/** Source of the value of a variable: the request, the time, the object or a fact of the operation. */
 type VariableSource = 'request' | 'time' | 'object' | 'fact'
 
-/** A variable of conditions. */
 export interface ConditionVariable {
-  /** Its type in CEL. */
+  /** CEL type. */
   readonly type: string
   readonly source: VariableSource
-  /** Its value. Throws FactWithoutValue if it has none. */
-  readonly read: (inquiry: ConditionInput) => unknown
+  /** Returns the value. Throws MissingFactError if the fact is unknown or pending. */
+  readonly read: (input: ConditionInput) => unknown
 }
 
-/** The caller, as conditions see it. A class, as the library tells types apart by their constructors. */
+/** A class, because cel-js distinguishes types by constructor. */
 class PrincipalValue {
   readonly name: string
   readonly groups: readonly string[]
@@ -31,7 +30,6 @@ class PrincipalValue {
   }
 }
 
-/** Where the request comes from, as conditions see it. */
 class ClientValue {
   readonly address: string
 
@@ -40,7 +38,7 @@ class ClientValue {
   }
 }
 
-/** The types of the two above, as the library declares them. */
+/** Type declarations of the classes above for cel-js. */
 export const conditionTypes = {
   Principal: {
     ctor: PrincipalValue,
@@ -55,7 +53,7 @@ export const conditionTypes = {
   Client: { ctor: ClientValue, fields: { address: 'string' } },
 }
 
-/** Everything that a condition can ask for, by name. */
+/** Variables that conditions can use, by name. */
 export const conditionVariables: Readonly<Record<string, ConditionVariable>> = {
   principal: { type: 'Principal', source: 'request', read: ({ principal }) => principalValueFor(principal) },
   client: {

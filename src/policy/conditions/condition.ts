@@ -5,31 +5,31 @@ import { conditionTypes, conditionVariables, type ConditionVariable } from './co
 import type { ConditionInput, OperationFacts } from './authorization-request.ts'
 import { suggestSimilar } from '../../lib/did-you-mean.ts'
 
-/** What must hold for a rule to apply. */
+/** A compiled condition of a rule. */
 export interface Condition {
-  /** What says the same says it in the same words; for the revision. */
+  /** Canonical: equal for equivalent conditions of one kind. Part of the policy revision. */
   readonly text: string
-  /** The facts of the operation that it reads. */
+  /** Facts of the operation that the condition reads. */
   readonly facts: readonly (keyof OperationFacts)[]
-  /** Whether it reads the id of the object, and whether it reads the time. */
+  /** Whether the condition reads the object id. */
   readonly readsId: boolean
   readonly readsTime: boolean
-  /** What it denies, if it is a requirement of commits. */
+  /** Set if the condition is a commit requirement. */
   readonly requirement?: RequirementRestriction
   /**
-   * Whether it holds. Throws FactWithoutValue if it depends on a fact that has none; anything else that is thrown is
-   * a failure of the condition.
+   * Returns whether the condition is true. Throws MissingFactError if the result depends on an unknown or pending fact;
+   * any other error is a failure of the condition.
    */
-  readonly evaluate: (inquiry: ConditionInput) => boolean
+  readonly evaluate: (input: ConditionInput) => boolean
 }
 
-/** What a requirement of commits restricts, and the changes of whole tables that it allows all the same. */
+/** What a commit requirement restricts, and the whole-table changes that it allows nevertheless. */
 export interface RequirementRestriction {
   readonly kind: 'metadata' | 'branches' | 'folders' | 'freeze'
   readonly allowedWholeTable: ReadonlySet<Permission>
 }
 
-/** Why a text is no condition: what is wrong, and at which of its characters. */
+/** An error in the text of a condition, at a character index. */
 export interface ConditionError {
   readonly index: number
   readonly message: string
@@ -38,8 +38,8 @@ export interface ConditionError {
 const maxLength = 2000
 
 /**
- * What `when` is written in: CEL with the variables and functions of `condition-*.ts`, checked against their types.
- * This is the only place that knows the library.
+ * CEL with the variables and functions of `condition-variables.ts` and `condition-functions.ts`, type-checked. Only
+ * this file uses cel-js.
  */
 const environment = new Environment({
   limits: { maxAstNodes: 300, maxDepth: 24, maxListElements: 100, maxMapEntries: 20, maxCallArguments: 4 },
@@ -48,7 +48,10 @@ for (const [name, type] of Object.entries(conditionTypes)) environment.registerT
 for (const [name, { type }] of Object.entries(conditionVariables)) environment.registerVariable(name, type)
 for (const { signature, call } of conditionFunctions.values()) environment.registerFunction(signature, call)
 
-/** Compiles a condition, or says what is wrong with it. What one evaluation costs is bounded by its length. */
+/**
+ * Compiles a CEL condition. Returns a ConditionError if the text is invalid. The limits on length and syntax bound the
+ * cost of an evaluation.
+ */
 export function compileCondition(text: string): Condition | ConditionError {
   if (text.length > maxLength) {
     return { index: 0, message: `is ${text.length} characters long; expected at most ${maxLength}` }
@@ -56,10 +59,10 @@ export function compileCondition(text: string): Condition | ConditionError {
   try {
     const evaluate = environment.parse(text)
     const names = new Set<string>()
-    const fault = findUnsupported(evaluate.ast, names, undefined)
-    if (fault !== undefined) return fault
-    const { valid, type, error } = evaluate.check()
-    if (!valid) return parseLibraryError(error)
+    const error = findUnsupported(evaluate.ast, names, undefined)
+    if (error !== undefined) return error
+    const { valid, type, error: typeError } = evaluate.check()
+    if (!valid) return parseLibraryError(typeError)
     if (type !== 'bool')
       return { index: 0, message: `is of type ${type}; expected a comparison, of type bool` }
     return createCondition(text, evaluate, names)
@@ -68,13 +71,12 @@ export function compileCondition(text: string): Condition | ConditionError {
   }
 }
 
-/** Why a condition could not be told, in one line and without the values of the request. */
+/** Describes why a condition failed, on one line and without values of the request. */
 export function describeConditionError(error: unknown): string {
   if (error instanceof EvaluationError) return error.code
   return error instanceof Error ? error.message : 'not an error'
 }
 
-/** Whether compiling found a fault. */
 export function isConditionError(result: Condition | ConditionError): result is ConditionError {
   return 'message' in result
 }
@@ -92,8 +94,8 @@ function createCondition(
     facts: read.filter(([, { source }]) => source === 'fact').map(([name]) => name as keyof OperationFacts),
     readsId: reads('object'),
     readsTime: reads('time'),
-    evaluate(inquiry) {
-      const result = evaluate(new Scope(inquiry))
+    evaluate(input) {
+      const result = evaluate(new Scope(input))
       if (typeof result !== 'boolean') throw new Error('the result of the condition is not a boolean')
       return result
     },
@@ -101,27 +103,27 @@ function createCondition(
 }
 
 /**
- * The variables of a condition, each read only if the evaluation comes to it: CEL takes no notice of an error beside
- * what decides an `||` or `&&`, and so of no fact without a value.
+ * Variables are lazy getters: CEL ignores an error in an operand if the other operand decides an `||` or `&&`, so a
+ * missing fact matters only if it is read.
  */
 function createScopeClass(read: readonly (readonly [string, ConditionVariable])[]) {
   class Scope {
-    readonly inquiry: ConditionInput
-    constructor(inquiry: ConditionInput) {
-      this.inquiry = inquiry
+    readonly input: ConditionInput
+    constructor(input: ConditionInput) {
+      this.input = input
     }
   }
   for (const [name, variable] of read) {
     Object.defineProperty(Scope.prototype, name, {
       get(this: Scope) {
-        return variable.read(this.inquiry)
+        return variable.read(this.input)
       },
     })
   }
   return Scope
 }
 
-/** What the library would accept and we do not; collects the names on the way. */
+/** Rejects syntax that cel-js accepts and conditions must not use; adds the identifiers to `names`. */
 function findUnsupported(
   node: ASTNode,
   names: Set<string>,
@@ -145,23 +147,23 @@ function findUnsupported(
   return undefined
 }
 
-function validateCall(node: ASTNode, name: string, stated: readonly ASTNode[]): ConditionError | undefined {
-  const own = conditionFunctions.get(name)
-  if (own === undefined) {
+function validateCall(node: ASTNode, name: string, args: readonly ASTNode[]): ConditionError | undefined {
+  const added = conditionFunctions.get(name)
+  if (added === undefined) {
     if (!celFunctions.includes(name)) {
       const known = [...celFunctions, ...conditionFunctions.keys()]
       const suggestion = name === 'matches' ? '; did you mean "like"?' : suggestSimilar(name, known)
       return errorAt(node, `unknown function "${name}"${suggestion}`)
     }
-    if (name.startsWith('get') && stated.length > 0)
+    if (name.startsWith('get') && args.length > 0)
       return errorAt(node, `"${name}" takes no time zone; times are in UTC`)
     return undefined
   }
-  const [argument] = stated
+  const [argument] = args
   if (argument?.op !== 'value' || typeof argument.args !== 'string') {
     return errorAt(argument ?? node, `"${name}" takes one string literal`)
   }
-  const error = own.validateArgument(argument.args)
+  const error = added.validateArgument(argument.args)
   return error === undefined ? undefined : errorAt(argument, error)
 }
 
@@ -177,7 +179,7 @@ function* childNodes(value: unknown): Generator<ASTNode> {
   }
 }
 
-/** A fault that the library found, with its place, and with a suggestion where a name is not known. */
+/** Converts an error of cel-js, with a suggestion for an unknown name. Rethrows any other error. */
 function parseLibraryError(error: unknown): ConditionError {
   const { code, summary, range } = error as EvaluationError
   if (summary === undefined) throw error

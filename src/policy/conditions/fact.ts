@@ -1,19 +1,19 @@
-/** The value of a fact that is never known; a condition that depends on it counts against the caller. */
+/** Value of a fact that cannot be known; a condition that depends on it is decided against the caller. */
 export const unknown: unique symbol = Symbol('unknown')
 
-/** The value of a fact that is not known yet, or that may be any. */
+/** Value of a fact that is not known yet, or that may have any value. */
 export const pending: unique symbol = Symbol('pending')
 
-/** A fact of a request, or why there is no value. */
+/** A fact of a request, or the reason it has no value. */
 export type Fact<Value> = Value | typeof unknown | typeof pending
 
-/** Thrown when a condition depends on a fact without a value. */
+/** Thrown when a condition depends on an unknown or pending fact. */
 export class MissingFactError extends Error {
   override readonly name = 'FactWithoutValue'
   readonly isPending: boolean
 
   constructor(isPending: boolean) {
-    // Thrown in the course of decisions, and never shown.
+    // Thrown while deciding and never shown, so a stack trace would be wasted.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(isPending ? 'a fact that is not known yet' : 'a fact that is not known')
@@ -25,7 +25,7 @@ export class MissingFactError extends Error {
 const unknownFactError = new MissingFactError(false)
 const pendingFactError = new MissingFactError(true)
 
-/** The value of a fact. Throws FactWithoutValue if it has none. */
+/** Returns the value of a fact. Throws MissingFactError if it is unknown or pending. */
 export function factValue<Value>(fact: Fact<Value>): Value {
   if (fact === unknown) throw unknownFactError
   if (fact === pending) throw pendingFactError

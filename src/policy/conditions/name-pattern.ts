@@ -1,9 +1,9 @@
-/** Whether a name matches a pattern in which each `*` stands for any characters, or none; names are never folded. */
+/** Matches names against a pattern in which `*` stands for any sequence of characters. Case-sensitive. */
 export type NameMatcher = (name: string) => boolean
 
 /**
- * The matcher of a pattern. It takes no longer than the length of the name times the number of `*`, whatever the
- * name: a regular expression could be made to take much longer.
+ * Compiles a pattern. A match takes at most the length of the name times the number of `*`; a regular expression could
+ * be made to backtrack for much longer.
  */
 export function createNameMatcher(pattern: string): NameMatcher {
   const [first = '', ...rest] = pattern.split('*')
@@ -15,7 +15,7 @@ export function createNameMatcher(pattern: string): NameMatcher {
     const end = name.length - last.length
     let position = first.length
     for (const chunk of rest) {
-      // The leftmost place leaves the most room for the pieces that follow.
+      // Matching each part as far left as possible leaves the most room for the rest.
       const found = name.indexOf(chunk, position)
       if (found < 0 || found + chunk.length > end) return false
       position = found + chunk.length
@@ -25,8 +25,8 @@ export function createNameMatcher(pattern: string): NameMatcher {
 }
 
 /**
- * A name that stands for all that the pattern matches: another pattern matches it only if it matches every name that
- * this one does, for what it holds instead of each `*` is in no pattern and no name.
+ * Returns a name that represents all names of the pattern: another pattern matches it only if it matches every name
+ * that this pattern matches. Each `*` becomes NUL, which neither patterns nor names contain.
  */
 export function sampleName(pattern: string): string {
   return pattern.replaceAll('*', '\0')

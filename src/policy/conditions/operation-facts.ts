@@ -10,7 +10,7 @@ import type { Permission } from '../../catalog-api/permissions.ts'
 import { pending, unknown, type Fact } from './fact.ts'
 import { noFacts, type OperationFacts } from './authorization-request.ts'
 
-/** The facts that a request states, and those that it may still state in the part that is not read yet. */
+/** Facts stated by a request, and facts that its pendingFacts part may still state. */
 export interface KnownFacts {
   readonly stated: StatedFacts
   readonly pendingFacts: ReadonlySet<FactName>
@@ -19,36 +19,35 @@ export interface KnownFacts {
 const noFactNames: ReadonlySet<FactName> = new Set()
 const noProperties: ReadonlyMap<string, string> = new Map()
 
-/** The facts of a request that states none. */
 export const noStatedFacts: StatedFacts = Object.freeze({})
 const noKnownFacts: KnownFacts = Object.freeze({ stated: noStatedFacts, pendingFacts: noFactNames })
 
-/** Facts of a request of which all is known. */
+/** Facts of a request that has been read completely. */
 export function createKnownFacts(stated: StatedFacts): KnownFacts {
   return stated === noStatedFacts ? noKnownFacts : { stated, pendingFacts: noFactNames }
 }
 
-/** The facts of a request whose head states none, and whose body has not been read. */
+/** Facts of a request whose head states none and whose body has not been read. */
 export const factsBeforeBody: (operation: Operation) => KnownFacts = cacheByOperation((operation) => {
   const inBody = operation.facts.filter(([, locations]) => locations.some(isBodyFact))
   return Object.freeze({ stated: noStatedFacts, pendingFacts: new Set(inBody.map(([name]) => name)) })
 })
 
-/** Whether a fact may stand in a body; properties are a part of one. */
+/** Whether a fact is read from the body; properties are part of the body. */
 export function isBodyFact({ in: part }: FactSource): boolean {
   return part !== 'query' && part !== 'header'
 }
 
-/** The facts of an operation on the object of a request, by what the request states. */
+/** Facts of an operation on the object of a request. */
 export function operationFactsOf(operation: Operation, id: Identifier, facts: KnownFacts): OperationFacts {
-  // Most heads state nothing.
+  // Fast path: most heads state no facts.
   if (facts === noKnownFacts) return factsIfNoneStated(operation)
   return facts === factsBeforeBody(operation)
     ? factsIfBodyPending(operation)
     : createFacts(operation, id, facts)
 }
 
-/** The facts of storage credentials, which open every branch of a table. */
+/** Facts of vended storage credentials. They give access to every branch of a table, so the branch is unknown. */
 function credentialFacts(operation: Operation, id: Identifier, facts: KnownFacts): OperationFacts {
   if (facts === noKnownFacts) return credentialFactsIfNoneStated(operation)
   return { ...operationFactsOf(operation, id, facts), branch: unknown }
@@ -92,7 +91,9 @@ function createFacts(operation: Operation, id: Identifier, facts: KnownFacts): O
   }
 }
 
-/** The facts of a permission on an object, or on everything beneath it, as a test or a command states them. */
+/**
+ * Facts of a permission as stated by a policy test or a command. `beneath` means everything beneath the namespace `id`.
+ */
 export function permissionFacts(
   permission: Permission,
   id: Identifier,
@@ -112,14 +113,13 @@ export function permissionFacts(
 }
 
 /**
- * The facts of replacing a table: what it holds is not known, and neither is the branch unless the rows of one branch
- * are replaced.
+ * Facts of replacing a table. Its content is unknown, and so is the branch unless the rows of one branch are replaced.
  */
 function overwriteFacts(branch: Fact<string>): OperationFacts {
   return { ...noFacts, mode: 'overwrite', branch, location: unknown, properties: unknown }
 }
 
-/** The facts of creating a table by moving one: it has the properties and the branches of its own. */
+/** Facts of the CreateTable that a rename implies: the table keeps its properties and branches, which are unknown. */
 const movedTableFacts: OperationFacts = {
   ...noFacts,
   branch: unknown,
@@ -127,7 +127,7 @@ const movedTableFacts: OperationFacts = {
   properties: unknown,
 }
 
-/** The facts of an operation on something beneath a namespace that is dropped or replaced whole. */
+/** Facts of an operation on an object beneath a namespace that is dropped or replaced as a whole. */
 export function subtreeFacts(operation: OperationName): OperationFacts {
   const { facts, unknownBranch } = getOperation(operation)
   const hasFact = new Set<string>(facts.map(([name]) => name))
@@ -137,8 +137,8 @@ export function subtreeFacts(operation: OperationName): OperationFacts {
 }
 
 /**
- * The facts of a permission that a request needs besides that of its operation: on its own object, beneath it, or for
- * the destination of a move. Entries of batches have the facts of their own operation instead.
+ * Facts of a permission required in addition to that of the operation: on the same object, beneath it, or at the
+ * destination of a rename. For entries of a batch, use the facts of their own operation instead.
  */
 export function additionalPermissionFacts(
   permission: Permission,
@@ -165,7 +165,9 @@ export function additionalPermissionFacts(
   return own
 }
 
-/** The permissions that a request may need on its own object besides that of its operation, by what it states. */
+/**
+ * Additional permissions that a request of this operation may require on its own object, depending on what it states.
+ */
 export function additionalPermissions({
   name,
   object,
@@ -186,7 +188,10 @@ export function additionalPermissions({
   return permissions.filter(([, isNeeded]) => isNeeded).map(([permission]) => permission)
 }
 
-/** Whether a request may need permissions on other objects: beneath its own, elsewhere, at the root, or those of its entries. */
+/**
+ * Whether a request may require permissions on other objects: beneath its own, at a destination, at the root, or of
+ * batch entries.
+ */
 export function mayRequireOtherObjects({ object, facts, entries, readsAnyTable }: Operation): boolean {
   const names = facts.map(([fact]) => fact)
   const isWholeNamespace = object === 'namespace' && (names.includes('mode') || names.includes('behavior'))
@@ -194,13 +199,13 @@ export function mayRequireOtherObjects({ object, facts, entries, readsAnyTable }
   return isElsewhere || isWholeNamespace || names.includes('newName')
 }
 
-/** The facts of a permission as far as they are the same in every request; all others are pending. */
+/** Facts of a permission that are equal in every request; all others are pending. */
 export function constantFacts(permission: Permission): OperationFacts {
   if (permission in operations) {
     const operation = getOperation(permission as OperationName)
     const names = new Set(operation.facts.map(([name]) => name))
     const facts = operationFactsOf(operation, [], { stated: {}, pendingFacts: names })
-    // A rename creates a table, too.
+    // A rename requires CreateTable too, with another branch fact.
     return permission === 'CreateTable' ? { ...facts, branch: pending } : facts
   }
   if (permission === 'ReadAnyTable') return noFacts
@@ -209,7 +214,7 @@ export function constantFacts(permission: Permission): OperationFacts {
   return permission === 'VendCredentials' ? { ...facts, tag: pending, branch: unknown } : facts
 }
 
-/** The facts that conditions on a permission can depend on; any other is always empty. */
+/** Facts that conditions on the permission can depend on; any other is always empty. */
 export function factsAvailableFor(permission: Permission): ReadonlySet<ConditionFact> {
   if (!(permission in operations)) return new Set(effectFacts[permission as EffectPermission].available)
   const operation = getOperation(permission as OperationName)
@@ -218,7 +223,7 @@ export function factsAvailableFor(permission: Permission): ReadonlySet<Condition
   return available
 }
 
-/** The facts of a permission that requests state; the others are the same in every request, or never known. */
+/** Facts of the permission that requests state; the others are constant or always unknown. */
 export function factsStatedFor(permission: Permission): ReadonlySet<ConditionFact> {
   if (!(permission in operations)) return new Set(effectFacts[permission as EffectPermission].stated)
   const operation = getOperation(permission as OperationName)
@@ -227,14 +232,14 @@ export function factsStatedFor(permission: Permission): ReadonlySet<ConditionFac
   return stated
 }
 
-/** Why the branch of a permission is not known if it is not. */
+/** Describes, for messages, the branch of the permission when it is unknown. */
 export function describeUnknownBranch(permission: Permission): string {
   const isOperation = permission in operations
   const isRead = isOperation && getOperation(permission as OperationName).effect === 'read'
   return isRead ? 'that of the tag' : 'every branch'
 }
 
-/** The name of a fact in conditions. */
+/** Name of a fact in conditions. */
 export type ConditionFact = keyof OperationFacts
 
 type EffectPermission = Exclude<Permission, OperationName>
@@ -244,7 +249,7 @@ const newTableFacts = {
   stated: ['mode', 'location', 'properties'],
 } as const
 
-/** The facts of the effects that hide in operations. */
+/** Facts of permissions that are effects of operations. */
 const effectFacts: Readonly<
   Record<
     EffectPermission,
@@ -270,25 +275,22 @@ function conditionFactNames({ facts }: Operation): Set<ConditionFact> {
   return new Set(names.filter((name): name is ConditionFact => name in noFacts))
 }
 
-function withoutFact(
-  { stated, pendingFacts: unread }: KnownFacts,
-  name: Operation['unknownBranch'],
-): KnownFacts {
-  if (name === undefined || name === 'always') return { stated, pendingFacts: unread }
+function withoutFact({ stated, pendingFacts }: KnownFacts, name: Operation['unknownBranch']): KnownFacts {
+  if (name === undefined || name === 'always') return { stated, pendingFacts }
   const { [name]: _whole, ...others } = stated
-  return { stated: others, pendingFacts: new Set([...unread].filter((fact) => fact !== name)) }
+  return { stated: others, pendingFacts: new Set([...pendingFacts].filter((fact) => fact !== name)) }
 }
 
-function sourceBranchFact({ stated, pendingFacts: unread }: KnownFacts): Fact<string> {
-  return stated.sourceBranch ?? (unread.has('sourceBranch') ? pending : 'main')
+function sourceBranchFact({ stated, pendingFacts }: KnownFacts): Fact<string> {
+  return stated.sourceBranch ?? (pendingFacts.has('sourceBranch') ? pending : 'main')
 }
 
-function branchFact(operation: Operation, { stated, pendingFacts: unread }: KnownFacts): Fact<string> {
+function branchFact(operation: Operation, { stated, pendingFacts }: KnownFacts): Fact<string> {
   const { unknownBranch } = operation
   if (unknownBranch === 'always') return unknown
   if (unknownBranch !== undefined && stated[unknownBranch] !== undefined) return unknown
-  if (unknownBranch !== undefined && unread.has(unknownBranch)) return pending
-  if (stated.branch === undefined && unread.has('branch')) return pending
+  if (unknownBranch !== undefined && pendingFacts.has(unknownBranch)) return pending
+  if (stated.branch === undefined && pendingFacts.has('branch')) return pending
   return hasBranch(operation) ? canonicalizeBranch(stated.branch) : ''
 }
 
@@ -296,8 +298,8 @@ function hasBranch({ object }: Pick<Operation, 'object'>): boolean {
   return object === 'table' || object === 'materialized_view'
 }
 
-function destinationFact(id: Identifier, { stated, pendingFacts: unread }: KnownFacts): Fact<Identifier> {
-  if (unread.has('newNamespace')) return pending
+function destinationFact(id: Identifier, { stated, pendingFacts }: KnownFacts): Fact<Identifier> {
+  if (pendingFacts.has('newNamespace')) return pending
   if (stated.newName !== undefined) return [...(stated.newNamespace ?? id.slice(0, -1)), stated.newName]
-  return unread.has('newName') ? pending : []
+  return pendingFacts.has('newName') ? pending : []
 }

@@ -1,7 +1,8 @@
 /**
- * Whether a path in storage lies under a folder, part by part: `s3://lake/sales` holds `s3://lake/sales/a`, and
- * neither `s3://lake/sales2/a` nor `s3://lake/sales` itself. The scheme is a part of the path. A path that two
- * readers could understand differently (an empty part, `.` or `..`, `\`, `%`, `?`, `#`, a control character) lies nowhere.
+ * Whether a storage path is under a folder, compared by segment: `s3://lake/sales` contains `s3://lake/sales/a`, but
+ * neither `s3://lake/sales2/a` nor `s3://lake/sales` itself. The scheme must be equal. Ambiguous paths (an empty
+ * segment, `.` or `..`, `\`, `%`, `?`, `#`, a control character) are under no folder, because two readers could resolve
+ * them differently.
  */
 export function isUnderFolder(path: string, folder: string): boolean {
   const parts = parseStoragePath(path)
@@ -10,7 +11,7 @@ export function isUnderFolder(path: string, folder: string): boolean {
   return top.every((part, index) => part === parts[index])
 }
 
-/** Why that is no folder to confine paths to; undefined for one that is. */
+/** Returns why the text is not a folder; undefined if it is one. */
 export function validateFolder(folder: string): string | undefined {
   return parseStoragePath(folder) === undefined
     ? `${JSON.stringify(folder)} is not a folder; expected for example "s3://bucket/team" or "warehouse/team"`
@@ -20,7 +21,7 @@ export function validateFolder(folder: string): string | undefined {
 // oxlint-disable-next-line no-control-regex
 const ambiguous = /[\\%?#\u0000-\u001f\u007f]/
 
-/** The scheme, which may be empty, and the parts behind it; undefined for a path that is not plain. */
+/** Returns the scheme, possibly empty, and the path segments; undefined if the path is ambiguous. */
 function parseStoragePath(path: string): readonly string[] | undefined {
   if (ambiguous.test(path)) return undefined
   const [, scheme = '', rest = ''] = /^(?:([A-Za-z][A-Za-z0-9+.-]*):\/\/)?\/?(.*)$/.exec(path) ?? []

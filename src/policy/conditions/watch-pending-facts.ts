@@ -1,7 +1,7 @@
 import { pending } from './fact.ts'
 import type { OperationFacts } from './authorization-request.ts'
 
-/** The same facts; calls `onPending` each time a condition reads one that is pending. */
+/** Wraps facts; calls `onPending` each time a condition reads a pending fact. */
 export function watchPendingFacts(facts: OperationFacts, onPending: () => void): OperationFacts {
   const watched = Object.entries(facts).map(([name, fact]: [string, unknown]) => [
     name,

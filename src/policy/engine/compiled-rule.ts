@@ -6,65 +6,67 @@ import type { NameMatcher } from '../conditions/name-pattern.ts'
 import type { ConditionInput } from '../conditions/authorization-request.ts'
 import type { NumberedCaller } from './subject-numbers.ts'
 
-/** A rule made ready to be asked. */
+/** A rule prepared for evaluation. */
 export interface CompiledRule {
-  /** Its place among all rules: by file, and from the top of each. */
+  /** Position among all rules, by file and then from top to bottom. */
   readonly order: number
   readonly effect: 'allow' | 'deny'
   readonly permissions: ReadonlySet<Permission>
-  /** Whom it concerns, and whom of these it does not concern all the same, as subject-numbers.ts numbers them. */
+  /** Subjects and excepted subjects, as numbers of subject-numbers.ts. */
   readonly subjects: readonly number[]
   readonly except: readonly number[]
-  /** Undefined for the namespace itself and everything beneath it. */
+  /** Undefined if the rule covers the namespace itself and everything beneath it. */
   readonly tables: readonly NameMatcher[] | undefined
-  /** For each of `tables` a name that stands for all that it matches (name-pattern.ts). */
+  /** For each of `tables`, a name that represents all its matches (name-pattern.ts). */
   readonly sampleNames: readonly string[] | undefined
   readonly condition: Condition | undefined
-  /** What is answered where this rule decides; made once, when it first does. */
+  /** Decision if this rule decides; created on first use. */
   readonly decision: Decision
-  /** Takes the error of a condition that could not be told. */
+  /** Reports the error of a condition that failed. */
   reportFailure(error: unknown): void
 }
 
-/** Stands for any table in the namespace of the rules, also one that does not exist yet. */
+/** Any table in the namespace of the rules, including tables that do not exist yet. */
 export const anyTable = Symbol('any table')
 
 /**
- * What is asked of the rules of a namespace: the name of a table directly in it, or undefined for the namespace
- * itself and whatever lies deeper.
+ * Object of an evaluation relative to the namespace of the rules: the name of a table directly in it, or undefined for
+ * the namespace itself and for deeper objects.
  */
 export type TableSelector = string | typeof anyTable | undefined
 
 /**
- * How a condition counts that depends on a fact that is pending, or on an id that is not known: against the caller
- * (`worst`: a deny applies, an allow does not) or for the caller (`best`). A condition that depends on a fact that is
- * unknown, or that fails, always counts against the caller.
+ * How a condition that depends on a pending fact or an unknown id is decided: `worst` against the caller (a deny
+ * applies, an allow does not), `best` for the caller. A condition that depends on an unknown fact, or that fails, is
+ * always decided against the caller.
  */
 export type PendingAssumption = 'worst' | 'best'
 
-/** What is asked of every rule on the way of a decision. */
+/** State of one evaluation, shared by all rules. */
 export interface Evaluation {
   readonly input: ConditionInput
   readonly caller: NumberedCaller
-  /** The name of what is asked about, and how deep the namespace is that it is in; undefined for a namespace. */
+  /** Name of the table and depth of its namespace; undefined for a namespace. */
   readonly table: string | undefined
   readonly depth: number
   readonly assumption: PendingAssumption
-  /** What conditions say that say the same of every object that is asked about, as far as that was asked before. */
+  /** Precomputed results of conditions that are equal for all objects of the evaluation. */
   readonly knownConditions: KnownConditions
-  /** Becomes true if another condition was asked: all the same, the result may be another the next time. */
+  /** Set to true if a condition that is not precomputed was evaluated: the result must not be cached. */
   evaluatedCondition: boolean
-  /** Becomes true if a condition depended on what is pending. */
+  /** Set to true if a condition depended on a pending fact. */
   foundPending: boolean
 }
 
-/** What conditions say of all objects alike; none of them fails. */
+/** Precomputed results of conditions. None of these conditions fails. */
 export type KnownConditions = ReadonlyMap<Condition, boolean | 'pending'>
 
-/** Where every condition is to be asked. */
 export const noKnownConditions: KnownConditions = new Map()
 
-/** Whether a rule about the permission that names the caller decides the question: the one place that asks rules. */
+/**
+ * Whether a rule that covers the permission and names the caller applies. All evaluation of rules goes through this
+ * function.
+ */
 export function ruleApplies(rule: CompiledRule, evaluation: Evaluation, table: TableSelector): boolean {
   const { tables, except } = rule
   if (tables !== undefined && table !== anyTable) {
@@ -75,25 +77,24 @@ export function ruleApplies(rule: CompiledRule, evaluation: Evaluation, table: T
   )
 }
 
-/** Whether the condition of the rule makes it apply, if it has one. */
-function conditionApplies(rule: CompiledRule, requested: Evaluation): boolean {
+function conditionApplies(rule: CompiledRule, evaluation: Evaluation): boolean {
   const { condition } = rule
   if (condition === undefined) return true
-  const { input } = requested
-  const stated = requested.knownConditions.get(condition)
-  if (stated !== undefined) return stated === 'pending' ? applyAssumption(rule, requested) : stated
-  requested.evaluatedCondition = true
-  if (condition.readsId && input.id === undefined) return applyAssumption(rule, requested)
+  const { input } = evaluation
+  const known = evaluation.knownConditions.get(condition)
+  if (known !== undefined) return known === 'pending' ? applyAssumption(rule, evaluation) : known
+  evaluation.evaluatedCondition = true
+  if (condition.readsId && input.id === undefined) return applyAssumption(rule, evaluation)
   try {
     return condition.evaluate(input)
   } catch (error) {
     if (!(error instanceof MissingFactError)) rule.reportFailure(error)
-    else if (error.isPending) return applyAssumption(rule, requested)
+    else if (error.isPending) return applyAssumption(rule, evaluation)
     return rule.effect === 'deny'
   }
 }
 
-function applyAssumption({ effect }: CompiledRule, requested: Evaluation): boolean {
-  requested.foundPending = true
-  return (effect === 'deny') === (requested.assumption === 'worst')
+function applyAssumption({ effect }: CompiledRule, evaluation: Evaluation): boolean {
+  evaluation.foundPending = true
+  return (effect === 'deny') === (evaluation.assumption === 'worst')
 }

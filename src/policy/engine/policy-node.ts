@@ -4,32 +4,32 @@ import type { Evaluation, CompiledRule } from './compiled-rule.ts'
 import type { DenialStatus } from '../language/policy-document.ts'
 import { RuleIndex } from './rule-index.ts'
 
-/** What the policies say of one namespace. */
+/** Rules and settings of one namespace in the policy tree. */
 export interface PolicyNode {
-  /** The last name of its path; empty for the root. */
+  /** Last part of the namespace path; empty for the root. */
   readonly name: string
   readonly parent: PolicyNode | undefined
   readonly depth: number
-  /** Whether what is allowed above stops here. */
+  /** Whether allows of the namespaces above are not inherited. */
   stopsInheritance: boolean
-  /** What policies of namespaces beneath cannot allow. */
+  /** Permissions that policies of namespaces beneath cannot allow. */
   final: ReadonlySet<Permission>
   onDeny: DenialStatus | undefined
-  /** Of both effects, in order. */
+  /** Rules of both effects, in order. */
   readonly rules: CompiledRule[]
   /** The same rules by effect; undefined if there are none. */
   denies: RuleIndex | undefined
   allows: RuleIndex | undefined
-  /** Undefined where no policy speaks of a namespace beneath. */
+  /** Undefined if no policy covers a namespace beneath. */
   children: Map<string, PolicyNode> | undefined
-  /** Its number among all nodes, and that of the first behind it that is not beneath it. */
+  /** Index in depth-first order, and the index of the next node that is not beneath this one. */
   index: number
   subtreeEnd: number
 }
 
 const noPermissions: ReadonlySet<Permission> = new Set()
 
-/** A root of which no policy speaks. */
+/** Creates the root of an empty policy tree. */
 export function createRoot(): PolicyNode {
   return createNode('', undefined)
 }
@@ -51,7 +51,6 @@ function createNode(name: string, parent: PolicyNode | undefined): PolicyNode {
   }
 }
 
-/** The node of a namespace, made where there is none. */
 export function getOrCreateNode(root: PolicyNode, namespace: Identifier): PolicyNode {
   let node = root
   for (const part of namespace) {
@@ -63,7 +62,7 @@ export function getOrCreateNode(root: PolicyNode, namespace: Identifier): Policy
   return node
 }
 
-/** Adds a rule of a policy for the namespace. Rules are added in their order. */
+/** Rules must be added in their order. */
 export function addRule(node: PolicyNode, rule: CompiledRule): void {
   node.rules.push(rule)
   const index = rule.effect === 'deny' ? (node.denies ??= new RuleIndex()) : (node.allows ??= new RuleIndex())
@@ -71,25 +70,27 @@ export function addRule(node: PolicyNode, rule: CompiledRule): void {
 }
 
 /**
- * The rule that decides, of those from the namespace up to the root: the first deny found, or else the first allow,
- * unless a namespace above it reserves the permission (`final`).
+ * Returns the rule that decides, from the namespace up to the root: the first deny, or else the first allow, unless a
+ * namespace above it reserves the permission (`final`).
  */
-export function decisiveRule(start: PolicyNode, requested: Evaluation): CompiledRule | undefined {
-  const { permission } = requested.input
+export function decisiveRule(start: PolicyNode, evaluation: Evaluation): CompiledRule | undefined {
+  const { permission } = evaluation.input
   let allow: CompiledRule | undefined
   let isStopped = false
   for (let node: PolicyNode | undefined = start; node !== undefined; node = node.parent) {
-    const table = node.depth === requested.depth ? requested.table : undefined
-    const deny = node.denies?.first(requested, table)
+    const table = node.depth === evaluation.depth ? evaluation.table : undefined
+    const deny = node.denies?.first(evaluation, table)
     if (deny !== undefined) return deny
     if (node.final.has(permission)) allow = undefined
-    if (allow === undefined && !isStopped) allow = node.allows?.first(requested, table)
+    if (allow === undefined && !isStopped) allow = node.allows?.first(evaluation, table)
     isStopped ||= node.stopsInheritance
   }
   return allow
 }
 
-/** The namespace of the first `depth` parts of the id, or the nearest above it that a policy speaks of. */
+/**
+ * Returns the node of the namespace formed by the first `depth` parts of the id, or its nearest ancestor in the tree.
+ */
 export function nearestNode(root: PolicyNode, id: Identifier, depth: number): PolicyNode {
   let node = root
   while (node.depth < depth) {
@@ -100,7 +101,7 @@ export function nearestNode(root: PolicyNode, id: Identifier, depth: number): Po
   return node
 }
 
-/** The namespace and everything beneath it that policies speak of: what lies beneath a namespace follows it at once. */
+/** Yields the node and all nodes beneath it, each directly followed by its descendants. */
 export function* walkSubtree(top: PolicyNode): Generator<PolicyNode> {
   const pending = [top]
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
@@ -109,7 +110,9 @@ export function* walkSubtree(top: PolicyNode): Generator<PolicyNode> {
   }
 }
 
-/** Numbers the nodes of a tree, which must not grow any more, in the order in which it returns them. */
+/**
+ * Sets `index` and `subtreeEnd` of all nodes and returns the nodes in that order. The tree must not grow afterwards.
+ */
 export function numberNodes(root: PolicyNode): readonly PolicyNode[] {
   const nodes: PolicyNode[] = []
   const pending = [root]

@@ -4,15 +4,15 @@ import { permissionNames, type Permission } from '../../catalog-api/permissions.
 import type { NamedSubjects, PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 
 /**
- * SHA-256, 64 hex digits, of what the documents say; their names must be unique. Layout, comments, descriptions
- * and which file holds what make no difference.
+ * Hashes the documents: SHA-256 in hex. Names of documents must be unique. Layout, comments, descriptions and the
+ * distribution over files do not affect the revision.
  */
 export function* revisionSteps(documents: readonly PolicyDocument[]): Steps<string> {
   const hash = createHash('sha256')
-  const spell = createPermissionFormatter()
+  const formatPermissions = createPermissionFormatter()
   let text = ''
   for (const document of documents.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
-    text += formatDocument(document, spell)
+    text += formatDocument(document, formatPermissions)
     yield
     if (text.length < hashChunkLength) continue
     hash.update(text)
@@ -21,7 +21,7 @@ export function* revisionSteps(documents: readonly PolicyDocument[]): Steps<stri
   return hash.update(text).digest('hex')
 }
 
-/** So much is hashed at a time: each call costs as much as hashing some hundred bytes. */
+/** Batched, because each call of `update` costs as much as hashing some hundred bytes. */
 const hashChunkLength = 64 * 1024
 
 const json = JSON.stringify
@@ -29,34 +29,34 @@ const json = JSON.stringify
 type FormatPermissions = (permissions: ReadonlySet<Permission>) => string
 
 /**
- * In JSON, written part by part, which is sooner done than to make lists of it all for JSON.stringify. Each part is a
- * list of its own, so that nothing can move from one into the next unseen.
+ * JSON written part by part, which is faster than building lists for JSON.stringify. Each part is a list of its own, so
+ * two different documents cannot have the same text.
  */
-function formatDocument(document: PolicyDocument, spell: FormatPermissions): string {
+function formatDocument(document: PolicyDocument, formatPermissions: FormatPermissions): string {
   const { name, namespace, inherit, final, onDeny, rules } = document
   let contents = ''
-  for (const rule of rules) contents += `${contents === '' ? '' : ','}${formatRule(rule, spell)}`
-  return `[${json(name)},${json(namespace)},${inherit},${spell(final)},${onDeny ?? null},[${contents}]]`
+  for (const rule of rules) contents += `${contents === '' ? '' : ','}${formatRule(rule, formatPermissions)}`
+  return `[${json(name)},${json(namespace)},${inherit},${formatPermissions(final)},${onDeny ?? null},[${contents}]]`
 }
 
-function formatRule(rule: PolicyRule, spell: FormatPermissions): string {
+function formatRule(rule: PolicyRule, formatPermissions: FormatPermissions): string {
   const { id, effect, subjects, permissions, tables, condition } = rule
   const { any, anonymous, except } = subjects
-  const whom = `${formatSubjects(subjects)},${any},${anonymous},${except ? formatSubjects(except) : null}`
-  const what = `${spell(permissions)},${tables ? json(tables) : null}`
-  return `[${json(id)},"${effect}",${whom},${what},${condition ? json(condition.text) : null}]`
+  const subjectText = `${formatSubjects(subjects)},${any},${anonymous},${except ? formatSubjects(except) : null}`
+  const permissionText = `${formatPermissions(permissions)},${tables ? json(tables) : null}`
+  return `[${json(id)},"${effect}",${subjectText},${permissionText},${condition ? json(condition.text) : null}]`
 }
 
 function formatSubjects({ users, groups, keys }: NamedSubjects): string {
   return `[${formatNames(users)},${formatNames(groups)},${formatNames(keys)}]`
 }
 
-/** Most lists are empty: two of three in most rules. */
+/** Fast path: two of three lists are empty in most rules. */
 function formatNames(names: readonly string[]): string {
   return names.length === 0 ? '[]' : json(names)
 }
 
-/** Groups of operations are spelled out: if what a group holds changes, so does the revision. */
+/** Groups of operations are expanded, so the revision changes if a group changes. */
 function createPermissionFormatter(): FormatPermissions {
   const texts = new Map<ReadonlySet<Permission>, string>()
   return (permissions) => {

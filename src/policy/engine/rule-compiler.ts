@@ -6,31 +6,31 @@ import { createNameMatcher, sampleName, type NameMatcher } from '../conditions/n
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import type { SubjectNumbers } from './subject-numbers.ts'
 
-/** Takes the errors of conditions: an allow did not apply, or a deny applied, because it could not be told. */
+/** Called when a condition failed: an allow did not apply, or a deny applied. */
 export type ReportConditionFailure = (rule: RuleReference, effect: 'allow' | 'deny', error: unknown) => void
 
-/** Makes a rule ready to be asked; `order` is its place among all rules. */
+/** Compiles a rule; `order` is its position among all rules. */
 export type CompileRule = (rule: PolicyRule, document: PolicyDocument, order: number) => CompiledRule
 
-/** A compiler for the rules of one set of policies. */
+/** Creates a compiler for the rules of one policy set. */
 export function createRuleCompiler(
   subjects: SubjectNumbers,
   revision: string,
-  conditionFailed: ReportConditionFailure,
+  onConditionFailure: ReportConditionFailure,
 ): CompileRule {
-  const set = { subjects, revision, conditionFailed }
+  const set = { subjects, revision, onConditionFailure }
   return (rule, document, order) => new PolicySetRule(set, rule, document, order)
 }
 
 interface RuleContext {
   readonly subjects: SubjectNumbers
   readonly revision: string
-  readonly conditionFailed: ReportConditionFailure
+  readonly onConditionFailure: ReportConditionFailure
 }
 
 const noSubjects: readonly number[] = []
 
-/** A class, as there are thousands of these: the decision of a rule is made when the rule first decides. */
+/** A class, because there are thousands of rules. Decisions are created on first use. */
 class PolicySetRule implements CompiledRule {
   readonly tables: readonly NameMatcher[] | undefined
   readonly except: readonly number[]
@@ -67,7 +67,7 @@ class PolicySetRule implements CompiledRule {
   }
 
   reportFailure(error: unknown): void {
-    this.set.conditionFailed(this.createReference(), this.effect, error)
+    this.set.onConditionFailure(this.createReference(), this.effect, error)
   }
 
   private createDecision(): Decision {

@@ -1,12 +1,12 @@
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { ruleApplies, type Evaluation, type CompiledRule, type TableSelector } from './compiled-rule.ts'
 
-/** The rules of one namespace and one effect, by the subjects that they name. */
+/** Rules of one namespace and one effect, indexed by subject. */
 export class RuleIndex {
   readonly #bySubject = new Map<number, CompiledRule[]>()
   readonly #permissions = new Set<Permission>()
 
-  /** Adds a rule. Rules are added in their order. */
+  /** Rules must be added in their order. */
   add(rule: CompiledRule): void {
     for (const permission of rule.permissions) this.#permissions.add(permission)
     for (const subject of rule.subjects) {
@@ -16,17 +16,17 @@ export class RuleIndex {
     }
   }
 
-  /** The first rule, in order, that is about the permission, concerns the caller and applies. */
-  first(requested: Evaluation, table: TableSelector): CompiledRule | undefined {
-    if (!this.#permissions.has(requested.input.permission)) return undefined
-    const { subjects } = requested.caller
+  /** Returns the first rule, in order, that covers the permission, names the caller and applies. */
+  first(evaluation: Evaluation, table: TableSelector): CompiledRule | undefined {
+    if (!this.#permissions.has(evaluation.input.permission)) return undefined
+    const { subjects } = evaluation.caller
     let first: CompiledRule | undefined
-    // A token may carry hundreds of groups, and a namespace may name hundreds: look up the fewer in the more.
+    // A token may have hundreds of groups and a namespace hundreds of subjects: iterate over the smaller set.
     if (subjects.size < this.#bySubject.size) {
-      for (const number of subjects) first = earliest(this.#bySubject.get(number), requested, table, first)
+      for (const number of subjects) first = earliest(this.#bySubject.get(number), evaluation, table, first)
     } else {
       for (const [number, rules] of this.#bySubject) {
-        if (subjects.has(number)) first = earliest(rules, requested, table, first)
+        if (subjects.has(number)) first = earliest(rules, evaluation, table, first)
       }
     }
     return first
@@ -35,14 +35,14 @@ export class RuleIndex {
 
 function earliest(
   rules: readonly CompiledRule[] | undefined,
-  requested: Evaluation,
+  evaluation: Evaluation,
   table: TableSelector,
   first: CompiledRule | undefined,
 ): CompiledRule | undefined {
   if (rules === undefined) return first
   for (const rule of rules) {
     if (first !== undefined && first.order < rule.order) return first
-    if (rule.permissions.has(requested.input.permission) && ruleApplies(rule, requested, table)) return rule
+    if (rule.permissions.has(evaluation.input.permission) && ruleApplies(rule, evaluation, table)) return rule
   }
   return first
 }

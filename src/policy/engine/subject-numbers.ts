@@ -1,30 +1,32 @@
 import type { Principal } from '../../identity/principal.ts'
 import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 
-/** A caller in the numbers of the subjects that some policies name. */
+/** A caller as the numbers of its subjects. */
 export interface NumberedCaller {
-  /** Of everybody who the caller is, in order; a rule concerns the caller if one of its numbers is among them. */
+  /** In order. A rule names the caller if one of its numbers is in the set. */
   readonly subjects: ReadonlySet<number>
-  /** The same for callers whom all rules take for the same, conditions aside. */
+  /** Equal for callers that all rules treat alike, conditions aside. */
   readonly key: string
 }
 
-/** Whom a rule names, exceptions aside, or excepts. */
+/** Subjects named by a rule, either included or excepted. */
 type NumberedSubjects = NamedSubjects & Partial<Pick<Subjects, 'any' | 'anonymous'>>
 
-/** Gives a number to everybody whom policies name, so that a decision compares numbers alone. */
+/** Maps subjects to numbers, so that decisions compare numbers only. */
 export interface SubjectNumbers {
-  /** The numbers of the named subjects, in order; subjects without a number get one. */
+  /** Returns the numbers of the named subjects, in order; assigns numbers to new subjects. */
   numbersOf(subjects: NumberedSubjects): readonly number[]
-  /** Who a caller is. Remembered for as long as the principal is there; nobody is numbered after the first question. */
+  /**
+   * Returns the numbers of a caller, cached per principal. Subjects numbered after the first call for a principal are
+   * missed, so all rules must be compiled first.
+   */
   resolveCaller(principal: Principal): NumberedCaller
 }
 
-/** Every authenticated caller, and every caller without a credential. */
+/** Numbers of every authenticated caller and of every anonymous caller. */
 const anyNumber = 0
 const anonymousNumber = 1
 
-/** Numbers nobody yet. */
 export function createSubjectNumbers(): SubjectNumbers {
   const users = new Map<string, number>()
   const groups = new Map<string, number>()
@@ -38,10 +40,10 @@ export function createSubjectNumbers(): SubjectNumbers {
     return number
   }
 
-  function numbersOf({ name, method, credentialId, groups: own }: Principal): readonly number[] {
+  function numbersOf({ name, method, credentialId, groups: callerGroups }: Principal): readonly number[] {
     if (method === 'anonymous') return [anonymousNumber]
     const found = [anyNumber, users.get(name), method === 'api-key' ? keys.get(credentialId) : undefined]
-    for (const group of own) found.push(groups.get(group))
+    for (const group of callerGroups) found.push(groups.get(group))
     return found.filter((number) => number !== undefined)
   }
 

@@ -3,14 +3,14 @@ import { suggestSimilar } from '../../lib/did-you-mean.ts'
 import type { YamlEntry, YamlNode } from './yaml/yaml-node.ts'
 
 /**
- * A value in a YAML document: its node, the name by which messages call it, and where messages about it point. A class,
- * as a million of them are made for some thousand policies, and a getter of an object costs a function for each.
+ * A value in a YAML document with its name and position for messages. A class, because some thousand policies create a
+ * million fields, and a getter in an object literal would create a function for each.
  */
 export class Field {
-  /** Undefined where the document has no such field. */
+  /** Undefined if the document does not contain the field. */
   readonly node: YamlNode | undefined
   readonly offset: number
-  /** The text of the whole file. */
+  /** Text of the whole file. */
   readonly file: string
   private readonly parent: Field | undefined
   private readonly key: string | number
@@ -29,17 +29,16 @@ export class Field {
     this.key = key
   }
 
-  /** The field that is the document itself. */
   static forDocument(node: YamlNode, file: string): Field {
     return new Field(node, node.start, file, undefined, '')
   }
 
-  /** The field of a map by its name, or the item of a list by its place. */
+  /** Creates the field for a value of this map or an item of this list. */
   child(key: string | number, node: YamlNode | undefined, offset: number): Field {
     return new Field(node, offset, this.file, this, key)
   }
 
-  /** `rules[0].effect`; empty for the document itself. Made when it is asked for, as few fields have a fault. */
+  /** Such as `rules[0].effect`; empty for the document itself. Computed on access, because only errors need it. */
   get name(): string {
     if (this.parent === undefined) return ''
     const { name } = this.parent
@@ -47,7 +46,7 @@ export class Field {
   }
 }
 
-/** The fields of a map, all of which are known. */
+/** Fields of a map, by name. */
 export class Fields<Name extends string> {
   private readonly map: Field
   private readonly entries: readonly YamlEntry[]
@@ -61,16 +60,16 @@ export class Fields<Name extends string> {
     return this.find(name) !== undefined
   }
 
-  /** The field of that name; without a node where it is not there. */
+  /** Returns the field; its node is undefined if the map does not contain it. */
   get(name: Name): Field {
     const entry = this.find(name)
     if (entry === undefined) return this.map.child(name, undefined, this.map.offset)
     const { value, start } = entry
-    // `{ inherit }` has no value at all: that is empty, not left out.
+    // `{ inherit }` has no value, which is reported as empty rather than missing.
     return this.map.child(name, value ?? emptyNode, value?.start ?? start)
   }
 
-  /** Of a name that is repeated, which is a fault, the last. */
+  /** The last one wins if a key is repeated, which is reported elsewhere. */
   private find(name: Name): YamlEntry | undefined {
     for (let index = this.entries.length - 1; index >= 0; index--) {
       const entry = this.entries[index]
@@ -80,10 +79,10 @@ export class Fields<Name extends string> {
   }
 }
 
-/** Takes a fault: where it is, and what would be right. */
+/** Reports an error at an offset. */
 export type ReportProblem = (offset: number, message: string) => void
 
-/** Reads a field that may be left out. */
+/** Reads a field if it is present; otherwise returns undefined. */
 export function readOptional<Name extends string, Value>(
   fields: Fields<Name>,
   name: Name,
@@ -93,11 +92,14 @@ export function readOptional<Name extends string, Value>(
   return fields.has(name) ? read(fields.get(name), report) : undefined
 }
 
-/** A reader of maps with those fields. It reports those that are not known, and answers undefined for what is no map. */
+/**
+ * Creates a reader of maps with these fields. The reader reports unknown fields, and returns undefined if the value is
+ * not a map.
+ */
 export function createFieldsReader<Name extends string>(
-  fieldsOfIt: Readonly<Record<Name, string>>,
+  descriptions: Readonly<Record<Name, string>>,
 ): (field: Field, report: ReportProblem) => Fields<Name> | undefined {
-  const known = Object.keys(fieldsOfIt)
+  const known = Object.keys(descriptions)
   return (field, report) => {
     const { node } = field
     if (node?.kind !== 'map') return reportUnexpected(field, `fields: ${known.join(', ')}`, report)
@@ -112,7 +114,10 @@ export function createFieldsReader<Name extends string>(
 
 const emptyNode: YamlNode = { kind: 'scalar', start: 0, end: 0, value: null, source: '' }
 
-/** The items of a list. Reports and answers undefined for what is no list; `example` says what one looks like. */
+/**
+ * Reads the items of a list. Reports an error and returns undefined if the value is not a list; `example` is part of
+ * the message.
+ */
 export function readItems(
   field: Field,
   example: string,
@@ -123,39 +128,42 @@ export function readItems(
   return node.items.map((item, index) => field.child(index, item, item.start))
 }
 
-/** The text of a field. Reports and answers undefined for anything else. */
+/** Reads text. Reports an error and returns undefined for any other value. */
 export function readText(field: Field, report: ReportProblem): string | undefined {
   const value = field.node?.kind === 'scalar' ? field.node.value : null
   if (typeof value === 'string') return value
   return reportUnexpected(field, value === null ? 'text' : 'text: put it in quotes', report)
 }
 
-/** The texts of a list that is not empty. */
+/** Reads a list of texts that must not be empty. */
 export function readNonEmptyTexts(
   field: Field,
   example: string,
   report: ReportProblem,
-  errorOf: ValidateText,
+  validate: ValidateText,
 ): readonly string[] {
-  const texts = readTexts(field, example, report, errorOf)
+  const texts = readTexts(field, example, report, validate)
   if (field.node?.kind === 'list' && field.node.items.length === 0) {
     report(field.offset, `${field.name} is empty; expected a list, such as ${example}`)
   }
   return texts
 }
 
-/** What is wrong with a text of a list, in words that begin with the name of the item; undefined where nothing is. */
+/**
+ * Validates a text of a list. Returns undefined if it is valid, otherwise a function from the name of the item to the
+ * message.
+ */
 export type ValidateText = (text: string) => ((item: string) => string) | undefined
 
-/** Where a list may hold any texts. */
+/** Accepts any text. */
 export const anyText: ValidateText = () => undefined
 
-/** The texts of a list, which may be empty. */
+/** Reads a list of texts, which may be empty. Reports and omits other items. */
 export function readTexts(
   field: Field,
   example: string,
   report: ReportProblem,
-  errorOf: ValidateText,
+  validate: ValidateText,
 ): readonly string[] {
   const { node } = field
   if (node?.kind !== 'list') return reportUnexpected(field, `a list, such as ${example}`, report) ?? []
@@ -163,7 +171,7 @@ export function readTexts(
   for (let index = 0; index < texts.length; index++) {
     const text = texts[index]
     const item = node.items[index] ?? emptyNode
-    const error = typeof text === 'string' ? errorOf(text) : undefined
+    const error = typeof text === 'string' ? validate(text) : undefined
     if (typeof text !== 'string') readText(field.child(index, item, item.start), report)
     else if (error !== undefined) report(item.start, error(`${field.name}[${index}]`))
   }
@@ -174,7 +182,9 @@ function isText(value: unknown): value is string {
   return typeof value === 'string'
 }
 
-/** A reader of fields that hold one of a few values. It reports and answers undefined for anything else. */
+/**
+ * Creates a reader of fields with one of the given values. The reader reports any other value and returns undefined.
+ */
 export function createChoiceReader<const Value extends string | boolean | number>(
   choices: readonly Value[],
 ): (field: Field, report: ReportProblem) => Value | undefined {
@@ -187,7 +197,6 @@ export function createChoiceReader<const Value extends string | boolean | number
   }
 }
 
-/** Reads a field that holds nothing but `true`. */
 export const readTrue = createChoiceReader([true])
 
 function suggestField(name: string, parent: Field, known: readonly string[]): string {

@@ -30,17 +30,17 @@ const readMode = createChoiceReader(['enforce', 'shadow'])
 const readInherit = createChoiceReader([true, false])
 const readOnDeny = createChoiceReader([403, 404])
 
-/** The policies of one file, and every fault in it; where there is a fault, the policies must not be used. */
+/** Content of one policy file. If there is any problem, the policies must not be used. */
 export interface ParsedPolicies {
   readonly documents: readonly PolicyDocument[]
-  /** What the documents, and decision tables among them, expect of the policies of the folder. */
+  /** Tests of policy documents and of decision tables. */
   readonly tests: readonly DecisionTest[]
   readonly problems: readonly PolicyProblem[]
 }
 
 /**
- * Reads the AccessPolicy documents of one YAML text (1.2, core schema). Aliases are not followed: who reads a
- * policy sees all of what it says, and a small file cannot become a large one.
+ * Parses the AccessPolicy and DecisionTable documents of a YAML text (1.2, core schema). Aliases are not followed, so a
+ * policy says what its text shows, and a small file cannot expand into a large one.
  */
 export function parsePolicies(text: string, file: string): ParsedPolicies {
   const locate = createLocator(text)
@@ -69,7 +69,6 @@ function isDecisionTable(node: YamlNode): boolean {
   return kind?.kind === 'scalar' && kind.value === 'DecisionTable'
 }
 
-/** The tests of a document that holds nothing else. */
 function readDecisionTable(
   field: Field,
   file: string,
@@ -85,7 +84,7 @@ function readDecisionTable(
   return readTests(fields.get('tests'), location, (offset) => locate(offset).line, report)
 }
 
-/** The policy of a document; what it expects of the policies is added to the tests. */
+/** Reads a policy document and adds its tests to `tests`. */
 function readDocument(
   field: Field,
   file: string,
@@ -131,14 +130,14 @@ function readDocument(
 
 type ReadRule = (item: Field, line: number, report: ReportProblem) => PolicyRule | undefined
 
-/** The rules of a document and what it requires of commits, in their order. */
+/** Reads rules and commit requirements, in the order of their lines. */
 function readRules(
   fields: Fields<'rules' | 'commits'>,
   locate: Locate,
   report: ReportProblem,
 ): readonly PolicyRule[] {
   const rules: PolicyRule[] = []
-  // Where the rules stand, by id.
+  // Line of each rule, by id.
   const lines = new Map<string, number>()
   const readAll = (items: readonly Field[], read: ReadRule): void => {
     for (const item of items) {

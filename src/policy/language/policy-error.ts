@@ -1,14 +1,16 @@
-/** One fault in the policies: where it stands and what would be right. */
+/** An error in a policy file. */
 export interface PolicyProblem {
-  /** The file, relative to the folder of policies. */
+  /** Relative to the policy folder. */
   readonly file: string
-  /** From 1; missing where the fault is the whole file's, such as one that cannot be read. */
+  /** From 1; undefined if the error concerns the whole file, for example if it cannot be read. */
   readonly line?: number
   readonly column?: number
   readonly message: string
 }
 
-/** The policies cannot be used; holds all faults at once, and its message has one `file:line:column: fault` a line. */
+/**
+ * Thrown if policies cannot be used. Contains all errors; the message has one line `file:line:column: error` for each.
+ */
 export class PolicyError extends Error {
   override readonly name = 'PolicyError'
   readonly problems: readonly PolicyProblem[]

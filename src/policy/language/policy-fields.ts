@@ -1,9 +1,7 @@
 /*
- * The fields of a policy, each with what it says: what the reader of policies knows, what the JSON Schema for
- * editors shows.
+ * The fields of the policy language with their descriptions, for the parser and for the JSON Schema.
  */
 
-/** The fields of a document. */
 export const documentFields = {
   apiVersion: 'The version of the language.',
   kind: 'The kind of the document.',
@@ -20,7 +18,7 @@ export const documentFields = {
   tests: 'Expected decisions of the policies in the folder, for `policy test`; no effect on requests.',
 } as const
 
-/** The fields of a decision table: a document of tests alone. */
+/** Fields of a decision table, a document that contains only tests. */
 export const decisionTableFields = {
   apiVersion: documentFields.apiVersion,
   kind: documentFields.kind,
@@ -28,7 +26,6 @@ export const decisionTableFields = {
   tests: documentFields.tests,
 } as const
 
-/** The fields of a test: who asks for what on which object, and what is expected. */
 export const testFields = {
   name: 'Description of the test.',
   as: 'The caller. Default: a caller that no policy names.',
@@ -42,7 +39,6 @@ export const testFields = {
   rule: 'The expected deciding rule: its id, or policy/id.',
 } as const
 
-/** The fields of a caller in a test. */
 export const callerFields = {
   anonymous: 'true: an anonymous caller; no other field is allowed.',
   user: 'The name of the principal.',
@@ -54,7 +50,7 @@ export const callerFields = {
   claims: 'The claims of its token.',
 } as const
 
-/** What a request says besides, in a test. */
+/** Fields of `given`. */
 export const requestFields = {
   address: 'The client address (client.address in conditions). Default: 192.0.2.1.',
   now: 'The time of the request. Default: 2026-01-01T00:00:00Z.',
@@ -70,13 +66,11 @@ export const requestFields = {
   properties: 'As in conditions.',
 } as const
 
-/** The fields of `metadata`. */
 export const metadataFields = {
   name: 'Unique in the folder of policies; appears in logs and audit records.',
   description: 'Description.',
 } as const
 
-/** The fields of a rule. */
 export const ruleFields = {
   id: 'Unique in the document: logs and audit records name it.',
   effect: 'allow, or deny. A deny that applies always wins.',
@@ -88,7 +82,6 @@ export const ruleFields = {
   when: 'A condition in CEL that must hold for the rule to apply.',
 } as const
 
-/** The ways to name callers. */
 export const namedSubjectFields = {
   users: 'Principals: of an API key its principal, of a token issuer:subject.',
   groups: 'Groups: of a token issuer:group.',
@@ -96,7 +89,6 @@ export const namedSubjectFields = {
   serviceAccounts: 'Service accounts of Kubernetes, as issuer:namespace/name.',
 } as const
 
-/** The fields of `subjects`. */
 export const subjectFields = {
   ...namedSubjectFields,
   any: 'true: every authenticated caller.',
@@ -104,12 +96,11 @@ export const subjectFields = {
   except: 'Callers that the rule does not apply to.',
 } as const
 
-/** The fields of `commits`. */
 export const commitFields = {
   require: 'The requirements; a commit that fails one is denied.',
 } as const
 
-/** The fields of a requirement: an id, whom it leaves alone, and exactly one demand. */
+/** Fields of a requirement: an id, exceptions and exactly one restriction. */
 export const requirementFields = {
   id: 'Unique in the document: logs and audit records name it.',
   except: 'Callers that the requirement does not apply to.',
@@ -122,13 +113,12 @@ export const requirementFields = {
   freeze: 'Periods without changes.',
 } as const
 
-/** The fields of `freeze`. */
 export const freezeFields = {
   from: 'Start, such as 2026-12-20T00:00:00Z. Default: immediately.',
   until: 'End. Default: never.',
 } as const
 
-/** What a field is called in other languages, and here. */
+/** Names used by other policy languages, with the field that corresponds. */
 export const fieldAliases: Readonly<Record<string, string>> = {
   action: 'operations',
   actions: 'operations',
@@ -144,7 +134,7 @@ export const fieldAliases: Readonly<Record<string, string>> = {
   verbs: 'operations',
 }
 
-/** What to say of a field that somebody may look for where it is not. */
+/** Hints for known fields in the wrong place, by path. */
 export const misplacedFieldHints: Readonly<Record<string, string>> = {
   'rules.final':
     '; a deny always wins, and "final" is a field of the document, next to "rules": the operations that ' +

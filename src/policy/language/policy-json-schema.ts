@@ -18,8 +18,8 @@ import {
 type Schema = Readonly<Record<string, unknown>>
 
 /**
- * The JSON Schema (draft 7, which editors know best) of a policy document, for editors: which fields there are, what they hold and mean. What
- * it cannot say, such as whether a condition is one, only the reader of policies tells.
+ * Creates the JSON Schema of a policy document for editors (draft 7, which has the best editor support). It does not
+ * cover everything that the parser checks, such as the syntax of conditions.
  */
 export function createPolicySchema(): Schema {
   return {
@@ -32,7 +32,7 @@ export function createPolicySchema(): Schema {
   }
 }
 
-/** The JSON Schema of a decision table. */
+/** Creates the JSON Schema of a decision table, draft 7. */
 export function createDecisionTableSchema(): Schema {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
@@ -181,7 +181,7 @@ const definitions = {
   except: createObjectSchema(namedSubjectFields, namedSubjectSchemas, [], { minProperties: 1 }),
 }
 
-/** An object of these fields and no others; each has its description. */
+/** Schema of an object with exactly these fields, each with its description. */
 function createObjectSchema<Name extends string>(
   descriptions: Readonly<Record<Name, string>>,
   schemas: Readonly<Record<NoInfer<Name>, Schema>>,

@@ -31,13 +31,13 @@ const readFreezeFields = createFieldsReader(freezeFields)
 
 const requirementKinds = ['metadata', 'branches', 'notBranches', 'folders', 'freeze'] as const
 
-/** The requirements of a `commits` block, each still to be read. */
+/** Returns the items of `commits.require`, not read yet. */
 export function readRequirements(field: Field, report: ReportProblem): readonly Field[] {
   const fields = readCommitsFields(field, report)
   return fields === undefined ? [] : (readItems(fields.get('require'), '[{ id, branches }]', report) ?? [])
 }
 
-/** What is required of commits, as a rule that denies those that fail it; every fault is reported. */
+/** Reads a requirement as a rule that denies the commits that violate it. Reports all errors. */
 export function readRequirement(field: Field, line: number, report: ReportProblem): PolicyRule | undefined {
   const fields = readRequirementFields(field, report)
   if (fields === undefined) return undefined
@@ -58,7 +58,7 @@ export function readRequirement(field: Field, line: number, report: ReportProble
   return { id, effect: 'deny', subjects, permissions, tables: undefined, condition, line }
 }
 
-/** The whole-table changes that a requirement on branches allows all the same. */
+/** Reads the whole-table changes that a requirement on branches allows nevertheless. */
 function readAllowedWholeTable(
   fields: Fields<keyof typeof requirementFields>,
   report: ReportProblem,
@@ -113,7 +113,7 @@ const requirementReaders: Readonly<Record<(typeof requirementKinds)[number], Rea
 
 const timeGrammar = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
 
-/** A time with its offset from UTC (RFC 3339), as milliseconds. */
+/** Reads a time with an offset from UTC (RFC 3339), in milliseconds since the epoch. */
 export function readTime(field: Field, report: ReportProblem): number | undefined {
   const text = readText(field, report)
   if (text === undefined) return undefined

@@ -1,7 +1,7 @@
 import type { Field, ReportProblem } from './field.ts'
 import type { YamlNode } from './yaml/yaml-node.ts'
 
-/** What a field holds, whatever it is; aliases are reported. */
+/** Reads any value as JSON. Reports aliases. */
 export function readJson(field: Field, report: ReportProblem): unknown {
   const { node } = field
   const inner = (value: YamlNode | undefined, name: string): unknown =>
@@ -14,7 +14,7 @@ export function readJson(field: Field, report: ReportProblem): unknown {
   return null
 }
 
-/** A map of texts to texts. Reports and answers undefined for anything else. */
+/** Reads a map of strings. Reports an error and returns undefined for any other value. */
 export function readTextMap(field: Field, report: ReportProblem): ReadonlyMap<string, string> | undefined {
   const value = field.node?.kind === 'map' ? Object.entries(readJson(field, report) as object) : undefined
   if (value?.every((entry): entry is [string, string] => typeof entry[1] === 'string')) return new Map(value)

@@ -29,11 +29,11 @@ import {
 const readRuleFields = createFieldsReader(ruleFields)
 const readEffect = createChoiceReader(['allow', 'deny'])
 
-/** How long a name of a policy or of a rule may be. */
+/** Maximum length of the name of a policy or the id of a rule. */
 const maxLabelLength = 128
 const labelGrammar = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${maxLabelLength - 1}}$`)
 
-/** The rule that begins in that line, or undefined where it cannot be read; every fault in it is reported. */
+/** Reads a rule. Reports all errors; returns undefined if the id or the effect is invalid. */
 export function readRule(field: Field, line: number, report: ReportProblem): PolicyRule | undefined {
   const fields = readRuleFields(field, report)
   if (fields === undefined) return undefined
@@ -53,7 +53,7 @@ export function readRule(field: Field, line: number, report: ReportProblem): Pol
   return { id, effect, subjects, permissions, tables, condition, line }
 }
 
-/** A condition; a fault in it points at the very characters. */
+/** Errors are reported at the exact character in the file. */
 function readCondition(field: Field, report: ReportProblem): Condition | undefined {
   const text = readText(field, report)
   if (text === undefined || field.node?.kind !== 'scalar') return undefined
@@ -63,7 +63,7 @@ function readCondition(field: Field, report: ReportProblem): Condition | undefin
   return undefined
 }
 
-/** The condition of that text, or what is wrong with it. */
+/** Compiles a condition, or returns its cached result. */
 export function compileCached(text: string): Condition | ConditionError {
   let condition = conditionCache.get(text)
   if (condition === undefined) {
@@ -73,10 +73,10 @@ export function compileCached(text: string): Condition | ConditionError {
   return condition
 }
 
-/** Many rules have the same conditions; each is compiled once. */
+/** Many rules have equal conditions. */
 const conditionCache = new LRUCache<string, Condition | ConditionError>({ max: 1000 })
 
-/** A name that can stand in a log line: of a policy or of a rule. */
+/** Reads the name of a policy or the id of a rule, restricted to characters that are safe in log lines. */
 export function readLabel(field: Field, report: ReportProblem): string | undefined {
   const label = readText(field, report)
   if (label === undefined || labelGrammar.test(label)) return label
@@ -87,7 +87,7 @@ export function readLabel(field: Field, report: ReportProblem): string | undefin
   return undefined
 }
 
-/** The id of a namespace. A part that no namespace can be called is a fault: the policy would never apply. */
+/** Reads a namespace. An invalid name is an error, because the policy would never apply. */
 export function readNamespace(field: Field, report: ReportProblem): Identifier {
   return readTexts(field, '[prod, sales]', report, (part) =>
     part.includes('*')
@@ -96,12 +96,12 @@ export function readNamespace(field: Field, report: ReportProblem): Identifier {
   )
 }
 
-/** Operations and groups of them, spelled out. */
+/** Reads operations and groups, expanded to permissions. */
 export function readPermissions(field: Field, report: ReportProblem): ReadonlySet<Permission> {
   return permissionsByNames(readNonEmptyTexts(field, '[read, InsertIntoTable]', report, validatePermission))
 }
 
-/** What operations and groups of them stand for; names that are neither stand for nothing. */
+/** Expands operations and groups. Unknown names are ignored. */
 function permissionsByNames(names: readonly string[]): ReadonlySet<Permission> {
   const key = names.join(' ')
   let permissions = permissionSetCache.get(key)
@@ -112,7 +112,6 @@ function permissionsByNames(names: readonly string[]): ReadonlySet<Permission> {
   return permissions
 }
 
-/** Whether that is an operation or a group of them. */
 function isPermissionName(name: string): boolean {
   return permissionsByName.has(name)
 }
@@ -123,10 +122,9 @@ function validatePermission(name: string): ReturnType<ValidateText> {
   return (item) => `${item}: unknown operation or group ${JSON.stringify(name)}${suggestion}`
 }
 
-/** Most rules are about the same few lists of operations; each is kept once. */
+/** Most rules use one of a few lists of operations; equal lists share one set. */
 const permissionSetCache = new LRUCache<string, ReadonlySet<Permission>>({ max: 1000 })
 
-/** What each operation and group stands for. */
 const permissionsByName: ReadonlyMap<string, readonly Permission[]> = new Map([
   ...permissionGroups,
   ...permissionNames.map((name) => [name, [name]] as const),
@@ -146,7 +144,7 @@ function readTables(field: Field, report: ReportProblem): readonly string[] {
   )
 }
 
-/** A rule or a namespace with a name that nothing can be called would silently never apply. */
+/** Rejects names that no object can have: the rule or policy would silently never apply. */
 function validateName(name: string): ReturnType<ValidateText> {
   const message = (item: string): string | undefined => {
     try {

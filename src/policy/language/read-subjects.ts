@@ -17,7 +17,7 @@ const readNamedFields = createFieldsReader(namedSubjectFields)
 // oxlint-disable-next-line no-control-regex
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
 
-/** Whom a rule concerns; every fault is reported. */
+/** Reads the subjects of a rule. Reports all errors. */
 export function readSubjects(field: Field, report: ReportProblem): Subjects {
   const fields = readSubjectsFields(field, report)
   if (fields === undefined) return { ...noSubjects, any: false, anonymous: false, except: undefined }
@@ -30,7 +30,7 @@ export function readSubjects(field: Field, report: ReportProblem): Subjects {
   return { users, groups, keys, any, anonymous, except }
 }
 
-/** Whom a rule or a requirement leaves alone. */
+/** Reads the exceptions of a rule or a requirement. */
 export function readExceptions(field: Field, report: ReportProblem): NamedSubjects {
   const fields = readNamedFields(field, report)
   if (fields === undefined) return noSubjects
@@ -68,7 +68,7 @@ function validateSubjectName(name: string): ReturnType<ValidateText> {
 
 const serviceAccountPattern = /^([^:*]+):([a-z0-9-]+)\/([a-z0-9.-]+)$/
 
-/** The principals that the tokens of the service accounts name. */
+/** Returns the principals in the tokens of the service accounts. */
 function readServiceAccounts(field: Field, report: ReportProblem): readonly string[] {
   const accounts = readNonEmptyTexts(field, '["cluster:etl/loader"]', report, (name) =>
     serviceAccountPattern.test(name)

@@ -33,17 +33,16 @@ const readStatedFields = createFieldsReader(requestFields)
 const readExpectation = createChoiceReader(['allow', 'deny'])
 const readMethod = createChoiceReader(authenticationMethods)
 
-/** What a request of a test says where the test does not. It never depends on the day: tests would come to fail. */
+/** Defaults of the requests of tests. Constant, because tests that depend on the current date would fail some day. */
 export const defaultRequestFacts: RequestFacts = {
   clientAddress: '192.0.2.1',
   now: new Date('2026-01-01T00:00:00Z'),
   context: new Map(),
 }
 
-/** Where a test stands. */
 type TestLocation = Pick<DecisionTest, 'document' | 'file'>
 
-/** The tests of a list; every fault is reported. `lineOf` answers in which line something begins. */
+/** Reads a list of tests. Reports all errors. `lineOf` returns the line of an offset. */
 export function readTests(
   field: Field,
   location: TestLocation,
@@ -132,7 +131,7 @@ function readObject(
   }
 }
 
-/** Of a group only what fits the object is asked; an operation that is named must fit. */
+/** Members of a group that do not apply to the object are skipped; an operation that is named must apply to it. */
 function checkObjectKinds(
   operations: Field,
   field: ObjectField,
@@ -202,7 +201,7 @@ function readRequestFacts(stated: StatedFields, report: ReportProblem): RequestF
   }
 }
 
-/** The facts that a test states; those of its operations alone count. */
+/** Facts that the operation does not have are ignored. */
 function readStatedFacts(stated: StatedFields, report: ReportProblem): StatedFacts {
   const text = (name: keyof typeof requestFields): string | undefined =>
     readOptional(stated, name, readText, report)
@@ -227,7 +226,7 @@ function readDestination(field: Field, report: ReportProblem): Identifier {
   return readTexts(field, '[b, t]', report, anyText)
 }
 
-/** Reports facts that no request for any of the operations states: the test would not say what its author means. */
+/** Reports facts that no request for any of the operations states: the test would not test what it says. */
 function checkStatedFacts(
   stated: StatedFields,
   permissions: ReadonlySet<Permission>,

@@ -3,10 +3,12 @@ import { factsStatedFor, type ConditionFact } from '../conditions/operation-fact
 import { describePermissionSet } from './describe-permissions.ts'
 import { noFacts } from '../conditions/authorization-request.ts'
 
-/** The names of all facts in conditions. */
 export const conditionFacts = Object.keys(noFacts) as readonly ConditionFact[]
 
-/** Why no request for any of the permissions states the fact, with what fits; undefined if one does. */
+/**
+ * Describes why no request for any of the permissions states the fact, and which permissions have it; undefined if one
+ * does.
+ */
 export function describeUnstatedFact(
   fact: ConditionFact,
   permissions: ReadonlySet<Permission>,

@@ -8,27 +8,31 @@ import type { PolicyProblem } from '../language/policy-error.ts'
 import type { PolicyText } from './policy-location.ts'
 import { documentFrom, type ParsedPart } from './transferable-document.ts'
 
-/** The policies of one file and every error in it, without tests. */
+/** Policies and errors of one file, without its tests. */
 export type ParsedFile = Pick<ParsedPolicies, 'documents' | 'problems'>
 
 /** Posting all files at once would stall the event loop. */
 const filesInMessage = 100
 
 /**
- * Parses files in a thread of its own, which ends afterwards. Takes over the policies in batches, so that the event
- * loop never stalls for long. Rejects if the thread fails.
+ * Parses files in a worker thread, which is terminated afterwards. Results are received in batches to keep the event
+ * loop responsive. Rejects if the thread fails.
  */
 export async function parseInThread(files: readonly PolicyText[]): Promise<readonly ParsedFile[]> {
   const thread = startThread()
   try {
     const parsed: ParsedFile[] = []
     for (let first = 0; first < files.length; first += filesInMessage) {
-      const some = files.slice(first, first + filesInMessage)
-      const collected = some.map(() => ({
+      const batch = files.slice(first, first + filesInMessage)
+      const collected = batch.map(() => ({
         documents: [] as PolicyDocument[],
         problems: [] as PolicyProblem[],
       }))
-      for (let parts = await ask(thread, some); parts !== undefined; parts = await ask(thread, undefined)) {
+      for (
+        let parts = await requestParts(thread, batch);
+        parts !== undefined;
+        parts = await requestParts(thread, undefined)
+      ) {
         await runInSlices(collect(parts, collected))
       }
       parsed.push(...collected)
@@ -50,13 +54,13 @@ function startThread(): Worker {
   return thread
 }
 
-/** Runs a source file without a build, as tests do: a thread does not take over the loader of its process. */
+/** Runs the TypeScript source, for tests: a thread does not inherit the module loader of the process. */
 const runSource = `import('tsx/esm/api').then(({ register }) => {
   register()
   return import(require('node:worker_threads').workerData)
 })`
 
-async function ask(
+async function requestParts(
   thread: Worker,
   files: readonly PolicyText[] | undefined,
 ): Promise<readonly ParsedPart[] | undefined> {

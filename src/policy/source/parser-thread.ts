@@ -4,11 +4,11 @@ import type { PolicyText } from './policy-location.ts'
 import { writtenDocument, type ParsedPart } from './transferable-document.ts'
 
 /*
- * A thread that parses policies, see parse-in-thread.ts. Each message is answered by one batch of parsed documents, or
- * by undefined after the last: the files to parse, or undefined for the next batch of the same files.
+ * A worker thread that parses policies (see parse-in-thread.ts). A message holds the files to parse, or undefined to
+ * request the next batch of the same files. The response is a batch of documents, or undefined after the last one.
  */
 
-/** A larger batch would stall the event loop that receives it. */
+/** A larger batch would stall the event loop of the receiver. */
 const rulesInBatch = 100
 
 let batches: Iterator<readonly ParsedPart[], void> = batchesOf([])

@@ -17,16 +17,16 @@ const contentsSchema = z.strictObject({
 
 const signatureSchema = z.strictObject({ key: z.string(), signature: z.base64() })
 
-/** What is signed: the files of a folder of policies, by name. */
+/** The signed content of a bundle: policy files by name. */
 export interface PolicyBundle {
-  /** Grows from bundle to bundle: an older one never takes the place of a newer. */
+  /** Increases with each bundle, so that an older bundle cannot replace a newer one. */
   readonly serial: number
   readonly files: Readonly<Record<string, string>>
 }
 
 /**
- * A bundle as text: one line of JSON that holds the files, and one that holds the Ed25519 signature (RFC 8032) over
- * the bytes of the first, with the key that made it. Whoever wants to see what was signed reads the first line.
+ * Serializes and signs a bundle. The first line is JSON with the files; the second is JSON with the Ed25519 signature
+ * (RFC 8032) over the bytes of the first line and the id of the key.
  */
 export function signBundle({ serial, files }: PolicyBundle, key: KeyObject): string {
   const contents = JSON.stringify({ format, serial, files })
@@ -34,7 +34,10 @@ export function signBundle({ serial, files }: PolicyBundle, key: KeyObject): str
   return `${contents}\n${JSON.stringify({ key: publicKeyId(createPublicKey(key)), signature })}\n`
 }
 
-/** Reads a bundle that one of the keys signed. Throws PolicyError; nothing of an unsigned one is looked at. */
+/**
+ * Reads a bundle signed with one of the keys. Throws PolicyError if the bundle is invalid; the content is not parsed
+ * before the signature is verified.
+ */
 export function openSignedBundle(text: string, keys: readonly KeyObject[], file: string): PolicyBundle {
   const [contents = '', ...rest] = text.split('\n')
   if (rest.length !== 2 || rest[1] !== '')
@@ -50,7 +53,7 @@ export function openSignedBundle(text: string, keys: readonly KeyObject[], file:
   return { serial, files }
 }
 
-/** The files of a bundle, as a folder would hold them. */
+/** Returns the files of a bundle, sorted by name. */
 export function policyTextsOfBundle({ files }: PolicyBundle): readonly PolicyText[] {
   return Object.entries(files)
     .map(([name, text]) => ({ name, bytes: Buffer.from(text) }))
@@ -58,8 +61,8 @@ export function policyTextsOfBundle({ files }: PolicyBundle): readonly PolicyTex
 }
 
 /**
- * A file that holds a signed bundle, to be followed like a folder. While this process lives, a bundle with a lower
- * serial than one before is refused.
+ * A location that reads one signed bundle. Refuses a bundle whose serial is lower than one already loaded by this
+ * process.
  */
 export function createBundleLocation(file: string, keys: readonly KeyObject[]): PolicyLocation {
   let newest = 0
@@ -74,7 +77,8 @@ export function createBundleLocation(file: string, keys: readonly KeyObject[]): 
     name: file,
     stamp,
     async read() {
-      // Whatever is written meanwhile shows at the next look; a half-written bundle has no signature that fits.
+      // Taken before the read, so a concurrent write is seen by the next poll. The signature rejects a half-written
+      // bundle.
       const before = await stamp()
       const bundle = openSignedBundle(await withFileErrors(file, () => readFile(file, 'utf8')), keys, file)
       const { serial } = bundle

@@ -4,15 +4,15 @@ import { parseInThread, type ParsedFile } from './parse-in-thread.ts'
 import { parsePolicyFile } from './parse-policy-file.ts'
 import type { PolicyText } from './policy-location.ts'
 
-/** Parses files of policies, and never again what did not change since the time before. */
+/** Parses policy files and caches the result of unchanged files. */
 export interface PolicyFileReader {
-  /** Parses at once. */
+  /** Parses synchronously. */
   read(files: readonly PolicyText[]): readonly ParsedFile[]
-  /** Parses while the event loop goes on. */
+  /** Parses in a worker thread. */
   readInBackground(files: readonly PolicyText[]): Promise<readonly ParsedFile[]>
 }
 
-/** A reader that retains the policies of the files that it read last. */
+/** The cache holds the files of the last read only. */
 export function createPolicyFileReader(): PolicyFileReader {
   let retained: ReadonlyMap<string, ParsedFile> = new Map()
 
@@ -38,7 +38,7 @@ export function createPolicyFileReader(): PolicyFileReader {
       const parsed = changed.length === 0 ? [] : await parseInThread(changed.map(([, file]) => file))
       return retain(
         keys,
-        new Map(changed.map(([index], location) => [keys[index] ?? '', parsed[location] ?? nothing])),
+        new Map(changed.map(([index], position) => [keys[index] ?? '', parsed[position] ?? nothing])),
       )
     },
   }
@@ -55,7 +55,7 @@ function* keysOf(files: readonly PolicyText[]): Steps<readonly string[]> {
   return keys
 }
 
-/** The name of a file, which its policies and errors hold, and the hash of its content. */
+/** Includes the name, because policies and errors refer to it. */
 function keyOf({ name, bytes }: PolicyText): string {
   return `${name}\0${createHash('sha256').update(bytes).digest('hex')}`
 }

@@ -4,29 +4,32 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { PolicyError } from '../language/policy-error.ts'
 
-/** Takes half the time of the one of `node:fs/promises`. */
+/** Takes half the time of `stat` of `node:fs/promises`. */
 const stat = promisify(statThen)
 
-/** How long a file must be left alone before it is read; the clocks of file systems tick in some milliseconds. */
+/**
+ * A file is read only if it has not changed for this long; timestamps of file systems have a resolution of some
+ * milliseconds.
+ */
 export const resolveTimeMs = 100
 
-/** A file of policies, as it was found. */
+/** A policy file found in a folder. */
 export interface PolicyFile {
-  /** Relative to the folder of policies, parts joined by `/`. */
+  /** Relative to the policy folder, separated by `/`. */
   readonly name: string
-  /** Where it really lies, links followed. */
+  /** Real path, with links resolved. */
   readonly path: string
-  /** Changes with the file's content, or when another file takes its place. */
+  /** Changes with the content of the file, or when another file replaces it. */
   readonly stamp: string
-  /** Whether it changed so shortly before that it may not be whole, or change again and keep its stamp. */
+  /** Whether the file changed so recently that it may be incomplete or change again without a new stamp. */
   readonly isRecentlyChanged: boolean
 }
 
 /**
- * The files of policies in a folder and its sub-folders, sorted by name. Links are followed and nothing is found
- * twice, so a mounted ConfigMap is read once: its files are links into a hidden folder, and hidden entries are
- * passed over. Throws PolicyError for what is no folder, and where something cannot be read, a link to nothing too: it
- * may have held a deny.
+ * Lists the policy files in a folder and its subfolders, sorted by name. Links are followed, hidden entries are skipped
+ * and each real file is listed once, so a mounted ConfigMap (links into a hidden folder) is read once. Throws
+ * PolicyError if the path is not a folder or an entry cannot be read, including a dangling link: it may have held a
+ * deny.
  */
 export async function listPolicyFiles(folder: string): Promise<readonly PolicyFile[]> {
   const found: PolicyFile[] = []
@@ -40,7 +43,7 @@ export async function listPolicyFiles(folder: string): Promise<readonly PolicyFi
 
   async function visit(top: FoundEntry): Promise<void> {
     if (!isNew(top)) return
-    // One after the other: where two names lead to one file, the first of them is told.
+    // Sequential, so that a file with two names is listed under the first.
     for (const entry of await listEntries(top)) {
       const { name, path, status } = entry
       if (status.isDirectory()) await withFileErrors(name, () => visit(entry))
@@ -63,7 +66,7 @@ export async function listPolicyFiles(folder: string): Promise<readonly PolicyFi
   return found.toSorted(byName)
 }
 
-/** All but hidden entries and files that no name makes one of policies; where a link leads is not known yet. */
+/** Links are candidates whatever their name: their target is not known yet. */
 function isCandidateEntry(entry: Dirent): boolean {
   return !entry.name.startsWith('.') && (!entry.isFile() || isPolicyFile(entry.name))
 }
@@ -98,13 +101,16 @@ async function statEntry(path: string, name: string, entry: Dirent): Promise<Fou
   }
 }
 
-/** Does the work on each, waiting for several at a time: thousands of files are mostly waiting. Answers in order. */
+/**
+ * Maps items with limited concurrency, because reading thousands of files is mostly waiting. Results keep the order of
+ * the items.
+ */
 export async function mapConcurrently<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const results: Result[] = []
-  // Once the work on one has failed, none is begun any more.
+  // After a failure no further item is started.
   const left = sharedEntries(items)
   async function workOnSome(): Promise<void> {
     for (const [index, item] of left) results[index] = await work(item)
@@ -115,18 +121,17 @@ export async function mapConcurrently<Item, Result>(
 
 const concurrency = 32
 
-/** Ends for all who share it when one of them leaves it. */
+/** A generator shared by several loops ends for all of them when one of them exits. */
 function* sharedEntries<Item>(items: readonly Item[]): Generator<readonly [number, Item]> {
   yield* items.entries()
 }
 
-/** What a list of files is compared by. */
 export function combineStamps(files: readonly PolicyFile[]): string {
-  // No name of a file holds a NUL.
+  // File names contain no NUL.
   return files.map(({ name, path, stamp }) => `${name}\0${path}\0${stamp}\0`).join('')
 }
 
-/** Does what may fail on a file, and answers it with a PolicyError that names the file. */
+/** Runs `work` and converts its file system errors to a PolicyError that names the file. */
 export async function withFileErrors<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work()

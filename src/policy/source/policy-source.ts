@@ -11,82 +11,84 @@ import type { ReportConditionFailure } from '../engine/rule-compiler.ts'
 import { withShadow, type ReportShadowDifference } from './shadow-policies.ts'
 import { compilePolicies, compileSteps, type PolicySet } from '../policy-set.ts'
 
-/** How policies are watched. The callbacks must not throw. */
+/** Options of `watchPolicies`. The callbacks must not throw. */
 export interface WatchPoliciesOptions {
-  /** How long to wait between two looks; 2000 unless told. */
+  /** Poll interval; default 2000. */
   readonly intervalMs?: number
-  /** Other policies are in force from now on, or the same after a fault or `reloadFiles`. */
+  /** Called when a changed set takes effect, and also with an unchanged set after an error or `reloadFiles`. */
   readonly onReload?: (set: PolicySet) => void
-  /** The policies cannot be used; those before stay in force. Called once per fault, and for each `reloadFiles`. */
+  /**
+   * Called when the policies cannot be used; the previous set stays in force. Called once per distinct error, and for
+   * each `reloadFiles`.
+   */
   readonly onError?: (error: PolicyError) => void
-  /** A condition could not be told; see ConditionFailed. */
   readonly onConditionFailure?: ReportConditionFailure
-  /** These documents are in force from now on; told of the first ones too. */
+  /** Called with the documents in force, initially and after each reload. */
   readonly onDocuments?: (documents: readonly PolicyDocument[]) => void
-  /** Policies with `mode: shadow` would have decided otherwise. Without it, nobody asks them. */
+  /** Called when policies with `mode: shadow` would change a decision. If undefined, they are not evaluated. */
   readonly onShadowDifference?: ReportShadowDifference
 }
 
-/** The policies in force, followed until closed. */
+/** The policies in force, reloaded on change until closed. */
 export interface PolicySource {
-  /** The set in force; ask once per request, so that a request is decided by one set. */
+  /** The set in force. Read it once per request, so that one set decides the whole request. */
   current(): PolicySet
   close(): void
 }
 
-/** What stands in a folder of policies. */
+/** Policies and tests of a folder. */
 export interface LoadedPolicies extends Pick<ParsedPolicies, 'tests'> {
-  /** The policies in force, without those with `mode: shadow`. */
+  /** Documents in force, without those with `mode: shadow`. */
   readonly documents: readonly PolicyDocument[]
   readonly set: PolicySet
-  /** All of them, as if those with `mode: shadow` were in force too. */
+  /** The same, with policies with `mode: shadow` in force too. */
   readonly withShadowPolicies: Pick<LoadedPolicies, 'documents' | 'set'>
 }
 
-/** Throws PolicyError if a place holds no policy: that is a wrong path, more likely than a wish to deny everything. */
+/** Throws PolicyError if `count` is 0: a wrong path is more likely than the intent to deny everything. */
 export function assertAnyPolicy(location: string, count: number): void {
   if (count > 0) return
   const message = 'contains no policy in .yaml or .yml files; to deny everything, keep a policy without rules'
   throw new PolicyError([{ file: location, message }])
 }
 
-/** Loads the policies of a folder. Throws PolicyError with every fault in every file. */
+/** Loads the policies of a folder. Throws PolicyError with every error in every file. */
 export async function loadPolicies(folder: string): Promise<PolicySet> {
   return loadPoliciesFrom(createFolderLocation(folder))
 }
 
-/** Loads the policies of a place. Throws PolicyError with every fault in every file. */
+/** Loads the policies of a location. Throws PolicyError with every error in every file. */
 export async function loadPoliciesFrom(location: PolicyLocation): Promise<PolicySet> {
   return compilePolicyTexts((await location.read()).files)
 }
 
-/** Compiles the policies of these files. Throws PolicyError with every fault in every file. */
+/** Compiles policy files. Throws PolicyError with every error in every file. */
 export function compilePolicyTexts(files: readonly PolicyText[]): PolicySet {
-  return runAtOnce(compileContents(joined(files.map(parsePolicyFile)), {}))
+  return runAtOnce(compileContents(mergeFiles(files.map(parsePolicyFile)), {}))
 }
 
-/** Loads the policies of a folder, and what they were made of. Throws PolicyError with every fault in every file. */
+/** Loads the policies of a folder with their documents and tests. Throws PolicyError with every error in every file. */
 export async function loadPolicyFolder(
   folder: string,
   onConditionFailure?: ReportConditionFailure,
 ): Promise<LoadedPolicies> {
   const files = (await createFolderLocation(folder).read()).files.map(parsePolicyFile)
-  const { documents, problems } = joined(files)
+  const { documents, problems } = mergeFiles(files)
   const tests = files.flatMap((file) => file.tests)
   const set = runAtOnce(
     compileContents({ documents, problems }, onConditionFailure ? { onConditionFailure } : {}),
   )
-  const inForce = documents.filter(isEnforced)
+  const enforced = documents.filter(isEnforced)
   const withShadows =
-    inForce.length === documents.length ? set : compilePolicies(documents, onConditionFailure)
-  return { documents: inForce, tests, set, withShadowPolicies: { documents, set: withShadows } }
+    enforced.length === documents.length ? set : compilePolicies(documents, onConditionFailure)
+  return { documents: enforced, tests, set, withShadowPolicies: { documents, set: withShadows } }
 }
 
 /**
- * Loads the policies of a place and follows its changes; all of a change takes effect at once or not at all.
- * Throws PolicyError if they cannot be used to begin with. It looks at the status of the files instead of waiting
- * for events, which get lost when files are replaced or Kubernetes swaps the link above them. `reloadFiles` has them
- * read at once, also without a change, and `onReload` or `onError` called in any case.
+ * Loads the policies of a location and reloads them when they change. A change takes effect completely or not at all.
+ * Throws PolicyError if the first load fails. The location is polled, because file system events get lost when files
+ * are replaced or Kubernetes swaps the link above them. `reloadFiles` forces a read, after which `onReload` or
+ * `onError` is always called.
  */
 export async function watchPolicies(
   location: PolicyLocation,
@@ -94,52 +96,54 @@ export async function watchPolicies(
 ): Promise<PolicySource> {
   const reader = createPolicyFileReader()
   const texts = await location.read()
-  // Nobody waits for the event loop before the first policies are in force.
-  const first = joined(reader.read(texts.files))
+  // Parsed synchronously: nothing uses the event loop before the first policies are in force.
+  const first = mergeFiles(reader.read(texts.files))
   let current = runAtOnce(compileContents(first, options))
   options.onDocuments?.(first.documents.filter(isEnforced))
-  // Undefined where the last look could not read everything, so that the next one tries again.
-  let seen: string | undefined = texts.stamp
-  let complaint: string | undefined
+  // Undefined if the last poll failed, so that the next one reads again.
+  let loadedStamp: string | undefined = texts.stamp
+  let lastError: string | undefined
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
 
   async function poll(isForced: boolean): Promise<void> {
-    const before = seen
-    seen = undefined
+    const before = loadedStamp
+    loadedStamp = undefined
     if (!isForced && before === (await location.stamp())) {
-      seen = before
+      loadedStamp = before
       return
     }
     const { stamp, files } = await location.read()
-    const contents = joined(await reader.readInBackground(files))
-    seen = stamp
+    const contents = mergeFiles(await reader.readInBackground(files))
+    loadedStamp = stamp
     const set = await runInSlices(compileContents(contents, options))
     if (set.size === 0 && current.size > 0)
       throw new PolicyError([{ file: location.name, message: emptiedMessage }])
     if (isClosed) return
-    const isNews = isForced || set.revision !== current.revision || complaint !== undefined
-    // Also where it says the same: a rule may stand in another line now.
+    const isChanged = isForced || set.revision !== current.revision || lastError !== undefined
+    // Replaced even if the revision is equal: line numbers of rules may have changed.
     current = set
-    complaint = undefined
+    lastError = undefined
     options.onDocuments?.(contents.documents.filter(isEnforced))
-    if (isNews) options.onReload?.(set)
+    if (isChanged) options.onReload?.(set)
   }
 
-  function complain(cause: unknown, isForced: boolean): void {
+  function reportError(cause: unknown, isForced: boolean): void {
     const error =
       cause instanceof PolicyError
         ? cause
         : new PolicyError([{ file: location.name, message: String(cause) }])
-    if (isClosed || (error.message === complaint && !isForced)) return
-    complaint = error.message
+    if (isClosed || (error.message === lastError && !isForced)) return
+    lastError = error.message
     options.onError?.(error)
   }
 
-  // One after the other: what was read first must not be in force last.
-  let polled = Promise.resolve()
+  // Polls run one after the other, so that an older read cannot replace a newer one.
+  let lastPoll = Promise.resolve()
   function pollInOrder(isForced = false): Promise<void> {
-    return (polled = polled.then(() => poll(isForced)).catch((cause: unknown) => complain(cause, isForced)))
+    return (lastPoll = lastPoll
+      .then(() => poll(isForced))
+      .catch((cause: unknown) => reportError(cause, isForced)))
   }
 
   function pollLater(): void {
@@ -149,18 +153,18 @@ export async function watchPolicies(
   }
 
   pollLater()
-  const forget = onReload(() => pollInOrder(true))
+  const unsubscribe = onReload(() => pollInOrder(true))
   return {
     current: () => current,
     close() {
       isClosed = true
-      forget()
+      unsubscribe()
       clearTimeout(timer)
     },
   }
 }
 
-/** A folder that lost everything is a mount gone wrong, more likely than a wish to shut everybody out. */
+/** An emptied folder is more likely a broken mount than the intent to deny everything. */
 const emptiedMessage = 'no longer contains a policy in force; to deny everything, keep a policy without rules'
 
 function* compileContents(
@@ -172,9 +176,9 @@ function* compileContents(
 ): Steps<PolicySet> {
   const all = [...problems, ...findDuplicateNames(documents)]
   if (all.length > 0) throw new PolicyError(all)
-  const inForce = documents.filter(isEnforced)
-  const set = yield* compileSteps(inForce, onConditionFailure)
-  if (onShadowDifference === undefined || inForce.length === documents.length) return set
+  const enforced = documents.filter(isEnforced)
+  const set = yield* compileSteps(enforced, onConditionFailure)
+  if (onShadowDifference === undefined || enforced.length === documents.length) return set
   return withShadow(set, yield* compileSteps(documents), onShadowDifference)
 }
 
@@ -182,14 +186,14 @@ function isEnforced({ isShadow }: PolicyDocument): boolean {
   return !isShadow
 }
 
-function joined(files: readonly ParsedFile[]): ParsedFile {
+function mergeFiles(files: readonly ParsedFile[]): ParsedFile {
   return {
     documents: files.flatMap(({ documents }) => documents),
     problems: files.flatMap(({ problems }) => problems),
   }
 }
 
-/** A decision names a policy by its name alone, so no two may share one. */
+/** Decisions refer to a policy by name only, so names must be unique. */
 function findDuplicateNames(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
   const seen = new Map<string, PolicyDocument>()
   return documents.flatMap((document) => {

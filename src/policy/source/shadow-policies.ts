@@ -2,28 +2,33 @@ import type { Decision } from '../engine/decision.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
 import type { PolicySet } from '../policy-set.ts'
 
-/** A question that other policies than those in force would have decided otherwise. */
+/** An authorization request that the shadow policies would decide differently. */
 export interface ShadowDifference {
   readonly request: AuthorizationRequest
   readonly live: Decision
-  /** Undefined where it would have depended on a body that the live policies had no need to read. */
+  /** Undefined if the candidate depends on a body that the live policies did not need. */
   readonly candidate: Decision | undefined
 }
 
-/** Takes the differences; it must not throw, and is called once for each question that is decided. */
+/** Called once for each decided authorization request with a difference. Must not throw. */
 export type ReportShadowDifference = (difference: ShadowDifference) => void
 
 /**
- * The live policies, which alone decide, with a candidate beside them that is asked the same questions. What cannot
- * be decided before the body has been read is compared when it has been.
+ * Returns a set that decides like `live` and compares each decision with `candidate`. If a decision needs the body, it
+ * is compared after the body has been read.
  */
 export function withShadow(
   live: PolicySet,
   candidate: PolicySet,
-  differs: ReportShadowDifference,
+  reportDifference: ReportShadowDifference,
 ): PolicySet {
-  function compare(request: AuthorizationRequest, decision: Decision, other: Decision | undefined): Decision {
-    if (other?.allowed !== decision.allowed) differs({ request, live: decision, candidate: other })
+  function compare(
+    request: AuthorizationRequest,
+    decision: Decision,
+    alternative: Decision | undefined,
+  ): Decision {
+    if (alternative?.allowed !== decision.allowed)
+      reportDifference({ request, live: decision, candidate: alternative })
     return decision
   }
 

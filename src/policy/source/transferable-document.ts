@@ -4,30 +4,30 @@ import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import type { PolicyProblem } from '../language/policy-error.ts'
 import { compileCached } from '../language/read-rule.ts'
 
-/** A policy as data alone, to be passed between threads. */
+/** A policy document that can be posted between threads: plain data, without compiled conditions. */
 export type WrittenDocument = Omit<PolicyDocument, 'rules'> & { readonly rules: readonly WrittenRule[] }
 
 type WrittenRule = Omit<PolicyRule, 'condition'> & { readonly condition: WrittenCondition | undefined }
 
 interface WrittenCondition {
   readonly text: string
-  /** Whether the text is that of a requirement of commits, not CEL. */
+  /** Whether the text is a serialized commit requirement rather than CEL. */
   readonly isRequirement: boolean
 }
 
-/** A part of what one file holds; `index` is the place of the file in the list of files. */
+/** Part of the content of one file; `index` is the index of the file in the list of files. */
 export interface ParsedPart {
   readonly index: number
   readonly documents: readonly WrittenDocument[]
   readonly problems: readonly PolicyProblem[]
 }
 
-/** The data of a policy. */
+/** Converts a document to its transferable form. */
 export function writtenDocument(document: PolicyDocument): WrittenDocument {
   return { ...document, rules: document.rules.map(writtenRule) }
 }
 
-/** The policy of the data, with its conditions compiled. */
+/** Restores a document and compiles its conditions. */
 export function documentFrom(written: WrittenDocument): PolicyDocument {
   const rules = written.rules.map((rule) => ({
     ...rule,

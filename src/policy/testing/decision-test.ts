@@ -3,43 +3,42 @@ import type { Decision, RuleReference } from '../engine/decision.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
 import type { PolicySet } from '../policy-set.ts'
 
-/** What somebody expects the policies to decide. */
+/** An expected decision of the policies. */
 export interface DecisionTest {
-  /** What it shows; empty where its author did not say. */
+  /** Empty if the test has no name. */
   readonly name: string
-  /** The policy or the decision table that it stands in. */
+  /** Name of the policy document or decision table that contains the test. */
   readonly document: string
   readonly file: string
   readonly line: number
-  /** One for each operation that is named. */
+  /** One per operation of the test. */
   readonly requests: readonly AuthorizationRequest[]
-  /** Whether each is asked about everything beneath the namespace, too. */
+  /** Whether the requests also cover everything beneath the namespace. */
   readonly beneath: boolean
   readonly expect: 'allow' | 'deny'
-  /** The rule that is expected to decide: its id, or policy/id; undefined where any may. */
+  /** Rule expected to decide, as its id or as policy/id; undefined if any rule may decide. */
   readonly rule: string | undefined
 }
 
-/** A decision that is not the expected one. */
+/** A decision that differs from the expected one. */
 interface Mismatch {
   readonly permission: Permission
   readonly decision: Decision
 }
 
-/** What became of a test. */
 export interface TestResult {
   readonly test: DecisionTest
-  /** Empty where it passed. */
+  /** Empty if the test passed. */
   readonly mismatches: readonly Mismatch[]
 }
 
-/** What became of all tests, and the rules that decided at least one question, as `policy/rule`. */
+/** Results of all tests, and the rules that decided at least one request, as `policy/rule`. */
 export interface TestRun {
   readonly results: readonly TestResult[]
   readonly decidingRules: ReadonlySet<string>
 }
 
-/** Asks the policies that are right for a test what it asks. */
+/** Runs tests against the policy set that `policiesFor` returns for each. */
 export function runTests(
   tests: readonly DecisionTest[],
   policiesFor: (test: DecisionTest) => Pick<PolicySet, 'decide' | 'decideBeneath'>,
@@ -57,7 +56,7 @@ export function runTests(
   return { results, decidingRules }
 }
 
-/** The name of a rule among all policies of a folder. */
+/** Unique name of a rule in a folder: `policy/rule`. */
 export function qualifiedRuleName({ policy, rule }: Pick<RuleReference, 'policy' | 'rule'>): string {
   return `${policy}/${rule}`
 }

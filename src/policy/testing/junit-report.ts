@@ -1,7 +1,7 @@
 import { qualifiedRuleName, type TestResult, type TestRun } from './decision-test.ts'
 import { groupBy } from '../../lib/group-by.ts'
 
-/** The tests in the XML that CI systems read, one suite for each file. */
+/** Formats test results as JUnit XML with one suite per file. */
 export function createJunitReport({ results }: TestRun): string {
   const suites = [...groupBy(results, ({ test }) => test.file)].map(([file, inFile]) => {
     const head = `  <testsuite name=${quoteAttribute(file)} tests="${inFile.length}" failures="${inFile.filter(hasFailed).length}">`
@@ -19,19 +19,19 @@ function formatTestCase({ test, mismatches }: TestResult): string {
   const name = test.name === '' ? `line ${test.line}` : test.name
   const head = `    <testcase classname=${quoteAttribute(test.document)} name=${quoteAttribute(name)} file=${quoteAttribute(test.file)} line="${test.line}"`
   if (mismatches.length === 0) return `${head}/>`
-  const said = mismatches.map(({ permission, decision }) => {
+  const messages = mismatches.map(({ permission, decision }) => {
     const by = decision.rule
       ? `${qualifiedRuleName(decision.rule)} at ${decision.rule.file}:${decision.rule.line}`
       : 'no rule'
     const rule = test.rule === undefined ? '' : ` by ${test.rule}`
     return `${permission}: expected ${test.expect}${rule}, decided ${decision.allowed ? 'allow' : 'deny'} by ${by}`
   })
-  return `${head}>\n      <failure message=${quoteAttribute(said.join('; '))}/>\n    </testcase>`
+  return `${head}>\n      <failure message=${quoteAttribute(messages.join('; '))}/>\n    </testcase>`
 }
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** An attribute value; what XML 1.0 cannot hold is replaced. */
+/** Quotes an attribute value. Characters that XML 1.0 does not allow are replaced by U+FFFD. */
 function quoteAttribute(text: string): string {
   const escaped = text
     .replaceAll(/[\p{Cs}\u0000-\u001f\u007f-\u009f\ufffe\uffff]/gu, '\ufffd')

@@ -4,7 +4,7 @@ import { describePermissions } from './describe-permission.ts'
 import { nearestNode, type PolicyNode } from '../engine/policy-node.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
 
-/** Whoever may do one of these to an object may know that it is there. */
+/** A caller who is allowed one of these on an object may know that it exists. */
 const permissionsToKnow: Readonly<Record<ObjectKind, readonly Permission[]>> = {
   namespace: ['ListNamespaces', 'ListTables', 'DescribeNamespace', 'NamespaceExists'],
   table: ['ListTables', 'DescribeTable', 'TableExists'],
@@ -13,46 +13,46 @@ const permissionsToKnow: Readonly<Record<ObjectKind, readonly Permission[]>> = {
   none: [],
 }
 
-/** Tells who may know what, from the policies below that root. */
+/** Creates the checks of what a caller may know about objects, for the policy tree of `root`. */
 export function createConcealment(
   root: PolicyNode,
   couldBeAllowed: (request: AuthorizationRequest) => boolean,
-  showsBeneath: (request: AuthorizationRequest) => unknown,
+  findVisibleBeneath: (request: AuthorizationRequest) => unknown,
 ) {
-  /** The facts are those of the other operation: what the refused one states does not matter. */
-  function may(request: AuthorizationRequest, permission: Permission): boolean {
+  /** Facts of the refused operation do not matter; those of describing the object do. */
+  function isAllowed(request: AuthorizationRequest, permission: Permission): boolean {
     return couldBeAllowed({ ...request, permission, operation: describePermissions[request.kind].operation })
   }
 
   function canKnow(request: AuthorizationRequest): boolean {
-    if (permissionsToKnow[request.kind].some((permission) => may(request, permission))) return true
-    // Listings show it on the way to what is beneath it.
-    return request.kind === 'namespace' && showsBeneath(request) !== undefined
+    if (permissionsToKnow[request.kind].some((permission) => isAllowed(request, permission))) return true
+    // Listings show a namespace as the path to a visible object beneath it.
+    return request.kind === 'namespace' && findVisibleBeneath(request) !== undefined
   }
 
   function canDescribe(request: AuthorizationRequest): boolean {
-    return may(request, describePermissions[request.kind].permission)
+    return isAllowed(request, describePermissions[request.kind].permission)
   }
 
   function canListReferences(request: AuthorizationRequest): boolean {
-    return may(request, 'ListTableTags') && may(request, 'ListTableBranches')
+    return isAllowed(request, 'ListTableTags') && isAllowed(request, 'ListTableBranches')
   }
 
   function isConcealed(request: AuthorizationRequest): boolean {
     const { kind, id } = request
-    // The root is there for everybody.
+    // The existence of the root is no secret.
     if (id.length === 0) return false
     const depth = kind === 'namespace' ? id.length : id.length - 1
     const status = statusAt(nearestNode(root, id, depth))
     if (status !== undefined) return status === 404
-    // Whoever sent no credential is asked for one, whether or not the object is there: that tells nothing of it.
+    // Anonymous callers always get 401, whether or not the object exists, so nothing needs to be concealed.
     return request.principal.method !== 'anonymous' && !canKnow(request)
   }
 
   return { isConcealed, canKnow, canDescribe, canListReferences }
 }
 
-/** What the deepest namespace says that says something. */
+/** Returns `onDeny` of the deepest namespace that sets it. */
 function statusAt(start: PolicyNode): 403 | 404 | undefined {
   for (let node: PolicyNode | undefined = start; node !== undefined; node = node.parent) {
     if (node.onDeny !== undefined) return node.onDeny

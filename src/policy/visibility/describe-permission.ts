@@ -3,19 +3,19 @@ import type { Permission } from '../../catalog-api/permissions.ts'
 import { pending } from '../conditions/fact.ts'
 import { noFacts, type OperationFacts } from '../conditions/authorization-request.ts'
 
-/** The permission to describe an object, and the facts of any description of it. */
+/** The permission to describe an object, with the facts of any request to describe it. */
 interface DescribePermission {
   readonly permission: Permission
   readonly operation: OperationFacts
 }
 
-// A caller who may describe one branch of a table, or one tag, may know that the table is there.
+// Callers who may describe one branch or tag of a table may know that the table exists.
 const table: DescribePermission = {
   permission: 'DescribeTable',
   operation: { ...noFacts, branch: pending, tag: pending },
 }
 
-/** What callers ask for who describe an object of that kind. */
+/** The permission to describe an object, by kind. */
 export const describePermissions: Readonly<Record<ObjectKind, DescribePermission>> = {
   namespace: { permission: 'DescribeNamespace', operation: noFacts },
   table,

@@ -2,19 +2,20 @@ import type { CompiledRule } from '../engine/compiled-rule.ts'
 import type { PolicyNode } from '../engine/policy-node.ts'
 import type { NumberedCaller } from '../engine/subject-numbers.ts'
 
-/** A rule, and the namespace that it stands in. */
 export interface RuleAtNode {
   readonly rule: CompiledRule
   readonly node: PolicyNode
 }
 
-/** What a namespace and those beneath it allow that concerns the caller, exceptions aside; a rule may come twice. */
+/**
+ * Yields the allow rules of a namespace and those beneath it that name the caller, exceptions aside. A rule may be
+ * yielded twice.
+ */
 export type FindGrantsBeneath = (top: PolicyNode, caller: NumberedCaller) => Generator<RuleAtNode>
 
 /**
- * Finds rules that allow by whom they concern, so that nobody pays for others. They come in the order of their
- * namespaces, in which everything beneath a namespace lies together: what is found is a part of the list of each
- * subject.
+ * Indexes allow rules by subject, so that a lookup does not visit the rules of other subjects. The rules must be in the
+ * order of their nodes, in which a subtree is contiguous: a lookup reads one range of the list of each subject.
  */
 export function indexGrants(rules: readonly RuleAtNode[]): FindGrantsBeneath {
   const bySubject = new Map<number, RuleAtNode[]>()
@@ -40,7 +41,7 @@ export function indexGrants(rules: readonly RuleAtNode[]): FindGrantsBeneath {
   }
 }
 
-/** The place of the first grant of that namespace or of one behind it. */
+/** Binary search for the first grant whose node index is at least `number`. */
 function firstIndexFrom(grants: readonly RuleAtNode[], number: number): number {
   let [low, high] = [0, grants.length]
   while (low < high) {

@@ -5,19 +5,19 @@ import type { RuleAtNode } from './grants-beneath.ts'
 import type { ConditionInput } from '../conditions/authorization-request.ts'
 import type { NumberedCaller } from '../engine/subject-numbers.ts'
 
-/** What conditions say before any object is known, and a text that is the same where they say the same to one caller. */
+/** Results of conditions that do not depend on the object. `key` is equal for equal results of one caller. */
 export interface PrecomputedConditions {
   readonly results: KnownConditions
   readonly key: string
 }
 
-/** Asks the conditions of rules that concern the caller, once instead of for every object. */
-export type PrecomputeConditions = (inquiry: ConditionInput, caller: NumberedCaller) => PrecomputedConditions
+/** Evaluates the conditions of rules that name the caller, once per request instead of once per object. */
+export type PrecomputeConditions = (input: ConditionInput, caller: NumberedCaller) => PrecomputedConditions
 
-/** So many conditions are asked whether or not an object will depend on them; others where one does. */
+/** At most this many conditions are evaluated in advance, needed or not; any others are evaluated on demand. */
 const maxPrecomputed = 32
 
-/** Knows the conditions of those rules. */
+/** Creates a precomputer for the conditions of the rules. */
 export function createConditionPrecomputer(rules: readonly RuleAtNode[]): PrecomputeConditions {
   const bySubject = new Map<number, Set<Condition>>()
   for (const { rule } of rules) {
@@ -29,34 +29,34 @@ export function createConditionPrecomputer(rules: readonly RuleAtNode[]): Precom
       else conditions.add(condition)
     }
   }
-  const ofCallers = new WeakMap<NumberedCaller, readonly Condition[]>()
+  const byCaller = new WeakMap<NumberedCaller, readonly Condition[]>()
 
-  /** In the same order for all callers of the same numbers. */
+  /** The order is the same for all callers with equal numbers, so that keys are comparable. */
   function conditionsOf(caller: NumberedCaller): readonly Condition[] {
-    let conditions = ofCallers.get(caller)
+    let conditions = byCaller.get(caller)
     if (conditions === undefined) {
       const all = new Set([...caller.subjects].flatMap((number) => [...(bySubject.get(number) ?? [])]))
-      ofCallers.set(caller, (conditions = [...all].slice(0, maxPrecomputed)))
+      byCaller.set(caller, (conditions = [...all].slice(0, maxPrecomputed)))
     }
     return conditions
   }
 
-  return (inquiry, caller) => {
+  return (input, caller) => {
     const results = new Map<Condition, boolean | 'pending'>()
     let key = ''
     for (const condition of conditionsOf(caller)) {
-      const response = evaluateCondition(condition, inquiry)
-      if (response !== undefined) results.set(condition, response)
-      key += response === undefined ? '?' : response === 'pending' ? 'p' : Number(response)
+      const result = evaluateCondition(condition, input)
+      if (result !== undefined) results.set(condition, result)
+      key += result === undefined ? '?' : result === 'pending' ? 'p' : Number(result)
     }
     return { results, key }
   }
 }
 
-/** Undefined if it fails: the rule that asks it again reports that. */
-function evaluateCondition(condition: Condition, inquiry: ConditionInput): boolean | 'pending' | undefined {
+/** Returns undefined if the condition fails: the rule evaluates it again and reports the failure. */
+function evaluateCondition(condition: Condition, input: ConditionInput): boolean | 'pending' | undefined {
   try {
-    return condition.evaluate(inquiry)
+    return condition.evaluate(input)
   } catch (error) {
     return error instanceof MissingFactError && error.isPending ? 'pending' : undefined
   }

@@ -15,134 +15,143 @@ import { decisiveRule, nearestNode, type PolicyNode } from '../engine/policy-nod
 import type { RequestFacts } from '../conditions/authorization-request.ts'
 import type { NumberedCaller, SubjectNumbers } from '../engine/subject-numbers.ts'
 
-/** What can be seen. */
 type VisibleKind = 'namespace' | 'table'
 
-/** Who looks, and with what request. */
+/** The caller of a listing, and its request. */
 export interface Viewer {
   readonly principal: Principal
   readonly request: RequestFacts
 }
 
-/** A viewer and the namespace that he looks at. */
 export interface NamespaceViewer extends Viewer {
   readonly id: Identifier
 }
 
-/** Whether a listing shows an object to a viewer. */
+/** Whether a listing isVisible an object to the viewer. */
 export type IsVisible = (kind: VisibleKind, id: Identifier) => boolean
 
-/** Tells who sees what. */
+/** Decides object listings show. */
 export interface Visibility {
-  /** What listings show to a viewer. */
+  /** Returns a predicate for one request. Results are cached across requests. */
   visibilityFor(viewer: Viewer): IsVisible
-  /** The decision that makes something beneath a namespace visible. */
-  findVisibleBeneath(visibility: NamespaceViewer): Allowed | undefined
+  /** Returns the decision that makes an object beneath the namespace visible; undefined if none is. */
+  findVisibleBeneath(viewer: NamespaceViewer): Allowed | undefined
 }
 
 const describingPermissions = [describePermissions.namespace.permission, describePermissions.table.permission]
 
-/** A viewer, and what conditions say of the request; `metCondition` where another one was asked. */
+/** A viewer with its precomputed conditions. `evaluatedCondition` is set when any other condition is evaluated. */
 interface ViewerState extends Viewer {
   readonly caller: NumberedCaller
   readonly knownConditions: Readonly<Record<VisibleKind, KnownConditions>>
   evaluatedCondition: boolean
 }
 
-/** What can be remembered of a namespace: whether it is seen, what lies in those beneath that no policy speaks of, tables. */
+/**
+ * Cached per node: the visibility of the namespace itself, of namespaces beneath it without policies, and of tables.
+ */
 const cacheSlots = { itself: 0, beneath: 1, table: 2 } as const
 const slotsPerNode = Object.keys(cacheSlots).length
 const [seen, unseen] = [1, 2]
 const maxCacheBytes = 32 * 1024 * 1024
 
-/** Tells who sees what, by the rules of a tree; its nodes are in the order of their numbers. */
+/** Creates the visibility of a policy tree. `nodes` are its nodes in the order of their indexes. */
 export function createVisibility(
   root: PolicyNode,
   nodes: readonly PolicyNode[],
   subjects: SubjectNumbers,
 ): Visibility {
   const rules = findDescribeRules(nodes)
-  // Where the names of tables, and where ids, tell apart what is seen and what is not.
-  const tellingTables = nodesWithRule(rules, ({ tables }) => tables !== undefined)
-  const tellingIds = withSubtrees(
+  // Nodes in which visibility depends on the names of tables, or on ids.
+  const tableDependentNodes = nodesWithRule(rules, ({ tables }) => tables !== undefined)
+  const idDependentNodes = withSubtrees(
     nodesWithRule(rules, ({ condition }) => condition?.readsId === true),
     nodes,
   )
   const grantsBeneath = indexGrants(rules)
-  const askBeforehand = createConditionPrecomputer(rules)
-  // By callers whom all rules take for the same, and what conditions say of their requests.
-  const memory = new LRUCache<string, Uint8Array>({
+  const precomputeConditions = createConditionPrecomputer(rules)
+  // By caller key and results of the precomputed conditions.
+  const cache = new LRUCache<string, Uint8Array>({
     maxSize: maxCacheBytes,
     sizeCalculation: ({ length }, key) => length + key.length,
   })
 
   function visibilityFor(viewer: Viewer): IsVisible {
     const caller = subjects.resolveCaller(viewer.principal)
-    const [namespace, table] = [stated('namespace', viewer, caller), stated('table', viewer, caller)]
-    const looker: ViewerState = {
+    const [namespace, table] = [precompute('namespace', viewer, caller), precompute('table', viewer, caller)]
+    const state: ViewerState = {
       ...viewer,
       caller,
       knownConditions: { namespace: namespace.results, table: table.results },
       evaluatedCondition: false,
     }
-    const lasting = memoryOf([caller.key, namespace.key, table.key].join(';'))
-    // What cannot be remembered for other requests, as a condition was asked that was not asked beforehand.
-    const passing = new Map<number, boolean>()
+    const cached = cacheFor([caller.key, namespace.key, table.key].join(';'))
+    // Results that are valid for this request only, because a condition that was not precomputed was evaluated.
+    const uncacheable = new Map<number, boolean>()
     return (kind, id) => {
       const depth = kind === 'table' ? id.length - 1 : id.length
       const node = nearestNode(root, id, depth)
-      const isThere = node.depth === depth
-      if (kind === 'table' && isThere && tellingTables.has(node)) return poll(kind, id, node, looker)
-      const location = slotsPerNode * node.index + cacheSlots[cacheSlotFor(kind, isThere)]
-      if (lasting[location] !== 0) return lasting[location] === seen
-      const before = tellingIds.has(node) ? undefined : passing.get(location)
+      const hasNode = node.depth === depth
+      if (kind === 'table' && hasNode && tableDependentNodes.has(node))
+        return computeVisibility(kind, id, node, state)
+      const slot = slotsPerNode * node.index + cacheSlots[cacheSlotFor(kind, hasNode)]
+      if (cached[slot] !== 0) return cached[slot] === seen
+      const before = idDependentNodes.has(node) ? undefined : uncacheable.get(slot)
       if (before !== undefined) return before
-      looker.evaluatedCondition = false
-      const shows = poll(kind, id, node, looker)
-      if (looker.evaluatedCondition) passing.set(location, shows)
-      else lasting[location] = shows ? seen : unseen
-      return shows
+      state.evaluatedCondition = false
+      const isVisible = computeVisibility(kind, id, node, state)
+      if (state.evaluatedCondition) uncacheable.set(slot, isVisible)
+      else cached[slot] = isVisible ? seen : unseen
+      return isVisible
     }
   }
 
-  function stated(
+  function precompute(
     kind: VisibleKind,
     { principal, request }: Viewer,
     caller: NumberedCaller,
   ): PrecomputedConditions {
-    return askBeforehand({ principal, kind, id: undefined, request, ...describePermissions[kind] }, caller)
+    return precomputeConditions(
+      { principal, kind, id: undefined, request, ...describePermissions[kind] },
+      caller,
+    )
   }
 
-  function memoryOf(key: string): Uint8Array {
-    let lasting = memory.get(key)
-    if (lasting === undefined) memory.set(key, (lasting = new Uint8Array(slotsPerNode * nodes.length)))
-    return lasting
+  function cacheFor(key: string): Uint8Array {
+    let cached = cache.get(key)
+    if (cached === undefined) cache.set(key, (cached = new Uint8Array(slotsPerNode * nodes.length)))
+    return cached
   }
 
-  function poll(kind: VisibleKind, id: Identifier, node: PolicyNode, viewer: ViewerState): boolean {
+  function computeVisibility(
+    kind: VisibleKind,
+    id: Identifier,
+    node: PolicyNode,
+    viewer: ViewerState,
+  ): boolean {
     const table = kind === 'table' ? id.at(-1) : undefined
     const depth = kind === 'table' ? id.length - 1 : id.length
-    // The branch is pending: a table is shown to callers who may describe one.
+    // The branch is pending: a table is shown to callers who may describe one of its branches.
     if (allowedOn(node, kind, viewer, { id, table, depth }) !== undefined) return true
-    return kind === 'namespace' && beneath(id, node, viewer) !== undefined
+    return kind === 'namespace' && findBeneath(id, node, viewer) !== undefined
   }
 
   function findVisibleBeneath({ id, principal, request }: NamespaceViewer): Allowed | undefined {
-    const stated = { namespace: noKnownConditions, table: noKnownConditions }
+    const knownConditions = { namespace: noKnownConditions, table: noKnownConditions }
     const viewer = {
       principal,
       request,
       caller: subjects.resolveCaller(principal),
-      knownConditions: stated,
+      knownConditions,
       evaluatedCondition: false,
     }
-    return beneath(id, nearestNode(root, id, id.length), viewer)
+    return findBeneath(id, nearestNode(root, id, id.length), viewer)
   }
 
-  function beneath(id: Identifier, node: PolicyNode, viewer: ViewerState): Allowed | undefined {
-    const reaching = allowedSomewhere(node, viewer)
-    // Where no policy speaks of the namespace, none speaks of what is beneath it.
-    if (reaching !== undefined || node.depth < id.length) return reaching
+  function findBeneath(id: Identifier, node: PolicyNode, viewer: ViewerState): Allowed | undefined {
+    const allowed = allowedSomewhere(node, viewer)
+    // If the namespace has no node, no policy covers anything beneath it.
+    if (allowed !== undefined || node.depth < id.length) return allowed
     for (const grant of grantsBeneath(node, viewer.caller)) {
       const allowed = allowedBy(grant, viewer)
       if (allowed !== undefined) return allowed
@@ -154,26 +163,26 @@ export function createVisibility(
 }
 
 /**
- * The decision that lets the caller describe something that a rule speaks of. Of a pattern one name stands for all:
- * the one that no other pattern matches unless it matches everything that this one does.
+ * Returns the decision that lets the caller describe something covered by the rule. One sample name represents each
+ * pattern: another pattern matches it only if it matches every name of this one.
  */
 function allowedBy({ rule, node }: RuleAtNode, viewer: ViewerState): Allowed | undefined {
   if (rule.sampleNames === undefined) return allowedSomewhere(node, viewer)
   for (const table of rule.sampleNames) {
-    const what = { id: undefined, table, depth: node.depth }
-    const allowed = allowedOn(node, 'table', viewer, what)
+    const object = { id: undefined, table, depth: node.depth }
+    const allowed = allowedOn(node, 'table', viewer, object)
     if (allowed !== undefined) return allowed
   }
   return undefined
 }
 
 /**
- * The decision that lets the caller describe what lies deeper and no policy speaks of. What it is called is not
- * known: a condition that asks counts for the caller.
+ * Returns the decision that lets the caller describe an object deeper than all policies. Its id is unknown, so
+ * conditions on it are decided for the caller.
  */
 function allowedSomewhere(node: PolicyNode, viewer: ViewerState): Allowed | undefined {
-  const what = { id: undefined, table: undefined, depth: node.depth + 1 }
-  return allowedOn(node, 'table', viewer, what) ?? allowedOn(node, 'namespace', viewer, what)
+  const object = { id: undefined, table: undefined, depth: node.depth + 1 }
+  return allowedOn(node, 'table', viewer, object) ?? allowedOn(node, 'namespace', viewer, object)
 }
 
 function allowedOn(
@@ -186,7 +195,7 @@ function allowedOn(
   const knownConditions = viewer.knownConditions[kind]
   const { permission, operation } = describePermissions[kind]
   const input = { principal, permission, kind, id, request, operation }
-  const requested: Evaluation = {
+  const evaluation: Evaluation = {
     input,
     caller,
     table,
@@ -196,14 +205,14 @@ function allowedOn(
     evaluatedCondition: false,
     foundPending: false,
   }
-  const decision = decisiveRule(node, requested)?.decision
-  viewer.evaluatedCondition ||= requested.evaluatedCondition
+  const decision = decisiveRule(node, evaluation)?.decision
+  viewer.evaluatedCondition ||= evaluation.evaluatedCondition
   return decision?.allowed === true ? decision : undefined
 }
 
-function cacheSlotFor(kind: VisibleKind, isThere: boolean): keyof typeof cacheSlots {
+function cacheSlotFor(kind: VisibleKind, hasNode: boolean): keyof typeof cacheSlots {
   if (kind === 'table') return 'table'
-  return isThere ? 'itself' : 'beneath'
+  return hasNode ? 'itself' : 'beneath'
 }
 
 function findDescribeRules(nodes: readonly PolicyNode[]): readonly RuleAtNode[] {
@@ -219,9 +228,9 @@ function findDescribeRules(nodes: readonly PolicyNode[]): readonly RuleAtNode[] 
 
 function nodesWithRule(
   rules: readonly RuleAtNode[],
-  is: (rule: CompiledRule) => boolean,
+  predicate: (rule: CompiledRule) => boolean,
 ): ReadonlySet<PolicyNode> {
-  return new Set(rules.filter(({ rule }) => is(rule)).map(({ node }) => node))
+  return new Set(rules.filter(({ rule }) => predicate(rule)).map(({ node }) => node))
 }
 
 function withSubtrees(tops: ReadonlySet<PolicyNode>, nodes: readonly PolicyNode[]): ReadonlySet<PolicyNode> {

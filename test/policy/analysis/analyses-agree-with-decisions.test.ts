@@ -53,7 +53,7 @@ it('who-can: a caller is allowed if and only if an entitlement applies', () => {
             !(except !== undefined && isNamed(principal, except)) &&
             !overridingDenies.some(
               ({ reaching, subjects }) =>
-                (subjects === undefined || isConcerned(principal, subjects)) && holds(reaching, request),
+                (subjects === undefined || isMatched(principal, subjects)) && holds(reaching, request),
             ),
         )
         if (isEntitled) allowed++
@@ -123,7 +123,7 @@ function holds({ rule }: ReachingRule, request: AuthorizationRequest): boolean {
   }
 }
 
-function isConcerned(principal: Principal, subjects: Subjects): boolean {
+function isMatched(principal: Principal, subjects: Subjects): boolean {
   if (principal.method === 'anonymous') return subjects.anonymous
   const isExcepted = subjects.except !== undefined && isNamed(principal, subjects.except)
   return (subjects.any || isNamed(principal, subjects)) && !isExcepted

@@ -33,8 +33,8 @@ const requests = fc.array(sensible, { minLength: 20, maxLength: 20 })
 const edited = fc
   .tuple(arbitraryPolicies, arbitraryPolicies, fc.nat(5))
   .map(
-    ([before, others, location]) =>
-      [before, [...before.toSpliced(location, 1), ...others.slice(0, 1)]] as const,
+    ([before, others, position]) =>
+      [before, [...before.toSpliced(position, 1), ...others.slice(0, 1)]] as const,
   )
 
 it('lists every decision that changes', () => {
@@ -69,9 +69,9 @@ it('lists only decisions that change if no rule is conditional', () => {
       for (const change of diffPolicies(parseDocuments(before), parseDocuments(after)).changes.slice(0, 50)) {
         changed++
         const [kind, id] = objectOf(change)
-        const requested = createAuthorizationRequest(callerOf(change), change.permission, kind, id)
-        expect(responseOf(one.decide(requested)), formatPolicies(before)).toEqual(expected(change.before))
-        expect(responseOf(other.decide(requested)), formatPolicies(after)).toEqual(expected(change.after))
+        const request = createAuthorizationRequest(callerOf(change), change.permission, kind, id)
+        expect(responseOf(one.decide(request)), formatPolicies(before)).toEqual(expected(change.before))
+        expect(responseOf(other.decide(request)), formatPolicies(after)).toEqual(expected(change.after))
         expect(change.before.allowed).toBe(change.direction === 'loses')
         expect(change.after.allowed).toBe(change.direction === 'gains')
       }

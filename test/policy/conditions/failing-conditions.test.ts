@@ -16,7 +16,7 @@ const principal = {
   claims: { mfa: true, level: 3, roles: ['writer'], nested: { team: 'x' } },
 } as const
 
-const told: RequestOverrides = {
+const overrides: RequestOverrides = {
   request: {
     clientAddress: '10.1.2.3',
     now: new Date('2026-06-15T21:30:00Z'),
@@ -30,19 +30,19 @@ const told: RequestOverrides = {
     metadata: new Map([['ticket', 'T-1']]),
   },
 }
-const question = createAuthorizationRequest(
+const authorizationRequest = createAuthorizationRequest(
   principal,
   'CreateTableVersion',
   'table',
   ['prod', 'orders'],
-  told,
+  overrides,
 )
 
 function evaluated(text: string): boolean | string {
   const condition = compileCondition(text)
   if (isConditionError(condition)) throw new Error(condition.message)
   try {
-    return condition.evaluate(question)
+    return condition.evaluate(authorizationRequest)
   } catch {
     return 'fails'
   }

@@ -28,7 +28,7 @@ it('decides like a scan of all rules and names the same rule', () => {
 })
 
 /** Every condition reads the id. */
-const askingForIds = arbitraryPolicies.map((written) =>
+const readingIds = arbitraryPolicies.map((written) =>
   written.map((policy) => ({
     ...policy,
     rules: policy.rules.map((rule) => ({ ...rule, ...(rule.when && { when: 'id.size() == 2' }) })),
@@ -37,7 +37,7 @@ const askingForIds = arbitraryPolicies.map((written) =>
 
 it.each([
   ['of any kind', arbitraryPolicies],
-  ['whose conditions ask for ids', askingForIds],
+  ['whose conditions ask for ids', readingIds],
 ])('decides on everything beneath like deciding on each object: policies %s', (_what, policies) => {
   let allowed = 0
   let refusedBeneath = 0
@@ -95,28 +95,28 @@ const bodies: readonly OperationFacts[] = (['main', 'dev', 'ci/7', unknown] sati
 )
 
 it('decides before the body exactly what no body can change', () => {
-  let certain = 0
-  let open = 0
+  let decided = 0
+  let undecided = 0
   fc.assert(
     fc.property(arbitraryPolicies, requests, (policies, requests) => {
       const set = compilePolicySet(policies)
       for (const request of requests) {
         const beforeBody = { ...request, operation: unread }
-        const foreseen = set.decidePartially(beforeBody)
+        const decision = set.decidePartially(beforeBody)
         const [worst, best] = (['worst', 'best'] as const).map(
           (partial) => oracleDecide(policies, beforeBody, partial).allowed,
         )
-        expect(foreseen?.allowed, show(request)).toBe(worst === best ? worst : undefined)
-        if (foreseen === undefined) open++
-        else certain++
-        for (const operation of foreseen === undefined ? [] : bodies) {
+        expect(decision?.allowed, show(request)).toBe(worst === best ? worst : undefined)
+        if (decision === undefined) undecided++
+        else decided++
+        for (const operation of decision === undefined ? [] : bodies) {
           expect(set.decide({ ...request, operation }).allowed, show(request)).toBe(worst)
         }
       }
     }),
     { numRuns: isThorough ? 2000 : 500 },
   )
-  expect(Math.min(certain, open)).toBeGreaterThan(20)
+  expect(Math.min(decided, undecided)).toBeGreaterThan(20)
 })
 
 it('decides partially like completely if the body is known', () => {

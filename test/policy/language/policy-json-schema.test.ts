@@ -8,7 +8,7 @@ import { createPolicySchema } from '../../../src/policy/language/policy-json-sch
 import { arbitraryPolicies } from '../policy-arbitraries.ts'
 import { formatPolicies } from '../policy-builder.ts'
 
-// Fastify's validator would otherwise change the document to match the schema.
+// Fastify's JSON Schema validator, with the options off that would change the document.
 const server = fastify({ ajv: { customOptions: { removeAdditional: false, coerceTypes: false } } })
 server.post('/', { schema: { body: createPolicySchema() } }, () => 'fits')
 afterAll(() => server.close())

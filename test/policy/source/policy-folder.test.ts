@@ -121,7 +121,7 @@ it('rejects entries that cannot be read, because they may have held a deny', asy
   await expect(loadPolicies(folder)).rejects.toThrow('b.yaml: cannot be read (ENOENT)')
 })
 
-it('descends into a folder that is named like a file', async () => {
+it('does not read a folder that is named like a file', async () => {
   const folder = await temporaryFolder()
   await mkdir(join(folder, 'a.yaml'))
   expect((await loadPolicies(folder)).size).toBe(0)

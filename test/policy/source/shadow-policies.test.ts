@@ -24,17 +24,18 @@ it('a candidate changes no decision, and every difference is reported once', () 
         const [live, candidate] = [compilePolicySet(written), compilePolicySet(other)]
         const reported: ShadowDifference[] = []
         const both = withShadow(live, candidate, (difference) => reported.push(difference))
-        for (const question of requests) {
+        for (const request of requests) {
           reported.splice(0)
-          expect(both.decide(question)).toEqual(live.decide(question))
-          const differs = live.decide(question).allowed !== candidate.decide(question).allowed
-          expect(reported.map(({ request }) => request)).toEqual(differs ? [question] : [])
+          expect(both.decide(request)).toEqual(live.decide(request))
+          const differs = live.decide(request).allowed !== candidate.decide(request).allowed
+          expect(reported.map((difference) => difference.request)).toEqual(differs ? [request] : [])
 
           reported.splice(0)
-          const early = { ...question, operation: unread }
-          expect(both.decidePartially(early)).toEqual(live.decidePartially(early))
-          const foreseen = live.decidePartially(early)?.allowed
-          const isReported = foreseen !== undefined && foreseen !== candidate.decidePartially(early)?.allowed
+          const beforeBody = { ...request, operation: unread }
+          expect(both.decidePartially(beforeBody)).toEqual(live.decidePartially(beforeBody))
+          const allowed = live.decidePartially(beforeBody)?.allowed
+          const isReported =
+            allowed !== undefined && allowed !== candidate.decidePartially(beforeBody)?.allowed
           expect(reported).toHaveLength(isReported ? 1 : 0)
         }
       },

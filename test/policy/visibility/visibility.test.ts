@@ -10,7 +10,7 @@ import type { Viewer } from '../../../src/policy/visibility/visibility.ts'
 import { isThorough } from '../../support/thorough.ts'
 import { compilePolicies } from '../../../src/policy/policy-set.ts'
 import { parseDocuments } from '../parse-documents.ts'
-import { arbitraryPolicies as anyPolicies, arbitraryRequest as anyQuestion } from '../policy-arbitraries.ts'
+import { arbitraryPolicies as anyPolicies, arbitraryRequest as anyRequest } from '../policy-arbitraries.ts'
 import { oracleDecide } from '../decision-oracle.ts'
 import {
   createCaller,
@@ -20,7 +20,7 @@ import {
 } from '../policy-builder.ts'
 
 /** Replaces some generated permissions by those that decide visibility. */
-const seeing: Readonly<Record<string, string>> = {
+const describePermissions: Readonly<Record<string, string>> = {
   DropTable: 'DescribeTable',
   ListTables: 'DescribeNamespace',
   QueryTable: 'DescribeTable',
@@ -30,18 +30,18 @@ const policies = anyPolicies.map((written) =>
     ...policy,
     rules: policy.rules.map((rule) => ({
       ...rule,
-      operations: [...new Set(rule.operations.map((name) => seeing[name] ?? name))],
+      operations: [...new Set(rule.operations.map((name) => describePermissions[name] ?? name))],
     })),
   })),
 )
 const requests = fc.array(
-  anyQuestion.filter(({ kind }) => kind === 'namespace' || kind === 'table'),
+  anyRequest.filter(({ kind }) => kind === 'namespace' || kind === 'table'),
   { minLength: 4, maxLength: 4 },
 )
 
 it('shows objects that the caller may describe and the namespaces above them, like an exhaustive search', () => {
   let shown = 0
-  let onTheWay = 0
+  let shownAsParent = 0
   fc.assert(
     fc.property(policies, requests, (policies, requests) => {
       const set = compilePolicySet(policies)
@@ -50,20 +50,23 @@ it('shows objects that the caller may describe and the namespaces above them, li
         const view = set.visibilityFor({ principal, request })
         for (const { id, kind: anyKind } of [...requests, ...requests]) {
           const kind = anyKind === 'namespace' ? 'namespace' : 'table'
-          const question = createAuthorizationRequest(principal, 'DescribeTable', kind, id, { request })
+          const describeRequest = createAuthorizationRequest(principal, 'DescribeTable', kind, id, {
+            request,
+          })
           const shows = view(kind, id)
-          const describes = mayDescribe(policies, question, kind, id)
-          const expected = describes || (kind === 'namespace' && slowShowsBeneath(policies, question))
+          const describes = mayDescribe(policies, describeRequest, kind, id)
+          const expected =
+            describes || (kind === 'namespace' && oracleShowsBeneath(policies, describeRequest))
           expect(shows, JSON.stringify({ principal: principal.name, kind, id })).toBe(expected)
           if (shows) shown += 1
-          if (shows && !describes) onTheWay += 1
+          if (shows && !describes) shownAsParent += 1
         }
       }
     }),
     { numRuns: isThorough ? 1000 : 100 },
   )
   expect(shown).toBeGreaterThan(50)
-  expect(onTheWay).toBeGreaterThan(5)
+  expect(shownAsParent).toBeGreaterThan(5)
 })
 
 function viewersOf([first, second]: readonly AuthorizationRequest[]): readonly Viewer[] {
@@ -87,15 +90,15 @@ function mayDescribe(
   const permission = kind === 'namespace' ? 'DescribeNamespace' : 'DescribeTable'
   // A table is shown to callers who may describe one of its branches.
   const operation: Partial<OperationFacts> = { branch: kind === 'table' ? pending : '' }
-  const question = createAuthorizationRequest(principal, permission, kind, id, { request, operation })
-  return oracleDecide(policies, { ...question, isIdKnown }, 'best').allowed
+  const describeRequest = createAuthorizationRequest(principal, permission, kind, id, { request, operation })
+  return oracleDecide(policies, { ...describeRequest, isIdKnown }, 'best').allowed
 }
 
 /**
  * Decides for every namespace beneath with policies and one without, and for every kind of table. Their ids are
  * unknown, because any object may exist.
  */
-function slowShowsBeneath(policies: readonly WrittenPolicy[], request: AuthorizationRequest): boolean {
+function oracleShowsBeneath(policies: readonly WrittenPolicy[], request: AuthorizationRequest): boolean {
   const { id } = request
   const patterns = policies.flatMap(({ rules }) => rules.flatMap(({ tables }) => tables ?? []))
   const names = [...patterns.map((pattern) => pattern.replaceAll('*', 'z')), 'fresh']

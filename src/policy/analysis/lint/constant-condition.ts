@@ -5,18 +5,22 @@ import { constantFacts } from '../../conditions/operation-facts.ts'
 import type { ConditionInput } from '../../conditions/authorization-request.ts'
 import { watchPendingFacts } from '../../conditions/watch-pending-facts.ts'
 
-/** The result of a condition that is the same in every request: it depends on an unknown fact, or fails, or neither. */
+/**
+ * Result of a condition that is equal in every request: true or false, or it depends on an unknown fact, or it fails.
+ */
 export type ConstantResult = 'true' | 'false' | 'failed' | 'unknown'
 
 const results = new WeakMap<Condition, Map<string, ConstantResult | undefined>>()
 
 /**
- * Which requests for a permission are meant: all of them, all of them whatever the operation is called, or those that
- * change a whole table.
+ * Requests for a permission: all, all with the operation name treated as unknown, or those that change a whole table.
  */
 type RequestScope = 'all' | 'any operation' | 'whole table'
 
-/** The result of the condition in all such requests for the permission; undefined if it depends on the request. */
+/**
+ * Returns the result of the condition if it is equal in all requests of the scope; undefined if it depends on the
+ * request.
+ */
 export function constantResult(
   condition: Condition,
   permission: Permission,
@@ -35,37 +39,37 @@ function computeConstantResult(
   requests: RequestScope,
 ): ConstantResult | undefined {
   const facts = constantFacts(permission)
-  // The rows of one branch are overwritten without changing the whole table.
+  // An overwrite may also replace the rows of one branch only.
   const isWhole = requests === 'whole table' && permission === 'OverwriteTable'
-  let isOpen = false
-  const ask = (): never => {
-    isOpen = true
+  let dependsOnRequest = false
+  const requireRequest = (): never => {
+    dependsOnRequest = true
     throw new Error('the condition depends on the request')
   }
-  const inquiry: ConditionInput = {
+  const input: ConditionInput = {
     operation: watchPendingFacts(isWhole ? { ...facts, branch: unknown } : facts, () => {
-      isOpen = true
+      dependsOnRequest = true
     }),
     get permission() {
-      return requests === 'any operation' ? ask() : permission
+      return requests === 'any operation' ? requireRequest() : permission
     },
     get principal() {
-      return ask()
+      return requireRequest()
     },
     get request() {
-      return ask()
+      return requireRequest()
     },
     get kind() {
-      return ask()
+      return requireRequest()
     },
     get id() {
-      return ask()
+      return requireRequest()
     },
   }
   try {
-    return condition.evaluate(inquiry) ? 'true' : 'false'
+    return condition.evaluate(input) ? 'true' : 'false'
   } catch (error) {
-    if (isOpen) return undefined
+    if (dependsOnRequest) return undefined
     return error instanceof MissingFactError ? 'unknown' : 'failed'
   }
 }

@@ -1,20 +1,19 @@
 import { qualifiedRuleName } from '../../testing/decision-test.ts'
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
 
-/** How bad a finding is. `error`: a rule that can never decide. `warning`: probably a mistake. `info`: for people. */
+/** Severity. `error`: a rule that can never decide. `warning`: probably a mistake. `info`: worth a review. */
 export type FindingLevel = 'error' | 'warning' | 'info'
 
-/** Something in the policies that is allowed, and yet probably not meant. */
+/** A valid part of the policies that is probably not intended. */
 export interface Finding {
   readonly level: FindingLevel
-  /** What kind of finding it is, in one word. */
+  /** Kind of finding, one word. */
   readonly check: string
   readonly file: string
   readonly line: number
   readonly message: string
 }
 
-/** A finding about a rule. */
 export function createFinding(
   document: PolicyDocument,
   rule: PolicyRule,

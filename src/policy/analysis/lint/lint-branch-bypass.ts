@@ -10,32 +10,35 @@ import { documentsAbove, namespaceKey, type DocumentIndex } from '../reaching-ru
 import { maxRules, type RuleInDocument } from './rules-by-subject.ts'
 import { matchSubjects, knownFromSubject, listSubjects, type Subject } from '../subject.ts'
 
-/** What together replaces a table with every branch: one that takes it away or overwrites it, and one that makes it. */
+/**
+ * One permission of each list together replaces a table with every branch: remove or overwrite it, then create it
+ * again.
+ */
 const removePermissions = ['DeregisterTable', 'DropTable', 'OverwriteTable', 'RenameTable'] as const
 const createPermissions = ['RegisterTable', 'CreateTable'] as const
 
-/** The most callers that are tried for one rule, besides those whom it names: the time that lint takes must be bounded. */
+/** Candidates tried per rule besides its own subjects; bounds the time of lint. */
 const maxCandidates = 20
 
 /**
- * Rules that restrict branches while the same callers may replace whole tables, and requirements that allow it.
- * Requirements without `allowWholeTable` deny whole-table changes by themselves.
+ * Finds rules that restrict branches although the same callers may replace whole tables, and requirements that allow
+ * such a replacement. Requirements without `allowWholeTable` deny whole-table changes themselves.
  */
 export function lintBranchBypass(
   documents: readonly PolicyDocument[],
   index: DocumentIndex,
   findGrants: FindUnrestrictedGrants,
 ): readonly Finding[] {
-  const findWay = createBypassFinder(documents, index, findGrants)
+  const findRuleBypass = createBypassFinder(documents, index, findGrants)
   return documents.flatMap((document) =>
     document.rules.flatMap((rule) => {
       const requirement = rule.condition?.requirement
       if (requirement !== undefined) return findAllowedReplacement({ document, rule })
       if (!restrictsBranches({ document, rule })) return []
-      const way = findWay({ document, rule })
-      return way === undefined
+      const bypass = findRuleBypass({ document, rule })
+      return bypass === undefined
         ? []
-        : [createFinding(document, rule, 'warning', 'way-around', describeBypass(way))]
+        : [createFinding(document, rule, 'warning', 'way-around', describeBypass(bypass))]
     }),
   )
 }
@@ -63,13 +66,13 @@ function isRestricted(
   return branchChanges.has(permission) && constantResult(condition, permission) === undefined
 }
 
-/** Permissions that replace a table, each with the rule that allows it. */
+/** Permissions that together replace a table, each with the rule that allows it. */
 type Bypass = readonly (readonly [Permission, RuleInDocument])[]
 
-function describeBypass(way: Bypass): string {
-  const names = way.map(([permission]) => permission).join(' and ')
+function describeBypass(bypass: Bypass): string {
+  const names = bypass.map(([permission]) => permission).join(' and ')
   const rules = new Set(
-    way.map(([, { document, rule }]) => `${document.name}/${rule.id} (${document.file}:${rule.line})`),
+    bypass.map(([, { document, rule }]) => `${document.name}/${rule.id} (${document.file}:${rule.line})`),
   )
   return (
     `depends on the branch, but ${[...rules].join(' and ')} allows the same callers ${names} whatever the branch, ` +
@@ -90,10 +93,10 @@ function createBypassFinder(
     const { namespace } = own.document
     for (const subject of listSubjects(own.rule.subjects)) {
       if (matchSubjects(own.rule.subjects, knownFromSubject(subject)) === false) continue
-      const way = findBypass(own, subject, namespace, findGrants)
-      if (way !== undefined) return way
+      const bypass = findBypass(own, subject, namespace, findGrants)
+      if (bypass !== undefined) return bypass
     }
-    // Callers whom the rule concerns by another name, and tables of namespaces beneath.
+    // Subjects that the rule covers under another name, and tables of namespaces beneath.
     const paths = [...namespace, ''].map((_, depth) => namespace.slice(0, depth))
     const others = [
       ...paths.flatMap((path) => byNamespace.get(namespaceKey(path))?.slice(0, maxRules) ?? []),
@@ -103,20 +106,20 @@ function createBypassFinder(
     for (const other of others) {
       const isBeneath = other.document.namespace.length > namespace.length
       if (isBeneath && isInheritanceStopped(other.document.namespace, namespace, index)) continue
-      const location = isBeneath ? other.document.namespace : namespace
+      const target = isBeneath ? other.document.namespace : namespace
       for (const subject of listSubjects(other.rule.subjects)) {
-        const concern = matchSubjects(own.rule.subjects, knownFromSubject(subject))
-        if (concern === false || (concern !== true && !own.rule.subjects.any)) continue
+        const match = matchSubjects(own.rule.subjects, knownFromSubject(subject))
+        if (match === false || (match !== true && !own.rule.subjects.any)) continue
         if (++tried > maxCandidates) return undefined
-        const way = findBypass(own, subject, location, findGrants)
-        if (way !== undefined) return way
+        const bypass = findBypass(own, subject, target, findGrants)
+        if (bypass !== undefined) return bypass
       }
     }
     return undefined
   }
 }
 
-/** How callers who are restricted by the rule can replace tables of the namespace. */
+/** Returns how callers restricted by the rule can replace tables of the namespace; undefined if they cannot. */
 function findBypass(
   own: RuleInDocument,
   subject: Subject,
@@ -125,13 +128,13 @@ function findBypass(
 ): Bypass | undefined {
   const grants = findGrants(subject, namespace)
   const { condition, effect, permissions, tables } = own.rule
-  // Callers who are allowed all that without the condition are not restricted by it.
+  // Callers who have the same permissions without the condition are not restricted by it.
   const restricted = [...permissions].filter((permission) => condition && isRestricted(permission, condition))
   if (effect === 'allow' && restricted.every((permission) => grants.has(permission))) return undefined
-  const capacitiesTables = ({ rule }: RuleInDocument): boolean =>
+  const overlapsTables = ({ rule }: RuleInDocument): boolean =>
     rule.tables === undefined || tables === undefined || rule.tables.some((one) => tables.includes(one))
-  const first = findFirstGrant(removePermissions, grants, capacitiesTables)
-  const second = findFirstGrant(createPermissions, grants, capacitiesTables)
+  const first = findFirstGrant(removePermissions, grants, overlapsTables)
+  const second = findFirstGrant(createPermissions, grants, overlapsTables)
   return first && second && [first, second]
 }
 
@@ -147,7 +150,7 @@ function findFirstGrant(
   return undefined
 }
 
-/** The rules that allow a part of a replacement, in the order of their namespaces. */
+/** Allow rules with a part of a replacement, in the order of their namespaces. */
 function rulesGrantingReplacement(documents: readonly PolicyDocument[]): readonly RuleInDocument[] {
   const parts: readonly Permission[] = [...removePermissions, ...createPermissions]
   return documents
@@ -157,12 +160,12 @@ function rulesGrantingReplacement(documents: readonly PolicyDocument[]): readonl
     )
 }
 
-/** Finds the rules of namespaces beneath one: in the order of their keys, these lie together. */
+/** Indexes rules by namespace. A subtree is contiguous in the order of the keys. */
 function indexRulesBeneath(
   rules: readonly RuleInDocument[],
 ): (namespace: Identifier) => readonly RuleInDocument[] {
   const sorted = rules
-    .map((located) => ({ key: namespacePrefix(located.document.namespace), placed: located }))
+    .map((located) => ({ key: namespacePrefix(located.document.namespace), located }))
     .toSorted((one, other) => (one.key < other.key ? -1 : Number(one.key > other.key)))
 
   return (namespace) => {
@@ -177,7 +180,7 @@ function indexRulesBeneath(
     for (let at = low; at < sorted.length && found.length < maxRules; at++) {
       const entry = sorted[at]
       if (entry?.key.startsWith(prefix) !== true) break
-      found.push(entry.placed)
+      found.push(entry.located)
     }
     return found
   }

@@ -11,8 +11,8 @@ import type { PolicyDocument, PolicyRule } from '../../language/policy-document.
 import type { OperationFacts } from '../../conditions/authorization-request.ts'
 
 /**
- * Conditions with the same result in every request, for all operations of their rule or for some of them, and those on
- * facts that no operation of their rule has.
+ * Finds conditions with a constant result for all or some operations of their rule, and conditions on facts that no
+ * operation of their rule has.
  */
 export function lintConditions(documents: readonly PolicyDocument[]): readonly Finding[] {
   return documents.flatMap((document) =>
@@ -28,7 +28,6 @@ export function lintConditions(documents: readonly PolicyDocument[]): readonly F
   )
 }
 
-/** What a rule of the effect does if the result of its condition is always the same. */
 function constantEffect({ effect }: PolicyRule, result: ConstantResult): 'applies' | 'does not apply' {
   const counts = effect === 'deny' && result !== 'false'
   return counts || result === 'true' ? 'applies' : 'does not apply'
@@ -71,7 +70,9 @@ function isUnknown(permission: Permission, fact: keyof OperationFacts): boolean 
   return constantFacts(permission)[fact] === unknown
 }
 
-/** Operations that a rule names, not as one of a group, and for which its condition always has the same result. */
+/**
+ * Finds operations that the rule names individually, not by a group, and for which its condition has a constant result.
+ */
 function findPartlyConstant(
   document: PolicyDocument,
   rule: PolicyRule,
@@ -90,7 +91,7 @@ function findPartlyConstant(
     constants,
     ({ permission, outcome }) => `${outcome}\n${describeConstantFacts(condition, permission)}`,
   )
-  const said = [...parts.values()].flatMap((alike) => {
+  const messages = [...parts.values()].flatMap((alike) => {
     const [first] = alike
     if (first === undefined) return []
     const names = describePermissionSet(new Set(alike.map(({ permission }) => permission)))
@@ -98,10 +99,10 @@ function findPartlyConstant(
       `${verbs[first.outcome]} ${names}, for which ${describeConstantFacts(condition, first.permission)}`,
     ]
   })
-  return said.length === 0 ? [] : [createFinding(document, rule, 'info', 'fact', said.join('; '))]
+  return messages.length === 0 ? [] : [createFinding(document, rule, 'info', 'fact', messages.join('; '))]
 }
 
-/** The facts that a condition reads and that are the same in every request for the permission. */
+/** Describes the facts that the condition reads and that are constant for the permission. */
 function describeConstantFacts({ facts }: Condition, permission: Permission): string {
   const constants = constantFacts(permission)
   const texts = facts.flatMap((fact) => {
@@ -131,7 +132,7 @@ function findAbsentFacts(
     })
 }
 
-/** Permissions of which no whole group is there. */
+/** Returns the permissions that are not part of a complete group. */
 function permissionsOutsideGroups(permissions: ReadonlySet<Permission>): readonly Permission[] {
   const left = new Set(permissions)
   for (const members of permissionGroups.values()) {

@@ -5,15 +5,15 @@ import type { PolicyDocument, PolicyRule } from '../../language/policy-document.
 import { documentsAbove, indexDocuments } from '../reaching-rules.ts'
 import { matchSubjects, knownFromSubject, listSubjects, type Subject } from '../subject.ts'
 
-/** What replaces rows or columns of a table as a manifest does. */
+/** Permissions that replace rows or columns of a table, as a manifest does. */
 const overwritePermissions = [
   'OverwriteTable',
   'AlterTableDropColumns',
 ] as const satisfies readonly Permission[]
 
 /**
- * Rules that allow commits of any manifest. A manifest replaces rows, columns and indexes: a warning for callers who
- * may overwrite in no other way, and a note for those who may by another rule or in part.
+ * Finds rules that allow commits of any manifest. A manifest can replace rows, columns and indexes. Reports a warning
+ * if the callers cannot overwrite otherwise, and an info if they can by another rule.
  */
 export function lintManifests(
   documents: readonly PolicyDocument[],
@@ -21,14 +21,14 @@ export function lintManifests(
 ): readonly Finding[] {
   const requiring = indexDocuments(documents.filter(({ rules }) => rules.some(requiresFolders)))
 
-  /** The requirements on folders that hold in the namespace of a policy. */
+  /** Requirements on folders that apply in the namespace of a policy. */
   function requirementsFor({ namespace, isShadow }: PolicyDocument): readonly PolicyRule[] {
     return documentsAbove(requiring, namespace)
       .filter((document) => isShadow || !document.isShadow)
       .flatMap(({ rules }) => rules.filter(requiresFolders))
   }
 
-  function finding(document: PolicyDocument, rule: PolicyRule): readonly Finding[] {
+  function findUnrestrictedCommits(document: PolicyDocument, rule: PolicyRule): readonly Finding[] {
     const { effect, permissions, condition, subjects } = rule
     if (effect === 'deny' || !permissions.has('CreateTableVersion')) return []
     if (permissions.has('OverwriteTable') || condition?.facts.includes('manifestPath') === true) return []
@@ -43,14 +43,16 @@ export function lintManifests(
       return overwritePermissions.some((permission) => grants.has(permission))
     })
     const isGroup = permissionGroups.get('commit')?.every((member) => permissions.has(member)) === true
-    const what = isGroup ? '"commit", which includes overwriting' : 'CreateTableVersion'
+    const granted = isGroup ? '"commit", which includes overwriting' : 'CreateTableVersion'
     const message =
-      `allows ${what}: a manifest can replace all rows, columns and indexes; ` +
+      `allows ${granted}: a manifest can replace all rows, columns and indexes; ` +
       'require "folders" of commits here or above'
     return [createFinding(document, rule, overwrites ? 'info' : 'warning', 'manifest', message)]
   }
 
-  return documents.flatMap((document) => document.rules.flatMap((rule) => finding(document, rule)))
+  return documents.flatMap((document) =>
+    document.rules.flatMap((rule) => findUnrestrictedCommits(document, rule)),
+  )
 }
 
 function requiresFolders({ condition }: PolicyRule): boolean {

@@ -8,7 +8,7 @@ interface NameUse {
   readonly line: number
 }
 
-/** Names that look alike and are not the same: one of them is probably a mistake. */
+/** Finds different names that look alike: one of them is probably a mistake. */
 export function lintNames(documents: readonly PolicyDocument[]): readonly Finding[] {
   const uses = new Map<string, NameUse[]>([
     ['user', collectUses(documents, ({ users }) => users)],
@@ -19,7 +19,7 @@ export function lintNames(documents: readonly PolicyDocument[]): readonly Findin
       documents.flatMap(({ namespace, file, line }) => namespace.map((name) => ({ name, file, line }))),
     ],
   ])
-  return [...uses].flatMap(([kind, list]) => findPollAlikes(kind, list))
+  return [...uses].flatMap(([kind, list]) => findLookAlikes(kind, list))
 }
 
 function collectUses(
@@ -37,8 +37,8 @@ function collectUses(
   )
 }
 
-function findPollAlikes(kind: string, uses: readonly NameUse[]): readonly Finding[] {
-  return [...groupBy(uses, ({ name }) => normalizePoll(name)).values()].flatMap((alike) => {
+function findLookAlikes(kind: string, uses: readonly NameUse[]): readonly Finding[] {
+  return [...groupBy(uses, ({ name }) => normalizeName(name)).values()].flatMap((alike) => {
     const [first] = alike
     const others = new Map(alike.filter(({ name }) => name !== first?.name).map((use) => [use.name, use]))
     return [...others.values()].map(({ name, file, line }): Finding => {
@@ -50,8 +50,10 @@ function findPollAlikes(kind: string, uses: readonly NameUse[]): readonly Findin
   })
 }
 
-/** What a hurried reader sees: no case, no accents, no difference between `-`, `_`, `.` and a space, nothing invisible. */
-function normalizePoll(name: string): string {
+/**
+ * Removes differences that are easily overlooked: case, accents, invisible characters, and `-`, `_`, `.` or a space.
+ */
+function normalizeName(name: string): string {
   return name
     .normalize('NFKD')
     .replaceAll(/[\p{M}\p{Cf}]/gu, '')
@@ -59,7 +61,7 @@ function normalizePoll(name: string): string {
     .toLowerCase()
 }
 
-/** With what cannot be seen, or be told apart, written out. */
+/** Escapes all characters but printable ASCII. */
 function escapeInvisible(name: string): string {
   return JSON.stringify(name).replaceAll(
     /[^\x20-\x7e]/g,

@@ -10,7 +10,7 @@ import type { PolicyDocument } from '../../language/policy-document.ts'
 import { indexDocuments } from '../reaching-rules.ts'
 import type { PolicySet } from '../../policy-set.ts'
 
-/** Everything to say about policies that can be used, by file and line. */
+/** Runs all checks on valid policies. Findings are sorted by file and line. */
 export function lintPolicies(
   documents: readonly PolicyDocument[],
   set: PolicySet,

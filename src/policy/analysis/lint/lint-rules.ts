@@ -16,13 +16,13 @@ const riskyPermissions: ReadonlySet<Permission> = new Set(
   ['admin', 'drop', 'credentials'].flatMap((group) => permissionGroups.get(group) ?? []),
 )
 
-/** Rules that cannot decide, that others make needless, or that allow everybody what few should do. */
+/** Finds rules that can never decide, redundant rules, and risky grants to all callers. */
 export function lintRules(documents: readonly PolicyDocument[]): readonly Finding[] {
   const index = indexDocuments(documents)
   const forAnonymous = listRules(documents).filter(({ rule }) => isGrantToAnonymous(rule))
   const allows = indexRulesBySubject(documents, 'allow')
   const denies = indexRulesBySubject(documents, 'deny')
-  const order = new Map(documents.flatMap(({ rules }) => rules).map((rule, location) => [rule, location]))
+  const order = new Map(documents.flatMap(({ rules }) => rules).map((rule, position) => [rule, position]))
   return documents.flatMap((document) =>
     document.rules.flatMap((rule) => {
       const located = { document, rule }
@@ -36,7 +36,7 @@ export function lintRules(documents: readonly PolicyDocument[]): readonly Findin
   )
 }
 
-/** Operations of a rule that allows which a namespace above reserves, or which a rule denies to all it allows. */
+/** Finds permissions of an allow rule that a namespace above reserves or that a rule denies to all its callers. */
 function findUnreachable(
   { document, rule }: RuleInDocument,
   denies: RulesBySubject,
@@ -57,10 +57,16 @@ function findUnreachable(
     ([cause, permissions]) => `${describePermissionSet(new Set(permissions))}: ${cause}`,
   )
   const isAll = count === rule.permissions.size
-  // A group of operations names more than one may mean, so a part of it is worth a word and no more.
-  const said = isAll ? 'can never allow anything' : 'never allows some of its operations'
+  // A group may contain more operations than intended, so a partial loss is only informational.
+  const summary = isAll ? 'can never allow anything' : 'never allows some of its operations'
   return [
-    createFinding(document, rule, isAll ? 'error' : 'info', 'unreachable', `${said}: ${causes.join('; ')}`),
+    createFinding(
+      document,
+      rule,
+      isAll ? 'error' : 'info',
+      'unreachable',
+      `${summary}: ${causes.join('; ')}`,
+    ),
   ]
 }
 
@@ -74,20 +80,20 @@ function findDenial(denying: readonly RuleInDocument[], permission: Permission):
   return by && `denied by ${by.document.name}/${by.rule.id} (${by.document.file}:${by.rule.line})`
 }
 
-/** Whether a rule covers every object and concerns every caller of the other one. */
+/** Whether `wider` covers every object and every caller of `own`. */
 function coversRule(wider: RuleInDocument, own: RuleInDocument): boolean {
   return coversObjectsOf(wider, own) && coversSubjectsOf(wider.rule, own.rule)
 }
 
-/** Rules that say nothing which another rule does not say, for the same callers and as much or more. */
+/** Finds rules covered by another rule with the same effect. */
 function findRedundant(
   { document, rule }: RuleInDocument,
-  likes: RulesBySubject,
+  candidates: RulesBySubject,
   index: DocumentIndex,
   order: ReadonlyMap<PolicyRule, number>,
 ): readonly Finding[] {
   for (const { document: other, rule: wider } of rulesForSubjects(
-    likes,
+    candidates,
     document.namespace,
     listSubjects(rule.subjects),
   )) {
@@ -102,13 +108,13 @@ function findRedundant(
     const isMutual =
       isSame && rule.permissions.size === wider.permissions.size && coversSubjectsOf(rule, wider)
     if (isMutual && (order.get(rule) ?? 0) < (order.get(wider) ?? 0)) continue
-    const location = `${other.name}/${wider.id} (${other.file}:${wider.line})`
-    return [createFinding(document, rule, 'warning', 'shadowed', `is redundant: covered by ${location}`)]
+    const reference = `${other.name}/${wider.id} (${other.file}:${wider.line})`
+    return [createFinding(document, rule, 'warning', 'shadowed', `is redundant: covered by ${reference}`)]
   }
   return []
 }
 
-/** Whether what the rule above allows reaches the namespace and whatever the other rule reaches from there. */
+/** Whether an allow of the rule is effective in the namespace of the other document, which is the same or beneath. */
 function isEffectiveIn(
   { document, rule }: RuleInDocument,
   { namespace }: PolicyDocument,
@@ -125,27 +131,26 @@ function isEffectiveIn(
   )
 }
 
-/** The policies of the namespaces above, without those of the namespace itself. */
+/** Policies of the namespaces above, excluding the namespace itself. */
 function documentsStrictlyAbove(index: DocumentIndex, namespace: Identifier): readonly PolicyDocument[] {
   return namespace.length === 0 ? [] : documentsAbove(index, namespace.slice(0, -1))
 }
 
-/** Whether a rule, here or above, covers every object that the other one covers. */
+/** Whether the rule, in the same namespace or above, covers every object of `own`. */
 function coversObjectsOf({ document, rule }: RuleInDocument, own: RuleInDocument): boolean {
   if (rule.tables === undefined) return true
   if (document.namespace.length !== own.document.namespace.length) return false
   return own.rule.tables?.every((pattern) => rule.tables?.includes(pattern)) === true
 }
 
-/** Whether a rule concerns every caller whom the other one concerns. */
+/** Whether the rule covers every caller of `own`. */
 function coversSubjectsOf(rule: PolicyRule, own: PolicyRule): boolean {
   return listSubjects(own.subjects).every((subject) => {
     const known = knownFromSubject(subject)
     if (matchSubjects(own.subjects, known) === false) return true
     if (matchSubjects(rule.subjects, known) === true) return true
-    // The same exceptions leave the same callers.
-    const isLike = JSON.stringify(rule.subjects) === JSON.stringify(own.subjects)
-    return isLike
+    // Equal subjects have equal exceptions.
+    return JSON.stringify(rule.subjects) === JSON.stringify(own.subjects)
   })
 }
 
@@ -154,14 +159,14 @@ function findGrantsToEveryone({ document, rule }: RuleInDocument): readonly Find
   if (rule.effect === 'deny' || granted.size === 0) return []
   const { any, anonymous } = rule.subjects
   const names = describePermissionSet(granted)
-  const said = [
+  const messages = [
     ...(any ? [`allows ${names} to every caller; name users or groups instead of "any"`] : []),
     ...(anonymous ? [`allows ${names} to callers without a credential; name users or groups instead`] : []),
   ]
-  return said.map((what) => createFinding(document, rule, 'warning', 'everybody', what))
+  return messages.map((message) => createFinding(document, rule, 'warning', 'everybody', message))
 }
 
-/** A deny that is meant for everybody, where a rule allows the same to callers without a credential. */
+/** Finds denies for all authenticated callers that leave a permission allowed to anonymous callers. */
 function findDeniesWithoutAnonymous(
   own: RuleInDocument,
   forAnonymous: readonly RuleInDocument[],
@@ -176,12 +181,12 @@ function findDeniesWithoutAnonymous(
   )
   if (grant === undefined) return []
   const { document, rule } = grant
-  const location = `${document.name}/${rule.id} (${document.file}:${rule.line})`
-  const what = `does not cover anonymous callers, which ${location} allows the same; add "anonymous: true"`
-  return [createFinding(own.document, own.rule, 'warning', 'anonymous', what)]
+  const reference = `${document.name}/${rule.id} (${document.file}:${rule.line})`
+  const message = `does not cover anonymous callers, which ${reference} allows the same; add "anonymous: true"`
+  return [createFinding(own.document, own.rule, 'warning', 'anonymous', message)]
 }
 
-/** Whether there may be something that both rules are about. */
+/** Whether both rules may cover the same object. */
 function canOverlap(one: RuleInDocument, other: RuleInDocument, index: DocumentIndex): boolean {
   const [upper, lower] =
     one.document.namespace.length < other.document.namespace.length ? [one, other] : [other, one]

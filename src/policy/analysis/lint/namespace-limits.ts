@@ -2,15 +2,14 @@ import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { Permission } from '../../../catalog-api/permissions.ts'
 import { documentsAbove, namespaceKey, type DocumentIndex } from '../reaching-rules.ts'
 
-/** What policies say of whole namespaces. Each namespace is computed once, as thousands of policies may share it. */
+/** Limits of namespaces, cached, because thousands of policies may share a namespace. */
 export interface NamespaceLimits {
-  /** The permissions that namespaces above that one keep to themselves (`final`). */
+  /** Permissions reserved (`final`) by the namespaces above. */
   readonly reservedPermissions: (namespace: Identifier) => ReadonlySet<Permission>
-  /** The depth of the lowest namespace, from the root down to that one, that does not inherit. */
+  /** Depth of the deepest namespace on the path that does not inherit; 0 if all inherit. */
   readonly inheritanceFloor: (namespace: Identifier) => number
 }
 
-/** Reads the limits of namespaces from the policies of an index. */
 export function createNamespaceLimits(index: DocumentIndex): NamespaceLimits {
   return {
     reservedPermissions: cacheByNamespace((namespace) => {
@@ -26,11 +25,11 @@ export function createNamespaceLimits(index: DocumentIndex): NamespaceLimits {
 }
 
 function cacheByNamespace<Value>(make: (namespace: Identifier) => Value): (namespace: Identifier) => Value {
-  const made = new Map<string, Value>()
+  const cache = new Map<string, Value>()
   return (namespace) => {
     const key = namespaceKey(namespace)
-    let known = made.get(key)
-    if (known === undefined) made.set(key, (known = make(namespace)))
+    let known = cache.get(key)
+    if (known === undefined) cache.set(key, (known = make(namespace)))
     return known
   }
 }

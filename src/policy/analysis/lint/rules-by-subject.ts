@@ -3,19 +3,18 @@ import type { PolicyDocument, PolicyRule } from '../../language/policy-document.
 import { namespaceKey } from '../reaching-rules.ts'
 import { anySubject, listSubjects, type Subject } from '../subject.ts'
 
-/** A rule, and the policy that it stands in. */
 export interface RuleInDocument {
   readonly document: PolicyDocument
   readonly rule: PolicyRule
 }
 
-/** Rules by their namespace and everybody whom they name. */
+/** Rules by namespace and named subject. */
 export type RulesBySubject = ReadonlyMap<string, readonly RuleInDocument[]>
 
-/** The most rules that are returned for one subject of one namespace: the time that lint takes must be bounded. */
+/** Maximum number of rules returned per subject and namespace; bounds the time of lint. */
 export const maxRules = 200
 
-/** The rules of an effect, in their order. */
+/** Indexes the rules with the given effect. Rules keep their order. */
 export function indexRulesBySubject(
   documents: readonly PolicyDocument[],
   effect: PolicyRule['effect'],
@@ -36,7 +35,7 @@ export function indexRulesBySubject(
   return byKey
 }
 
-/** The rules of a namespace that name the subject, or every authenticated caller. */
+/** Returns the rules of a namespace that name the subject, or every authenticated caller. */
 export function rulesForSubject(
   rules: RulesBySubject,
   namespace: Identifier,
@@ -46,7 +45,7 @@ export function rulesForSubject(
   return named.flatMap((one) => rules.get(subjectKey(namespace, one))?.slice(0, maxRules) ?? [])
 }
 
-/** The rules from the root down to the namespace that name one of those, or every authenticated caller. */
+/** Returns the rules from the root to the namespace that name one of the subjects, or every authenticated caller. */
 export function rulesForSubjects(
   rules: RulesBySubject,
   namespace: Identifier,
@@ -60,6 +59,6 @@ export function rulesForSubjects(
 }
 
 function subjectKey(namespace: Identifier, { kind, name }: Subject): string {
-  // No name holds a NUL.
+  // Names contain no NUL.
   return `${namespaceKey(namespace)}\0${kind}\0${name}`
 }

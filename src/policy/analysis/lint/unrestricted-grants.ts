@@ -7,13 +7,13 @@ import type { DocumentIndex } from '../reaching-rules.ts'
 import { indexRulesBySubject, rulesForSubject, type RuleInDocument } from './rules-by-subject.ts'
 import { matchSubjects, knownFromSubject, type Subject } from '../subject.ts'
 
-/** The permissions that callers have on tables of a namespace whatever the branch, each with a rule that allows it. */
+/** Permissions on tables of a namespace that do not depend on the branch, each with a rule that allows it. */
 export type UnrestrictedGrants = ReadonlyMap<Permission, RuleInDocument>
 
-/** Finds what callers whom a rule names so are allowed on tables of a namespace whatever the branch. */
+/** Returns what callers named as `subject` are allowed on tables of a namespace whatever the branch. */
 export type FindUnrestrictedGrants = (subject: Subject, namespace: Identifier) => UnrestrictedGrants
 
-/** Conditions on anything but the branch count as true, for rules that allow, and as false for rules that deny. */
+/** Conditions on anything but the branch are assumed to be true for allow rules and false for deny rules. */
 export function createUnrestrictedGrantsFinder(
   documents: readonly PolicyDocument[],
   index: DocumentIndex,

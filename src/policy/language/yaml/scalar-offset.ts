@@ -1,8 +1,8 @@
 import type { YamlScalar } from './yaml-node.ts'
 
 /**
- * Where in a file the character of a text stands that a YAML scalar holds. Quotes, escapes, folding and indentation
- * lie between the two: it follows both at once, passing over what stands in the file alone.
+ * Returns the offset in the file of a character of a YAML scalar. File and text differ by quotes, escapes, folding and
+ * indentation; both are scanned in parallel, skipping characters that are only in the file.
  */
 export function sourceOffset(file: string, scalar: YamlScalar, index: number): number {
   const { start, end } = scalar
@@ -22,13 +22,13 @@ export function sourceOffset(file: string, scalar: YamlScalar, index: number): n
     return offset
   }
 
-  /** A single line break in the file is a space in the text. */
+  /** A single line break in the file is folded to a space in the text. */
   function isFolded(character: string, offset: number): boolean {
     return character === ' ' && file[offset] === '\n'
   }
 }
 
-// Text without quotes begins with none of these.
+// Plain scalars cannot start with these characters.
 function isQuote(character: string | undefined): boolean {
   return character === '"' || character === "'"
 }

@@ -1,14 +1,13 @@
 import { CST } from 'yaml'
 
-/** What is wrong in a text, and where. */
 interface YamlError {
   readonly offset: number
   readonly message: string
 }
 
 /**
- * The faults of a document that the library composes without a word: what it leaves out, as `b` in `? "a" b`, and a
- * quote that is never closed but looks so, as in `'a''`: all that follows up to there is then one text, whatever it was.
+ * Returns errors that the library ignores: content that it drops, such as `b` in `? "a" b`, and unterminated quotes
+ * that end with an escaped quote, such as `'a''`, which would turn all text up to there into one value.
  */
 export function findIgnoredErrors(document: CST.Document): readonly YamlError[] {
   const errors: YamlError[] = []
@@ -26,7 +25,7 @@ export function findIgnoredErrors(document: CST.Document): readonly YamlError[] 
   return errors
 }
 
-/** Whether the quote at its end belongs to the text: it does after an odd number of what makes it do so. */
+/** Whether the final quote is escaped, that is, preceded by an odd number of escape characters. */
 function isUnclosed(token: CST.Token): boolean {
   const isDouble = token.type === 'double-quoted-scalar'
   if (!isDouble && token.type !== 'single-quoted-scalar') return false

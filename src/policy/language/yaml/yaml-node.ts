@@ -1,6 +1,6 @@
 import { isMap, isScalar, isSeq, type Node } from 'yaml'
 
-/** What stands in a YAML document, with where it begins in the text. Aliases are not followed. */
+/** A value in a YAML document with its offset. Aliases are not followed. */
 export type YamlNode = YamlMap | YamlList | YamlScalar | YamlAlias
 
 interface YamlMap {
@@ -12,10 +12,10 @@ interface YamlMap {
 export interface YamlEntry {
   /** The key as text. */
   readonly key: string
-  /** False where the key is a map, a list or an alias. */
+  /** False if the key is a map, a list or an alias. */
   readonly isScalarKey: boolean
   readonly start: number
-  /** Undefined where there is no value at all, as in `{ inherit }`. */
+  /** Undefined if there is no value, as in `{ inherit }`. */
   readonly value: YamlNode | undefined
 }
 
@@ -30,7 +30,7 @@ export interface YamlScalar {
   readonly start: number
   readonly end: number
   readonly value: unknown
-  /** How it is written, less quotes and folding. */
+  /** As written, without quotes and folding. */
   readonly source: string
 }
 
@@ -39,7 +39,7 @@ interface YamlAlias {
   readonly start: number
 }
 
-/** A node of the library, which must come from a text. */
+/** Converts a node that the library parsed from a text. */
 export function createYamlNode(node: Node): YamlNode {
   const [start = 0, end = 0] = node.range ?? []
   if (isScalar(node)) {

@@ -36,7 +36,7 @@ const allow = (id: string, operations: readonly string[], rest: Partial<WrittenR
   ...rest,
 })
 
-const isMessage = (rules: string, names: string): string =>
+const bypassMessage = (rules: string, names: string): string =>
   `depends on the branch, but ${rules} allows the same callers ${names} whatever the branch, which together replace ` +
   'every branch of a table; restrict these too, or require "branches" of commits'
 
@@ -44,7 +44,7 @@ it.each<[string, readonly WrittenPolicy[], string]>([
   [
     'another rule of the namespace',
     [policy('p', ['a'], [restricted, allow('move', ['DeregisterTable', 'RegisterTable'])])],
-    isMessage('p/move', 'DeregisterTable and RegisterTable'),
+    bypassMessage('p/move', 'DeregisterTable and RegisterTable'),
   ],
   [
     'two rules together, one of them above',
@@ -52,12 +52,12 @@ it.each<[string, readonly WrittenPolicy[], string]>([
       policy('top', [], [allow('drop', ['drop'])]),
       policy('p', ['a'], [restricted, allow('new', ['create'])]),
     ],
-    isMessage('top/drop and p/new', 'DeregisterTable and CreateTable'),
+    bypassMessage('top/drop and p/new', 'DeregisterTable and CreateTable'),
   ],
   [
     'a rule beneath',
     [policy('p', ['a'], [restricted]), policy('sub', ['a', 'b'], [allow('all', ['create', 'drop'])])],
-    isMessage('sub/all', 'DeregisterTable and CreateTable'),
+    bypassMessage('sub/all', 'DeregisterTable and CreateTable'),
   ],
   [
     'a rule for every caller',
@@ -68,12 +68,12 @@ it.each<[string, readonly WrittenPolicy[], string]>([
         [restricted, allow('any', ['OverwriteTable', 'CreateTable'], { subjects: { any: true } })],
       ),
     ],
-    isMessage('p/any', 'OverwriteTable and CreateTable'),
+    bypassMessage('p/any', 'OverwriteTable and CreateTable'),
   ],
   [
     'a condition on something else',
     [policy('p', ['a'], [restricted, allow('on', ['create', 'drop'], { when: '"why" in context' })])],
-    isMessage('p/on', 'DeregisterTable and CreateTable'),
+    bypassMessage('p/on', 'DeregisterTable and CreateTable'),
   ],
   [
     'what the rule itself allows by name',
@@ -88,12 +88,12 @@ it.each<[string, readonly WrittenPolicy[], string]>([
         ],
       ),
     ],
-    isMessage('p/ci', 'DropTable and CreateTable'),
+    bypassMessage('p/ci', 'DropTable and CreateTable'),
   ],
 ])('reports callers restricted to branches that may replace a table by %s', (_what, policies, message) => {
-  const [said, ...more] = found(policies)
-  expect(said).toMatch(/^warning way-around p\/ci /)
-  expect(said).toContain(message)
+  const [finding, ...more] = found(policies)
+  expect(finding).toMatch(/^warning way-around p\/ci /)
+  expect(finding).toContain(message)
   expect(more).toEqual([])
 })
 
@@ -106,7 +106,7 @@ it('reports a deny on a branch that callers can bypass by replacing the table', 
     when: 'branch == "main"',
   }
   expect(found([policy('p', ['a'], [deny]), policy('top', [], [allow('all', ['all'])])])).toEqual([
-    `warning way-around p/main ${isMessage('top/all', 'DeregisterTable and RegisterTable')}`,
+    `warning way-around p/main ${bypassMessage('top/all', 'DeregisterTable and RegisterTable')}`,
   ])
   const closed = { ...deny, operations: ['write', 'commit', 'drop', 'RenameTable'] }
   expect(found([policy('p', ['a'], [closed]), policy('top', [], [allow('all', ['all'])])])).toEqual([])
@@ -175,10 +175,10 @@ it('limits the callers tried per rule, however many rules are above', () => {
   const index = indexDocuments(documents)
   const find = createUnrestrictedGrantsFinder(documents, index)
   let tried = 0
-  const said = lintBranchBypass(documents, index, (subject, namespace) => {
+  const findings = lintBranchBypass(documents, index, (subject, namespace) => {
     tried++
     return find(subject, namespace)
   })
-  expect(said).toEqual([])
+  expect(findings).toEqual([])
   expect(tried).toBeLessThan(30)
 })

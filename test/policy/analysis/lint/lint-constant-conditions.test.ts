@@ -14,8 +14,8 @@ it.each([
   ['deny', 'error: depends on branch, which is always unknown for DropTable, so it always applies'],
 ] as const)(
   'decides against the caller if a fact is unknown for all operations of a rule: %s',
-  (effect, said) => {
-    expect(found(effect, ['DropTable'], 'branch == "main"')).toEqual([said])
+  (effect, message) => {
+    expect(found(effect, ['DropTable'], 'branch == "main"')).toEqual([message])
   },
 )
 
@@ -32,8 +32,8 @@ it.each([
     'branch == "main"',
     'error: depends on branch, which is always unknown for DropTable, or is always false, so it never applies',
   ],
-] as const)('reports a condition with a constant result: %s %s if %s', (effect, names, when, said) => {
-  expect(found(effect, names, when)).toEqual([said])
+] as const)('reports a condition with a constant result: %s %s if %s', (effect, names, when, message) => {
+  expect(found(effect, names, when)).toEqual([message])
 })
 
 it.each([

@@ -18,7 +18,7 @@ const policy = (
 const denied: Partial<WrittenRule> = { effect: 'deny', subjects: { any: true } }
 const secrets: Partial<WrittenRule> = { ...denied, operations: ['QueryTable'], tables: ['secret*'] }
 
-it.each<[what: string, deny: WrittenPolicy, grant: WrittenPolicy, isSaid: boolean]>([
+it.each<[what: string, deny: WrittenPolicy, grant: WrittenPolicy, isReported: boolean]>([
   ['of the same namespace', policy('deny', ['x'], denied), policy('grant', ['x'], {}), true],
   ['beneath the grant', policy('deny', ['x', 'y'], denied), policy('grant', ['x'], {}), true],
   ['above the grant', policy('deny', [], denied), policy('grant', ['x'], {}), true],
@@ -51,11 +51,11 @@ it.each<[what: string, deny: WrittenPolicy, grant: WrittenPolicy, isSaid: boolea
     false,
   ],
 ])('reports a deny for all authenticated callers that does not cover anonymous ones: %s', (...row) => {
-  const [, deny, grant, isSaid] = row
-  const said = lintRules(parseDocuments([deny, grant])).filter(({ check }) => check === 'anonymous')
-  expect(said.map(({ level }) => level)).toEqual(isSaid ? ['warning'] : [])
-  if (!isSaid) return
-  expect(said[0]?.message).toMatch(
+  const [, deny, grant, isReported] = row
+  const findings = lintRules(parseDocuments([deny, grant])).filter(({ check }) => check === 'anonymous')
+  expect(findings.map(({ level }) => level)).toEqual(isReported ? ['warning'] : [])
+  if (!isReported) return
+  expect(findings[0]?.message).toMatch(
     /^deny\/r does not cover anonymous callers, which grant\/r \(policies\.yaml:\d+\) allows the same; add "anonymous: true"$/,
   )
 })

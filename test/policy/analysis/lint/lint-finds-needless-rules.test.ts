@@ -77,7 +77,7 @@ it.each([
   ['that have much in common', policiesOf(fc.oneof(plainRule, alike))],
   ['of any kind', arbitraryPolicies],
 ])('removing all rules reported as redundant changes no decision: policies %s', (what, written) => {
-  let needless = 0
+  let redundantCount = 0
   fc.assert(
     fc.property(
       written,
@@ -85,7 +85,7 @@ it.each([
       (policies, requests) => {
         const closed = shadowed(policies)
         if (closed.size === 0) return
-        needless++
+        redundantCount++
         const left = without(policies, closed)
         for (const request of requests) {
           const before = oracleDecide(policies, request).allowed
@@ -95,5 +95,5 @@ it.each([
     ),
     { numRuns },
   )
-  if (what !== 'of any kind') expect(needless).toBeGreaterThan(numRuns / 50)
+  if (what !== 'of any kind') expect(redundantCount).toBeGreaterThan(numRuns / 50)
 })
