@@ -14,38 +14,38 @@ export interface Companion {
 export const companions: readonly Companion[] = [
   {
     name: 'policy-evaluation',
-    what: 'what a decision takes with 10, 1,000 and 10,000 policies',
+    what: 'time of a decision with 10, 1,000 and 10,000 policies',
     seconds: 12,
   },
-  { name: 'listing-filter', what: 'what it takes to filter a page of 1,000 names', seconds: 15 },
+  { name: 'listing-filter', what: 'time to filter a page of 1,000 names', seconds: 15 },
   {
     name: 'audit-modes',
-    what: 'what a commit takes without the audit log, and with it: `strict` is the default',
+    what: 'time of a commit without and with the audit log (default `strict`)',
     seconds: 70,
   },
   {
     name: 'catalog',
-    what: 'what the operations of the bundled catalog take with 10 tables, and with 100,000',
+    what: 'time of operations of the bundled catalog with 10 and with 100,000 tables',
     seconds: 60,
   },
   {
     name: 'slow-connections',
-    what: 'how long a small call takes beside a thousand connections that send a byte a second',
+    what: 'latency of a small read beside a thousand connections that send a byte a second',
     seconds: 20,
   },
   {
     name: 'slow-bodies',
-    what: 'how long a small call takes beside 200 slow uploads and 200 slow downloads',
+    what: 'latency of a small read beside 200 slow uploads and 200 slow downloads',
     seconds: 40,
   },
   {
     name: 'overload',
-    what: 'what is served when ten times as much is asked for as the catalog can do',
+    what: 'requests served at up to ten times the capacity of the catalog',
     seconds: 55,
   },
   {
     name: 'workers',
-    what: 'how much more several workers do, while the load takes part of the same cores',
+    what: 'throughput of several workers, with the load on the same cores',
     seconds: 110,
   },
 ]

@@ -50,29 +50,29 @@ export function resultsOf(goals: string, sections: readonly Section[], context: 
   const cores = cpus()
   const measured = servers.proven.map(({ name, version, what }) => `- **${name}** (${version}): ${what}`)
   const missing = [...servers.missing].map(([name, reason]) => `- **${name}** was left out: ${reason}`)
-  return `# What the gateway costs
+  return `# Benchmark results
 
-Written by \`npm run bench -- --write\` on ${new Date().toISOString().slice(0, 10)}; every run writes it anew.
+Written by \`npm run bench -- --write\` on ${new Date().toISOString().slice(0, 10)}.
 
 - Machine: ${cores[0]?.model.trim()}, ${cores.length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}.
-  ${isPinned ? 'Each server has one core to itself; upstream and load share what is left.' : 'Nothing is bound to a core.'}
+  ${isPinned ? 'Each server has one core to itself; upstream and load share the other cores.' : 'Nothing is bound to a core.'}
 - Node ${process.version.slice(1)}, wrk ${wrk}.
-- Load average of the machine: ${before.load.toFixed(1)} before, ${after.load.toFixed(1)} at the end. Where it was above
-  what the bench itself makes (about 2), others used the same cores: read ratios and CPU, not requests per second.
-- Of the time that the cores were at work, ${Math.round(stolen * 100)} % went to others on the same host (steal). It counts as CPU of
-  whoever was at work, and slows down most what has most code: compare runs only where it is small.
-- Each server is warmed up with 60,000 requests of a kind before they are measured, and for a second before each time.
-- Medians of ${options.rounds} ${options.rounds === 1 ? 'round' : 'rounds'} of ${options.seconds} s; in each round the servers are measured in turn. Ratios are taken within a round.
-- CPU is the time of the server process, all its threads and children. A server below 90 % of a core was waiting:
-  for the load, for the upstream, or for a turn on a busy core.
-- Before anything is measured, each server proves that it carries bytes exactly, sized and chunked, from and to the
-  fast and the slow, and that it answers 401 and 403 where it should. All write a log line for each request.
+- Load average of the machine: ${before.load.toFixed(1)} before, ${after.load.toFixed(1)} at the end. If it was above the
+  load of the benchmark itself (about 2), other processes used the same cores: compare ratios and CPU, not requests per second.
+- ${Math.round(stolen * 100)} % of the busy time of the cores was steal time of other guests of the host. It counts as CPU of the process that was
+  running, and slows down programs with much code most: compare runs only if it is small.
+- Each server is warmed up with 60,000 requests of each kind, and for a second before each measurement.
+- Medians of ${options.rounds} ${options.rounds === 1 ? 'round' : 'rounds'} of ${options.seconds} s; within a round the servers are measured one after the other. Ratios are within a round.
+- CPU is the time of the server process, all its threads and children. A server below 90 % of a core waited for the
+  load, for the upstream, or for a busy core.
+- Before the measurements, each server is verified: it forwards bytes unchanged, with a length and in chunks, with fast and
+  slow peers, and responds with 401 and 403 as required. All servers write a log line per request.
 
 ${[...measured, ...missing].join('\n')}
 
-## What is asked of it
+## Goals
 
-In bold is what was missed. Servers are started anew for each run; the tables below are those of the last one.
+Missed goals are in bold. Servers are restarted for each run; the tables below are those of the last run.
 
 ${goals}
 

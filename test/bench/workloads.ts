@@ -52,7 +52,7 @@ export const workloads: readonly Workload[] = [
   {
     ...usual,
     name: 'refusals',
-    what: 'a small read of what the caller may not see, answered 403, 32 connections',
+    what: 'a denied small read (403), 32 connections',
     path: '/v1/table/secret$small/version/list',
     credential: 'key',
     isRefused: true,
@@ -60,7 +60,7 @@ export const workloads: readonly Workload[] = [
   {
     ...usual,
     name: 'one-connection',
-    what: 'the small read with an API key over one connection: what the median says over that of direct',
+    what: 'the small read with an API key over one connection: latency added to direct',
     path: '/v1/table/bench$small/version/list',
     credential: 'key',
     connections: 1,
@@ -101,13 +101,13 @@ export const workloads: readonly Workload[] = [
   {
     ...down,
     name: 'download-1m',
-    what: 'an answer of 1 MiB to QueryTable, 4 connections',
+    what: 'a response of 1 MiB to QueryTable, 4 connections',
     path: '/v1/table/bench$sized-1m/query',
   },
   {
     ...down,
     name: 'download-64m',
-    what: 'an answer of 64 MiB, 4 connections',
+    what: 'a response of 64 MiB, 4 connections',
     path: '/v1/table/bench$sized-64m/query',
   },
   {

@@ -33,9 +33,9 @@ it('without settings there are no limits that tell callers apart', () => {
   })
 })
 
-it('the settings that the README shows are settings', async () => {
-  const readme = await readFile(new URL('../../src/limits/README.md', import.meta.url), 'utf8')
-  const [, block = ''] = /```yaml limits\n(.*?)```/s.exec(readme) ?? []
+it('the example in docs/limits.md is valid', async () => {
+  const page = await readFile(new URL('../../docs/limits.md', import.meta.url), 'utf8')
+  const [, block = ''] = /```yaml limits\n(.*?)```/s.exec(page) ?? []
   const { rates, byteQuotas, concurrency } = limitsSchema.parse((parse(block) as { limits: unknown }).limits)
   expect([rates, byteQuotas, concurrency].map(({ length }) => length)).toEqual([2, 1, 1])
   expect(getByteRate(byteQuotas[0] as (typeof byteQuotas)[number])).toEqual({

@@ -28,12 +28,12 @@ const introduction = `<!-- Written by \`npm run reference\` from the settings in
 
 # Configuration
 
-Settings are YAML. A key that is not listed here is a mistake; all mistakes are told at once, with their lines. Paths
-are relative to the file. \`catalog-gateway check --config FILE\` prints the settings of a gateway that are in force,
-without secrets, and refuses what \`serve\` would refuse.
+Settings are a YAML file. An unknown key is an error; all errors are reported at once, with their lines. Paths are
+relative to the file. \`catalog-gateway check --config FILE\` prints the effective settings of a gateway, without secrets,
+and fails if \`serve\` would fail.
 
-The environment wins over the file: the name of each setting stands below its key. The value is YAML, unless its type
-is text: \`CATALOG_GATEWAY__DIALECTS='[lance]'\`. What is in a list (\`[]\` in the key) has no name of its own; the list has.
+Environment variables override the file; the name of each is below its key. The value is YAML, unless the type is text:
+\`CATALOG_GATEWAY__DIALECTS='[lance]'\`. Members of lists (\`[]\` in the key) have no variable; the list has one.
 `
 
 /** The text of CONFIGURATION.md. */

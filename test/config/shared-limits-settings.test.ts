@@ -49,9 +49,9 @@ it('every file is found from where the settings lie', () => {
   })
 })
 
-it('the settings that the README shows are settings', async () => {
-  const readme = await readFile(new URL('../../src/limits/README.md', import.meta.url), 'utf8')
-  const [, block = ''] = /```yaml shared\n(.*?)```/s.exec(readme) ?? []
+it('the example in docs/limits.md is valid', async () => {
+  const page = await readFile(new URL('../../docs/limits.md', import.meta.url), 'utf8')
+  const [, block = ''] = /```yaml shared\n(.*?)```/s.exec(page) ?? []
   const { shared } = limitsSchema.parse((parse(block) as { limits: unknown }).limits)
   expect(shared).toMatchObject({ username: 'gateway', onFailure: 'open' })
 })

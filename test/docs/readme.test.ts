@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const readme = await readFile(join(root, 'README.md'), 'utf8')
 let folder: string
 
@@ -20,14 +20,14 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }))
 
-/** The first fenced block of that kind. */
+/** The first fenced block with that info string. */
 function block(kind: string): string {
   const text = readme.split(`\`\`\`${kind}\n`)[1]?.split('```')[0]
   if (text === undefined) throw new Error(`README.md has no block ${kind}`)
   return text
 }
 
-/** Runs a command as the README writes it, in a folder of a user. */
+/** Runs a command of the README in a temporary folder. */
 async function run(command: string): Promise<string> {
   expect(readme).toContain(`\n${command}\n`)
   const built = command.replace(
@@ -37,12 +37,12 @@ async function run(command: string): Promise<string> {
   return (await promisify(execFile)('bash', ['-c', built], { cwd: folder })).stdout
 }
 
-it('holds the two commands that everything begins with', () => {
+it('contains the commands to start and to test', () => {
   expect(readme).toContain('\nnpm ci && npm start\n')
   expect(readme).toContain('\nnpm ci && npm test\n')
 })
 
-it('shows settings, a policy and commands that work', async () => {
+it('shows valid settings, a valid policy and working commands', async () => {
   const create =
     'npx catalog-gateway keys create --store keys.yaml --pepper-file pepper --principal etl --group writers'
   expect(await run(create)).toMatch(/^cgk_\w+\n$/)
@@ -51,9 +51,10 @@ it('shows settings, a policy and commands that work', async () => {
   )
 })
 
-it('names every folder of the sources, and none that is not there', async () => {
+it('src/README.md lists every folder of src, and no other', async () => {
   const entries = await readdir(join(root, 'src'), { withFileTypes: true })
-  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => `src/${name}/`)
-  const named = [...readme.matchAll(/^(src\/\w+\/) /gm)].map(([, name]) => name)
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => `${name}/`)
+  const page = await readFile(join(root, 'src', 'README.md'), 'utf8')
+  const named = [...page.matchAll(/^([\w-]+\/) /gm)].map(([, name]) => name)
   expect(new Set(named)).toEqual(new Set(folders))
 })

@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 
 it.each(['attacks', 'gateway', 'http1'])(
-  'the README of test/%s names each of its test files, and no other',
+  'test/%s/README.md lists every test file of its folder, and no other',
   (name) => {
-    const folder = new URL(`${name}/`, import.meta.url)
+    const folder = new URL(`../${name}/`, import.meta.url)
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.test.ts'))
       .map((file) => file.slice(0, -'.test.ts'.length))
@@ -14,5 +14,7 @@ it.each(['attacks', 'gateway', 'http1'])(
     )
     const own = named.filter((file) => !file.startsWith('../'))
     expect(new Set(own)).toEqual(new Set(files))
+    const missing = named.filter((file) => !existsSync(new URL(`${file}.test.ts`, folder)))
+    expect(missing).toEqual([])
   },
 )

@@ -51,17 +51,17 @@ it('every alert has a test in which it fires', async () => {
 })
 
 it('every alert says how bad it is, what it is, and what to do', async () => {
-  const readme = await readFile(new URL('../../src/observability/README.md', import.meta.url), 'utf8')
+  const runbook = await readFile(new URL('../../docs/alerts.md', import.meta.url), 'utf8')
   for (const { alert = '', labels, annotations } of alerts) {
     expect(labels?.['severity'], alert).toMatch(/^(critical|warning|none)$/)
     expect(annotations, alert).toEqual({
       summary: expect.stringMatching(/\w/),
       description: expect.stringMatching(/\w/),
-      runbook: `src/observability/README.md#${alert.toLowerCase()}`,
+      runbook: `docs/alerts.md#${alert.toLowerCase()}`,
     })
-    expect(readme, alert).toContain(`\n### ${alert}\n`)
+    expect(runbook, alert).toContain(`\n### ${alert}\n`)
   }
-  const explained = [...readme.matchAll(/^### (CatalogGateway\w+)$/gm)].map(([, name]) => name)
+  const explained = [...runbook.matchAll(/^### (CatalogGateway\w+)$/gm)].map(([, name]) => name)
   expect(explained).toEqual(alerts.map(({ alert }) => alert))
 })
 

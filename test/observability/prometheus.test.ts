@@ -65,9 +65,9 @@ it.skipIf(!canCheck)('promtool finds no fault in any metric', async () => {
 
 /** The panels that may be empty while all is well: what they show happens seldom, or is not set up here. */
 const mayBeEmpty = new Set([
-  'What shadow policies would change',
-  'Age of the keys of issuers',
-  'Until a certificate or key ends',
+  'Decisions that shadow policies would change',
+  'Age of the JWKS of issuers',
+  'Time to certificate or key expiry',
   'Audit log',
   'Policies loaded',
 ])

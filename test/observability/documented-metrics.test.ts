@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { createWorkerMetrics } from '../../src/workers/worker-metrics.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
-/** Every metric of the gateway as a row of a table: what it tells itself. */
+/** The rows of the table of metrics: name, type and help text. */
 function rowsOf(metrics: string): string[][] {
   const types = new Map([...metrics.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]))
   return [...metrics.matchAll(/^# HELP (catalog_gateway_\S+) (.*)$/gm)]
@@ -12,14 +12,14 @@ function rowsOf(metrics: string): string[][] {
     .toSorted(([one = ''], [other = '']) => (one < other ? -1 : 1))
 }
 
-it('the README lists every metric of a gateway, with what it says of itself', async () => {
+it('docs/observability.md lists every metric with its type and help text', async () => {
   const { gateway } = await startGatewayAndUpstream()
   const registry = new Registry()
   createWorkerMetrics(registry, () => 0)
   const ofGateway = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   const metrics = `${ofGateway}\n${await registry.metrics()}`
-  const readme = await readFile(new URL('../../src/observability/README.md', import.meta.url), 'utf8')
-  const listed = [...readme.matchAll(/^\| (`catalog_gateway_.*) \|$/gm)].map(([, row = '']) =>
+  const page = await readFile(new URL('../../docs/observability.md', import.meta.url), 'utf8')
+  const listed = [...page.matchAll(/^\| (`catalog_gateway_.*) \|$/gm)].map(([, row = '']) =>
     row.split('|').map((cell) => cell.trim()),
   )
   expect(listed).toEqual(rowsOf(metrics))
