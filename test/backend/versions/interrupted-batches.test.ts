@@ -115,12 +115,12 @@ const after = {
 
 const moments = [
   ...[1, 2, 3].flatMap((nth) => [
-    ['before', 'keep', nth, before] as const,
-    ['after', 'keep', nth, before] as const,
+    ['before', 'retain', nth, before] as const,
+    ['after', 'retain', nth, before] as const,
   ]),
   ...[1, 2, 3].flatMap((nth) => [
-    ['before', 'publishKept', nth, after] as const,
-    ['after', 'publishKept', nth, after] as const,
+    ['before', 'publishRetained', nth, after] as const,
+    ['after', 'publishRetained', nth, after] as const,
   ]),
   ['before', 'remove', 1, after] as const,
   ['after', 'remove', 1, after] as const,
@@ -226,7 +226,7 @@ it.each(everyInTheLongForm(uses, 3))(
     await stop()
     let isBroken = true
     const manifests = meddledManifests((name, work) =>
-      isBroken && name !== 'keep' ? Promise.reject(new Error('EIO')) : work(),
+      isBroken && name !== 'retain' ? Promise.reject(new Error('EIO')) : work(),
     )
     const catalog = await openOn(dataFolder, manifests)
     let isOpen = true

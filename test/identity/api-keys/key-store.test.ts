@@ -108,7 +108,7 @@ it('what is revoked or expired cannot be rotated', async () => {
     await expect(rotation).rejects.toThrow('revoked or expired')
   }
   await expect(rotateKey(file, pepper, { id: 'AAAAAAAAAAAA', endsAt: new Date() })).rejects.toThrow(
-    'no key has',
+    'there is no key with this id',
   )
   expect(await readFile(file, 'utf8')).toBe(before)
 })

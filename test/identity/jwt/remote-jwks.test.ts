@@ -105,7 +105,11 @@ it('keys are fetched in the background; the same keys in another order change no
   const before = refreshed.requests()
   await eventually(() => expect(refreshed.requests()).toBeGreaterThan(before + 2))
   expect(events.filter(({ source }) => source === 'corp')).toHaveLength(1)
-  expect(authenticator.status().issuers[0]).toMatchObject({ keys: 2, usable: true, failuresInARow: 0 })
+  expect(authenticator.status().issuers[0]).toMatchObject({
+    keyCount: 2,
+    isUsable: true,
+    consecutiveFailures: 0,
+  })
 })
 
 it('an answer that is no key set leaves the last keys in force', async () => {
