@@ -35,7 +35,7 @@ export function createWorkerSettings(
           burst: capacity(failedAuthentications.burst),
         },
       }),
-      concurrency: concurrency.map((limit) => ({ ...limit, maximum: capacity(limit.maxRequests) })),
+      concurrency: concurrency.map((limit) => ({ ...limit, maxRequests: capacity(limit.maxRequests) })),
     },
     upstreams: upstreams.map((upstream) => ({
       ...upstream,

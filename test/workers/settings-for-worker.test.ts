@@ -41,7 +41,7 @@ const allLimits = {
     rates: [{ name: 'reads', per: 'principal', perSecond: 100 }],
   },
   upstream: { url: 'https://catalog.example', maxConnections: 13, maxPendingRequests: 1 },
-  audit: { folder: '/var/audit', reserveBytes: 9, retention: { bytes: 100 * 1024 * 1024 } },
+  audit: { folder: '/var/audit', reserveBytes: 9, retention: { maxBytes: 100 * 1024 * 1024 } },
 }
 
 it('what is allowed in all is divided so that the shares are the total, or the least that each must have', async () => {

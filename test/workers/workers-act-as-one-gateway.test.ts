@@ -157,7 +157,7 @@ it('a worker that is killed leaves the others alone, and its successor takes up 
   await eventually(async () => expect(await gateway.writerOf(log)).not.toBe(killed))
   await eventually(async () => {
     const restarts = await gateway.metric('catalog_gateway_worker_restarts_total')
-    expect(restarts).toMatchObject({ 'reason="ended"': 1 })
+    expect(restarts).toMatchObject({ 'reason="exited"': 1 })
     expect(await gateway.metric('catalog_gateway_workers_serving')).toEqual({ '': 2 })
   })
   // No counter goes back, so that no rate is taken from what was lost.

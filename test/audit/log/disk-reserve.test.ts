@@ -78,7 +78,7 @@ it.skipIf(!canMount)('a full disk fails only changes, with 503, until there is s
   expect((await post('/v1/table/orders/update', {})).status).toBe(401)
   expect((await fetch(`${adminUrl}/livez`)).status).toBe(200)
   expect(await (await fetch(`${adminUrl}/readyz`)).json()).toMatchObject({
-    problems: { audit: expect.stringMatching(/no change/) },
+    problems: { audit: expect.stringMatching(/changes are refused/) },
   })
   const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
   expect(metrics).toContain('catalog_gateway_refusals_total{stage="audit",reason="audit_disk_full"}')

@@ -25,7 +25,9 @@ it.skipIf(!canFailSyncs).each(failures)(
     const { stdout, signal } = withFailingSync(failure, process.execPath, ...program, folder, segmentBytes)
     const states = stdout.trimEnd().split('\n')
     const isRefused = (n: number) => n >= full && n < full + refused
-    expect(states).toEqual(Array.from({ length: 24 }, (_, n) => (isRefused(n) ? 'disk' : 'durable')))
+    expect(states).toEqual(
+      Array.from({ length: 24 }, (_, n) => (isRefused(n) ? 'audit_write_failed' : 'durable')),
+    )
     expect(signal).toBe('SIGKILL')
 
     await cutPower(folder)
@@ -50,6 +52,6 @@ it.skipIf(!canFailSyncs)('removes a segment whose name cannot be made durable', 
     segmentBytes,
     '1',
   )
-  expect(stdout.trimEnd().split('\n').slice(full)).toEqual(['disk'])
+  expect(stdout.trimEnd().split('\n').slice(full)).toEqual(['audit_write_failed'])
   expect(await segmentsOf(folder)).toHaveLength(1)
 })

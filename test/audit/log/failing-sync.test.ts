@@ -27,7 +27,9 @@ it.skipIf(!canFailSyncs).each(everyInTheLongForm(cases, 3))(
       folder,
     )
     const states = stdout.trimEnd().split('\n')
-    const expected = Array.from({ length: 24 }, (_, n) => (n >= 15 && n < 15 + refused ? 'disk' : 'durable'))
+    const expected = Array.from({ length: 24 }, (_, n) =>
+      n >= 15 && n < 15 + refused ? 'audit_write_failed' : 'durable',
+    )
     expect(states).toEqual(expected)
     expect(signal).toBe('SIGKILL')
 

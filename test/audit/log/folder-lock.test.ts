@@ -23,7 +23,7 @@ async function writeLock(folder: string, holder: object, ageSeconds = 0): Promis
 it('rejects a second writer while the first is alive', async () => {
   const folder = await temporaryFolder()
   const first = await openAuditLog(logOptions(folder))
-  await expect(openAuditLog(logOptions(folder))).rejects.toThrow(`already written by process ${process.pid}`)
+  await expect(openAuditLog(logOptions(folder))).rejects.toThrow(`in use by process ${process.pid}`)
   await first.close()
   expect(await segmentsOf(folder)).toHaveLength(1)
   const second = await openAuditLog(logOptions(folder))

@@ -26,9 +26,9 @@ it.skipIf(process.platform === 'win32').each(cases)(
     const bad = { writable: false, failure: 'EFBIG', comesBack: false }
     expect(JSON.parse((await run).stdout)).toEqual([
       { ...good, reasons: ['durable'] },
-      { ...bad, reasons: ['disk', 'disk'], failed: 1, dropped: 0 },
+      { ...bad, reasons: ['audit_write_failed', 'audit_write_failed'], failed: 1, dropped: 0 },
       { ...good, reasons: ['durable'], failed: 1 },
-      { ...bad, reasons: ['disk'], failed: 2, dropped: 1 },
+      { ...bad, reasons: ['audit_write_failed'], failed: 2, dropped: 1 },
       { ...good, reasons: [], failed: 2, dropped: 1 },
     ])
 

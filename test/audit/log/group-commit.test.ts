@@ -76,7 +76,7 @@ it('close writes the queue and rejects further records', async () => {
   const waiting = log.recordIntent(anIntent('a'))
   log.recordRefusal(aRefusal('b'))
   const closed = log.close()
-  await expect(log.recordIntent(anIntent('c'))).rejects.toMatchObject({ reason: 'closed', status: 503 })
+  await expect(log.recordIntent(anIntent('c'))).rejects.toMatchObject({ reason: 'audit_closed', status: 503 })
   await closed
   await log.close()
   await waiting

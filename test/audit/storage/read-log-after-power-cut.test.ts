@@ -102,5 +102,5 @@ it('the commands read the journal, and verify reports that, or its absence', asy
   expect((await audit('verify')).messages).toContain('the journal cannot be read')
   await rm(join(folder, journalName))
   await writeFile(part.path, whole.split('\n').slice(0, -2).join('\n'))
-  expect((await audit('verify')).messages).toContain('no journal lies beside the log')
+  expect((await audit('verify')).messages).toContain('no journal found')
 })

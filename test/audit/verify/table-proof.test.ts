@@ -104,9 +104,12 @@ it('rejects a proof with another key, or of another table', async () => {
   const other = await logOfTwoTables()
   const proof = await proofOf(folder, orders)
   const strange = await checked(folder, proof, other.keys)
-  expect(strange.problem).toMatchObject({ line: 2, what: expect.stringMatching(/no public key was given/) })
+  expect(strange.problem).toMatchObject({
+    line: 2,
+    what: expect.stringMatching(/pass its public key with --public-key/),
+  })
   const head = JSON.stringify({ proof: 1, table: people })
   const mistaken = await checked(folder, [head, ...proof.slice(1)], keys)
-  expect(mistaken.problem?.what).toMatch(/does not speak of the table/)
+  expect(mistaken.problem?.what).toMatch(/is not about the table/)
   expect((await readFile(join(folder, 'proof.jsonl'), 'utf8')).length).toBeGreaterThan(0)
 })

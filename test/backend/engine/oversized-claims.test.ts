@@ -28,7 +28,7 @@ it('a batch that claims more rows than its columns hold is refused', () => {
 it('a buffer outside of its body is refused', () => {
   const stream = Buffer.from(streamOf(orders(10)))
   write(batchOf(stream).header.buffers(0), 8, 2n ** 40n)
-  expect(() => streamToFile(stream, 1e9)).toThrow(/lies outside of its body/)
+  expect(() => streamToFile(stream, 1e9)).toThrow(/has a buffer out of range/)
 })
 
 it('a compressed buffer that claims a terabyte is refused', async () => {

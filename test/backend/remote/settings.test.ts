@@ -31,7 +31,10 @@ it('rejects settings of both, of neither and of an invalid remote catalog', () =
   const mistaken: [text: string, says: string][] = [
     ['', 'data: expected either data, or catalog.remote'],
     [`data: { folder: data }\n${remote}`, 'data: expected either data, or catalog.remote'],
-    [`${remote}\nstore: { postgres: { url: "postgresql://a/b" } }`, 'store: a remote catalog has a store'],
+    [
+      `${remote}\nstore: { postgres: { url: "postgresql://a/b" } }`,
+      'store: a remote catalog has its own store',
+    ],
     ['catalog: { remote: {} }', 'catalog.remote.url'],
     ['catalog: { remote: { url: "ftp://a" } }', 'catalog.remote.url'],
     ['catalog: { remote: { url: "http://u:p@a" } }', 'set `credential` to authenticate'],

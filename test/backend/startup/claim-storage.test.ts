@@ -23,7 +23,7 @@ async function location() {
 }
 
 const belongsToAnother = /the storage at .* belongs to the catalog [0-9a-f-]{36}: expected/
-const isNotKnown = /the storage at .* is not known to belong to this catalog/
+const isNotKnown = /the storage at .* has no owner mark of this catalog/
 
 it('rejects another store on the same data without changing anything', async () => {
   const { top, run } = await location()

@@ -44,8 +44,8 @@ it.each([
   ],
   [
     'credentials of a store of ones own',
-    { mode: 'temporary', role: 'arn:aws:iam:::role/a/b', access: 'write', stsEndpoint: 'https://sts' },
-    { role: 'arn:aws:iam:::role/a/b', access: 'write', stsEndpoint: 'https://sts' },
+    { mode: 'temporary', roleArn: 'arn:aws:iam:::role/a/b', access: 'write', stsEndpoint: 'https://sts' },
+    { roleArn: 'arn:aws:iam:::role/a/b', access: 'write', stsEndpoint: 'https://sts' },
   ],
 ])('clients can be told %s', (_what, vending, expected) => {
   const { data } = backendSettingsSchema.parse({ data: { s3: { location, vending } }, store })
@@ -55,7 +55,7 @@ it.each([
 it.each([
   ['no role', { mode: 'temporary' }],
   ['a role without a use', { mode: 'location', role }],
-  ['what is no role', { mode: 'temporary', role: 'arn:aws:iam::1:user/me' }],
+  ['what is no role', { mode: 'temporary', roleArn: 'arn:aws:iam::1:user/me' }],
   ['too short a time', { mode: 'temporary', role, seconds: 60 }],
   ['too long a time', { mode: 'temporary', role, seconds: 86_400 }],
   ['other rights', { mode: 'temporary', role, access: 'admin' }],

@@ -95,12 +95,12 @@ it('retains the last valid keys if the store becomes invalid', async () => {
     report: ({ outcome, cause }) => outcome === 'failed' && failures.push(cause),
   })
   await writeFile(file, 'keys: {')
-  await eventually(() => expect(authenticator.status().apiKeys).toEqual({ keys: 1, outdated: true }))
+  await eventually(() => expect(authenticator.status().apiKeys).toEqual({ keys: 1, isOutdated: true }))
   await authenticateApiKey(authenticator, text)
   expect(String(failures[0])).toContain(`${file}:1: `)
 
   await writeFile(file, 'keys: []')
-  await eventually(() => expect(authenticator.status().apiKeys).toEqual({ keys: 0, outdated: false }))
+  await eventually(() => expect(authenticator.status().apiKeys).toEqual({ keys: 0, isOutdated: false }))
   expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('unknown_api_key')
 })
 

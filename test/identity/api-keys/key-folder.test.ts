@@ -43,7 +43,7 @@ it('reads the files together, and reloads them when they are replaced', async ()
   const authenticator = await openAuthenticator({ apiKeys: { file: mount, pepper } })
   expect((await authenticateApiKey(authenticator, sales.text)).name).toBe('sales')
   expect((await authenticateApiKey(authenticator, research.text)).name).toBe('research')
-  expect(authenticator.status().apiKeys).toEqual({ keys: 2, outdated: false })
+  expect(authenticator.status().apiKeys).toEqual({ keys: 2, isOutdated: false })
 
   await publish({ 'sales.yaml': later.stored, 'research.yml': research.stored })
   await eventually(() => authenticateApiKey(authenticator, later.text))
@@ -56,7 +56,7 @@ it('reports the errors of all files, and a key that is in two files', async () =
   await publish({ 'a.yaml': stored, 'b.yaml': stored, 'c.yaml': 'keys: {', 'd.yaml': 'keys: 1' })
   const opening = openAuthenticator({ apiKeys: { file: mount, pepper } })
   await expect(opening).rejects.toThrow(
-    /b\.yaml: the key \w+ is in .*a\.yaml too\n.*c\.yaml:1: .*\n.*d\.yaml:1: /,
+    /b\.yaml: duplicate key \w+, also in .*a\.yaml\n.*c\.yaml:1: .*\n.*d\.yaml:1: /,
   )
 })
 

@@ -108,7 +108,7 @@ it('rejects the rotation of a revoked or expired key', async () => {
     await expect(rotation).rejects.toThrow('revoked or expired')
   }
   await expect(rotateKey(file, pepper, { id: 'AAAAAAAAAAAA', endsAt: new Date() })).rejects.toThrow(
-    'no key has',
+    'there is no key with this id',
   )
   expect(await readFile(file, 'utf8')).toBe(before)
 })

@@ -54,7 +54,7 @@ it('a start while the issuer is down uses the last valid keys until they are too
   const authenticator = await openAuthenticator(options({ now: () => Date.now() + ahead }))
   const token = (): string => signed(key, claimsWith({ exp: Math.floor((Date.now() + ahead) / 1000) + 60 }))
   expect((await authenticateBearer(authenticator, token())).name).toBe('corp:alice')
-  expect(authenticator.status().issuers[0]).toMatchObject({ keys: 1, usable: true })
+  expect(authenticator.status().issuers[0]).toMatchObject({ keyCount: 1, isUsable: true })
   ahead = 25 * hourMs
   expect(await captureReason(authenticateBearer(authenticator, token()))).toBe('jwks_unavailable')
 })

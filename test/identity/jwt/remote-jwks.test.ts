@@ -105,7 +105,11 @@ it('fetches keys in the background; reordered keys change nothing', async () => 
   const before = refreshed.requests()
   await eventually(() => expect(refreshed.requests()).toBeGreaterThan(before + 2))
   expect(events.filter(({ source }) => source === 'corp')).toHaveLength(1)
-  expect(authenticator.status().issuers[0]).toMatchObject({ keys: 2, usable: true, failuresInARow: 0 })
+  expect(authenticator.status().issuers[0]).toMatchObject({
+    keyCount: 2,
+    isUsable: true,
+    consecutiveFailures: 0,
+  })
 })
 
 it('retains the last keys if a response is not a JWKS', async () => {

@@ -158,7 +158,7 @@ it('refuses a forged token from the cache until the keys change', async () => {
   const token = await signToken(replacement)
   expect(await captureReason(authenticateBearer(authenticator, token))).toBe('invalid_signature')
   expect(() => authenticator.authenticate({ apiKey: undefined, authorization: `Bearer ${token}` })).toThrow(
-    'not accepted',
+    'invalid bearer token',
   )
   // The issuer reuses the kid; another unknown kid triggers a fetch.
   rotating.published = [replacement.publicKey]

@@ -80,7 +80,7 @@ it('rejects any bytes that are not a manifest', async () => {
     ),
     { numRuns: 1000 },
   )
-  expect(() => parseManifest(manifest.subarray(1))).toThrow(/expected a Lance manifest/)
+  expect(() => parseManifest(manifest.subarray(1))).toThrow(/not a Lance manifest/)
 })
 
 it('maps names to versions in both schemes', () => {

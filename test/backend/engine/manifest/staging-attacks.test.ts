@@ -89,7 +89,7 @@ it('rejects a manifest that contradicts the request', async () => {
   )
 
   const older = await stage(stagingName, path.join(versions, formatManifestName(1, 'V2')))
-  expect(await refusal(location, older)).toMatch(/manifest is of version 1, the request for version 2/)
+  expect(await refusal(location, older)).toMatch(/manifest is for version 1, the request for version 2/)
 
   const branch = await stage(stagingName, undefined, path.join(location, 'tree', 'dev', '_versions'))
   expect(await refusal(location, { ...branch, branch: 'dev' })).toMatch(
