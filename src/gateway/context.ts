@@ -8,25 +8,25 @@ import type { Upstream } from './upstream/upstream.ts'
  * stand beside their stages: `Authorized`, `Admitted`, `Checked` and `Audited`.
  */
 
-/** The head of a request without anything that two readers could understand differently. */
+/** The head of a request, without anything that two readers could interpret differently. */
 export interface ReceivedHead {
   readonly requestId: string
-  /** Address of the peer of the connection. */
+  /** Address of the peer. */
   readonly client: string
   readonly method: string
   /** Raw request target (RFC 9112, 3.2). Never forwarded. */
   readonly target: string
   readonly credentials: Credentials
-  /** Names in lower case and values, alternately: the headers that the other members do not cover. */
+  /** Lower-case names and values in turn: the headers that the other members do not cover. */
   readonly headers: readonly string[]
-  /** Database that a remote client of LanceDB names: `sales/eu`. Other clients name none. */
+  /** The database named by a LanceDB remote client: `sales/eu`. Other clients name none. */
   readonly database: string | undefined
   readonly contentType: string | undefined
   readonly contentEncoding: string | undefined
-  /** In bytes; undefined for a body sent in chunks. */
+  /** In bytes; undefined for the chunked coding. */
   readonly contentLength: number | undefined
   readonly hasBody: boolean
-  /** The headers that state something about a table. */
+  /** Headers that state facts about a table. */
   readonly tableHeaders: readonly ('location' | 'properties')[]
 }
 
@@ -35,7 +35,7 @@ export interface Received {
   readonly head: ReceivedHead
 }
 
-/** A request whose operation and object id are known. */
+/** A request with its operation and object id. */
 export interface Matched extends Received {
   readonly route: RouteMatch
   /** The upstream of the object. A batch names its objects in the body, so `check` replaces it. */
@@ -44,7 +44,7 @@ export interface Matched extends Received {
   readonly upstreamTarget: string
 }
 
-/** A request whose caller is known. */
+/** A request with its principal. */
 export interface Authenticated extends Matched {
   readonly principal: Principal
 }

@@ -29,18 +29,17 @@ import { openObservability } from './open-observability.ts'
 import { openPolicies } from './open-policies.ts'
 import { openUpstreams } from './open-upstreams.ts'
 
-/** Used by `startGateway`. */
 export interface GatewayOptions {
   readonly settings: GatewaySettings
   /** The development key, in memory only. */
   readonly staticKey?: StaticKey
-  /** Present in one of several processes that share a port. */
+  /** Present if several processes share a port. */
   readonly worker?: WorkerPart
 }
 
-/** How a worker takes part in a gateway of several processes. */
+/** The part of a worker in a gateway of several processes. */
 export interface WorkerPart {
-  /** URL of the admin port, which another process has. */
+  /** URL of the admin port, which belongs to another process. */
   readonly adminUrl: string
   /** Shared, so that every worker accepts the page tokens of the others. */
   readonly pageTokenSecret: Uint8Array
@@ -50,19 +49,19 @@ export interface WorkerPart {
   readonly follow: (registries: () => readonly Registry[], checks: readonly ReadinessCheck[]) => void
 }
 
-/** A gateway that serves. */
+/** A running gateway. */
 export interface RunningGateway {
   readonly url: string
   readonly adminUrl: string
-  /** Reads all watched files again, and logs the result of each. */
+  /** Reloads all watched files, and logs each result. */
   readonly reload: () => Promise<void>
-  /** Drains, completes the audit log, and closes everything; further calls return the same promise. */
+  /** Drains requests, completes the audit log, and closes everything. Further calls return the same promise. */
   readonly close: () => Promise<void>
 }
 
 /**
- * Starts a gateway. Throws for settings, and files that they name, which cannot be used, before the first request is
- * accepted; everything opened until then is closed.
+ * Starts a gateway. Throws for unusable settings or files before the first request is accepted; everything opened until
+ * then is closed.
  */
 export async function startGateway({ settings, staticKey, worker }: GatewayOptions): Promise<RunningGateway> {
   const closers = new ClosingStack()

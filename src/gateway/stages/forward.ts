@@ -23,7 +23,6 @@ import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Audited, WrittenIntent } from './audit.ts'
 import type { Checked } from './check.ts'
 
-/** Used by `forward`. */
 export interface ForwardOptions {
   readonly auditLog: AuditLog
   readonly upstreams: Upstreams
@@ -31,9 +30,9 @@ export interface ForwardOptions {
 }
 
 /**
- * Before an audit record is written: refuses what cannot be forwarded now, and waits for the beginning of a body that
- * streams, so that a client that sends none holds no connection to the upstream. Throws ServiceUnavailable (503), or
- * what reading the body fails with.
+ * Called before the intent is written: refuses a request that cannot be forwarded now, and waits for the beginning of a
+ * streamed body, so that a client that sends none holds no connection to the upstream. Throws ServiceUnavailable (503),
+ * or the error of reading the body.
  */
 export async function prepareForwarding({ upstream, payload }: Checked, body: DownstreamBody): Promise<void> {
   assertCircuitClosed(upstream)
@@ -43,8 +42,8 @@ export async function prepareForwarding({ upstream, payload }: Checked, body: Do
 /**
  * Stage 8: sends the request upstream and the response downstream. The response to a change is held back until its
  * outcome is in the audit log, so a client never knows of a commit that the log does not. A listing is merged from all
- * upstreams that have a part in it. Resolves with the error that the upstream responded with, if it did. Throws
- * InterfaceError (502, 503, 504, or what was wrong with the body), or ClientDisconnected.
+ * upstreams that have a part in it. Resolves with the upstream's error, if it responded with one. Throws CatalogError
+ * (502, 503, 504, or an error of the body), or ClientDisconnected.
  */
 export async function forward(
   request: Audited,
@@ -122,7 +121,7 @@ function createUpstreamRequest(request: Audited): UpstreamRequest {
 }
 
 /**
- * A change that was made succeeds even if its outcome cannot be written: an error would make clients repeat it. The log
+ * A committed change succeeds even if its outcome cannot be written: an error would make clients repeat it. The log
  * retains the intent, shows that it has no outcome, and counts the failure.
  */
 async function recordOutcome(intent: WrittenIntent, audit: AuditLog, outcome: OutcomeEntry): Promise<void> {
@@ -163,7 +162,6 @@ function sendHeldResponse(
   scheduleAtTickEnd(() => response.end(body))
 }
 
-/** Removes what the caller may not see. */
 function removeWithheldMembers(body: Buffer, request: Audited): Buffer {
   const { operation } = request.route
   const hidden = [

@@ -3,21 +3,20 @@ import type { AssertionSigner } from '../../identity/assertion/assertions.ts'
 import { apiKeyHeader } from '../../catalog-api/headers.ts'
 import type { Authenticated } from '../context.ts'
 
-/** What an upstream is told of the caller: nothing, the credential that was sent, or a signed assertion. */
+/** What an upstream receives about the caller: nothing, the original credential, or a signed assertion. */
 export const callerIdentities = ['none', 'original', 'assertion'] as const
 
-/** One of them. */
 export type CallerIdentity = (typeof callerIdentities)[number]
 
-/** What is known of a request that goes upstream. */
+/** A request that is sent upstream. */
 export interface ForwardedRequest extends Authenticated {
   readonly allowedBy: { readonly revision: string }
 }
 
-/** The headers that tell an upstream who calls: names and values in turn. */
+/** Creates the headers that identify the caller to an upstream: names and values in turn. */
 export type CallerHeaders = (request: ForwardedRequest) => readonly string[]
 
-/** Makes them for one upstream. Throws for `assertion` without keys to sign with. */
+/** Creates the function for one upstream. Throws for `assertion` without signing keys. */
 export function createCallerHeaders(
   upstream: string,
   identity: CallerIdentity,
@@ -27,7 +26,7 @@ export function createCallerHeaders(
   if (identity === 'original') return createVerifiedCredentialHeaders
   if (assertions === undefined) throw new Error('no key to sign assertions')
   return ({ principal, route, allowedBy, head }) => {
-    // Nobody vouches for whoever sends no credential.
+    // There is no principal to assert.
     if (principal.method === 'anonymous') return []
     const assertion = assertions.createHeader({
       principal,
@@ -41,7 +40,7 @@ export function createCallerHeaders(
   }
 }
 
-/** What is wrong with the settings of an upstream that is told of the caller in this way. */
+/** Returns what is wrong with the settings of an upstream that receives the caller in this form. */
 export function findCallerIdentityProblem(
   upstream: {
     readonly identity: CallerIdentity
@@ -59,7 +58,7 @@ export function findCallerIdentityProblem(
   return 'the assertion and the credential are sent in the same header; expected another identity.assertion.header'
 }
 
-/** Only what names the principal: another credential that was sent along may not have been verified. */
+/** Only the credential of the principal: other credentials of the request may not have been verified. */
 function createVerifiedCredentialHeaders({ principal, head }: ForwardedRequest): readonly string[] {
   const { apiKey, authorization } = head.credentials
   if (principal.method === 'api-key' && apiKey !== undefined) return [apiKeyHeader, apiKey]

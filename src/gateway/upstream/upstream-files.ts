@@ -4,7 +4,7 @@ import { absoluteTlsFiles, readTlsFiles } from '../../lib/tls/tls-files.ts'
 import type { UpstreamSettings } from '../../config/upstream-settings.ts'
 import type { UpstreamOptions } from './upstream.ts'
 
-/** The settings with every path of a file made absolute. */
+/** Returns the settings with absolute file paths. */
 export function resolveUpstreamPaths(
   settings: UpstreamSettings,
   absolute: (path: string) => string,
@@ -12,16 +12,13 @@ export function resolveUpstreamPaths(
   return { ...resolveAddressFiles(settings, absolute), ...absoluteTlsFiles(settings, absolute) }
 }
 
-/** The files that the settings name. */
+/** Lists the files that the settings name. */
 export function listUpstreamFiles({ caFile, clientCertificate, credential }: UpstreamSettings): string[] {
   const files = [caFile, clientCertificate?.certFile, clientCertificate?.keyFile, credential?.file]
   return files.filter((file) => file !== undefined)
 }
 
-/**
- * Reads the files that the settings name. Throws what reading throws, and for a certificate, an authority or a key
- * that cannot be used.
- */
+/** Reads the files that the settings name. Throws errors of reading, and for an unusable certificate, CA or key. */
 export async function readUpstreamOptions(settings: UpstreamSettings): Promise<UpstreamOptions> {
   const { serverName, credential } = settings
   const tls = { ...(await readTlsFiles(settings, 'for the upstream')), servername: serverName }

@@ -49,7 +49,7 @@ it('may do what is for them, and leave records of their own', async () => {
 
 it.each([
   ['told'],
-  // Whether it is there, they are not told: the answer is the same.
+  // The response does not depend on whether the object exists.
   ['public$nothing'],
 ])('are asked for a credential where they are denied something in %s', async (namespace) => {
   const response = await open.gateway.post(`/v1/table/${namespace}$rivers/drop`, nobody)

@@ -54,7 +54,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     }
   }
 
-  /** The status of an answer; rejects where there is none. */
+  /** Resolves with the status of the response; rejects if there is none. */
   function ask(url: string, route: string, certificate?: TestCertificate, headers = {}): Promise<number> {
     return new Promise((resolve, reject) => {
       const client = certificate && { cert: certificate.cert, key: certificate.key }
@@ -79,7 +79,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
   it('who has one may do what the policies grant, and no more', async () => {
     const { gateway, upstream } = await startGatewayAndUpstream(setup('optional'))
     expect(await ask(gateway.url, orders, good)).toBe(200)
-    // What a caller may not see is not there.
+    // Invisible objects get the 404 of a missing one.
     expect(await ask(gateway.url, '/v1/table/test$orders/describe', good)).toBe(404)
     expect(await ask(gateway.url, '/v1/table/prod$orders/drop', good)).toBe(403)
     expect(await ask(gateway.url, orders)).toBe(401)

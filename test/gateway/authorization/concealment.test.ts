@@ -3,7 +3,7 @@ import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 
-/** `ann` may list `open` and read it, but not the table `vault`; beneath lies `hr`, of which she knows nothing. */
+/** `ann` may list and read `open`, but not its table `vault`; `hr` below it is invisible to her. */
 const shared = useSharedGateway({
   users: ['ann'],
   policies: [

@@ -3,7 +3,7 @@ import { allowEverything } from '../support/open-gateway.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 
-// Whoever may write an object, and not read it, must not read it from the responses to its writes.
+// A principal that may write an object but not read it must not read it in the responses to its writes.
 const writers = { users: ['writer'] }
 const shared = useSharedGateway({
   users: ['writer', 'reader'],

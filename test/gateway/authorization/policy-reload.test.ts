@@ -26,7 +26,7 @@ it('a change of the policies takes effect without a restart, and a broken one do
   await replace(before)
   await eventually(async () => expect(await status()).toBe(200))
 
-  // A reload is in force before its record is on disk.
+  // A reload takes effect before its record is on disk.
   const reloads = await eventually(async () => {
     const found = ofKind(await recordsOf(gateway.auditFolder), 'reload')
     expect(found).toHaveLength(3)

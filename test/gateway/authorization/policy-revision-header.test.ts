@@ -16,7 +16,6 @@ it.each<[what: string, method: 'GET' | 'POST', target: string, status: number, a
   ['a denial', 'POST', '/v1/table/t/drop', 403, 'ann'],
 ])('%s names the policies that decided', async (_what, method, target, status, as = 'dev') => {
   shared.upstream.answering = (_arrival, response) => {
-    // An upstream does not speak for the gateway.
     response.setHeader('X-Catalog-Policy-Revision', 'forged')
     response.end('{"tables":[]}')
   }

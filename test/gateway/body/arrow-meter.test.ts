@@ -21,12 +21,12 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { ArrowMeter } from '../../../src/gateway/body/arrow-meter.ts'
 
-/** Reads the bytes in pieces that end there. */
+/** Reads the bytes in chunks that end at these offsets. */
 function meter(bytes: Buffer, ends: readonly number[] = []) {
   const meter = new ArrowMeter()
   let begin = 0
   for (const end of [...ends.toSorted((a, b) => a - b), bytes.length]) {
-    // A buffer of its own, and written over: the meter must not hold on to it.
+    // A buffer of its own, overwritten afterwards: the meter must not retain it.
     const chunk = Buffer.from(bytes.subarray(begin, end))
     meter.push(chunk)
     chunk.fill(0xff)

@@ -5,7 +5,7 @@ import { expectError } from '../support/expect-error.ts'
 import { allowEverything } from '../support/open-gateway.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 
-// What counts as not sent is cut, and everything else arrives byte for byte.
+// Empty values that count as absent are removed; everything else arrives byte for byte.
 const shared = useSharedGateway({
   users: ['stays'],
   policies: [
@@ -86,7 +86,7 @@ describe('an empty value that counts as not sent is cut', () => {
 
 describe('emptiness is a value', () => {
   it.each<[target: string, sent: string]>([
-    // A list of columns by itself selects none.
+    // A bare list of columns selects none.
     [`${table}/query`, '{"k":1,"columns":[]}'],
     [`${table}/query`, '{"k":1,"vector":[]}'],
     [`${table}/query`, '{"k":0,"filter":"","version":0,"vector":{}}'],
@@ -94,7 +94,7 @@ describe('emptiness is a value', () => {
       `${table}/query`,
       '{"full_text_query":{"structured_query":{"query":{"boolean":{"must":[],"should":[]}}}}}',
     ],
-    // Members that must be there, and parts of what is there.
+    // Required members, and parts of present ones.
     [`${table}/update`, '{"updates":[]}'],
     [`${table}/version/delete`, '{"ranges":[]}'],
     [`${table}/drop_columns`, '{"columns":[]}'],
@@ -103,12 +103,12 @@ describe('emptiness is a value', () => {
     [`${table}/update_field_metadata`, '{"updates":[{"path":"a","metadata":{}}]}'],
     ['/v1/transaction/lake$t$1/alter', '{"actions":[]}'],
     [`${table}/version/create`, '{"version":0,"manifest_path":"lake/t/_versions/s","metadata":{}}'],
-    // The properties of an update replace those that there are.
+    // The properties of an update replace the existing ones.
     [`${table}/update`, '{"updates":[],"properties":{}}'],
     [`${table}/delete`, '{"predicate":""}'],
     [`${table}/count_rows`, '{"predicate":"","version":0}'],
     [`${table}/backfill_column`, '{"column":"a","where":""}'],
-    // A member that this operation does not have, and members of what it does not know.
+    // A member that this operation does not have, and members of unknown ones.
     [`${table}/exists`, '{"properties_of":{},"vector":{"single_vector":[]}}'],
     [`${table}/exists`, '{"nested":{"id":[],"context":{}}}'],
     [`${table}/exists`, '{"list":[{"id":[]},[]]}'],
@@ -117,7 +117,7 @@ describe('emptiness is a value', () => {
     [`${table}/schema_metadata/update`, '{"metadata":{}}'],
     [`${table}/schema_metadata/update`, '{"metadata":{},"context":{},"id":["lake","t"]}'],
     [`${table}/schema_metadata/update`, '{}'],
-    // Booleans whose absence is not false.
+    // Booleans whose absence does not mean false.
     [`${table}/describe`, '{"vend_credentials":false}'],
     [`${table}/describe`, '{"load_detailed_metadata":false}'],
     ['/v1/materialized_view/lake$v/create', '{"kind":"query","with_no_data":false}'],

@@ -5,7 +5,7 @@ import { runningBackend } from '../../backend/support/running-backend.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGatewayBefore } from '../support/running-gateway.ts'
 
-// A change whose body is too large to be held, in front of the real catalog.
+// A change whose body is too large to be buffered, with the real catalog.
 const remove = '/v1/table/orders/delete'
 const predicate = `"predicate":"id >= 0${' '.repeat(1_500_000)}"`
 

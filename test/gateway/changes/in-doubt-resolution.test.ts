@@ -25,7 +25,7 @@ const path = 'sales/orders/_versions/7.manifest'
 const staged = { version: 7, manifest_path: `${path}-x`, manifest_size: 100, e_tag: '"tag"' }
 const final = { version: 7, manifest_path: path, manifest_size: 100, e_tag: 'tag' }
 
-/** Breaks off what changes something, and answers to questions. */
+/** Closes the connection of changes, and responds to lookups. */
 function breakingOff(answer: RequestHandler): RequestHandler {
   return (arrival, response, request) => {
     if (arrival.target.includes('/describe')) answer(arrival, response, request)
@@ -108,7 +108,7 @@ it('whose a version is stays open until the upstream was heard of every change t
   let polls = 0
   upstream.answering = breakingOff((...all) => {
     polls += 1
-    // The first question is that of the late one; the winner is asked for when that could not be told any more.
+    // The first lookup belongs to the late change; the winner is looked up when that one has become undecidable.
     return respondWith(polls === 2 ? 503 : 200, { version: final })(...all)
   })
   const late = { ...staged, e_tag: 'another' }
@@ -195,7 +195,7 @@ it('a batch is resolved as a whole', async () => {
   ])
 })
 
-/** An insert whose answer is lost, after one that made version 4. */
+/** An insert whose response is lost, after one that created version 4. */
 async function lostInsert(gateway: TestedGateway, upstream: RecordingUpstream, newest: number) {
   upstream.answering = respondWith(200, { version: 4 })
   await gateway.post('/v1/table/sales$orders/insert', { body: 'ARROW' })

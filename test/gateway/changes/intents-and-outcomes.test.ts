@@ -13,7 +13,7 @@ import { eventually } from '../support/waiting.ts'
 const commit = '/v1/table/sales$orders/version/create'
 const manifest = { version: 7, manifest_path: 'sales/orders/_versions/staging', e_tag: 'x' }
 
-/** The kinds of the records that are on disk now, and the requests they belong to. */
+/** The kinds of the records that are on disk, with their request ids. */
 function onDisk(folder: string): string[] {
   const [segment = ''] = readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
   const lines = readFileSync(join(folder, segment), 'utf8').split('\n').slice(0, -1)
@@ -163,7 +163,7 @@ it('reads leave nothing in the log, however they end', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const reads = operationNames.map(getOperation).filter(({ effect }) => effect === 'read')
   for (const status of [200, 404, 500]) {
-    // What lists is read by the gateway.
+    // The gateway reads the responses to listings.
     upstream.answering = respondWith(status, { namespaces: [], tables: [] })
     for (const { method, path } of reads) {
       const target = path.replace('{id}', 'orders').replace('{index_name}', 'i')

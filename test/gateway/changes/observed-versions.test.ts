@@ -13,7 +13,7 @@ const continuity = (setting: 'off' | 'warn', more: object = {}): GatewaySetup =>
 })
 const continuous = continuity('warn')
 
-/** Responds when that has come. */
+/** Responds after the promise has resolved. */
 function after(moment: Promise<unknown>, answering: RequestHandler): RequestHandler {
   return async (...all) => {
     await moment
@@ -21,7 +21,7 @@ function after(moment: Promise<unknown>, answering: RequestHandler): RequestHand
   }
 }
 
-/** Responds to a change with one thing, and to the question for its version with another. */
+/** Responds to changes and to version lookups with different handlers. */
 function respond(change: RequestHandler, question: RequestHandler): RequestHandler {
   return (arrival, response, request) =>
     (arrival.target.includes('/version/describe') ? question : change)(arrival, response, request)
@@ -35,7 +35,7 @@ async function outcomesOf(gateway: TestedGateway) {
   return ofKind(await recordsOf(gateway.auditFolder), 'outcome')
 }
 
-/** A change whose response states no version, when version 4 is known and this one is the newest. */
+/** A change whose response states no version, when version 4 is known and `version` is the newest. */
 async function changeAfter4(change: string, body: object | string | undefined, version: number) {
   const { gateway, upstream } = await startGatewayAndUpstream(continuous)
   upstream.answering = respondWith(200, { version: 4 })
@@ -163,7 +163,7 @@ it('an observed version that another response states later flags nothing, also a
   const insert = gateway.post(`${table}/insert`, { body: 'ARROW' })
   await eventually(() => expect(upstream.requests).toHaveLength(4))
   upstream.answering = respond(statesNone, newest(7))
-  // It is version 6: the insert has made version 7 before the upstream describes the newest one.
+  // It is version 6: the insert created version 7 before the upstream described the newest one.
   await gateway.post(`${table}/schema_metadata/update`, { body: { owner: 'ann' } })
   inserted.resolve(undefined)
   await insert

@@ -7,7 +7,7 @@ import { runningBackend } from '../../backend/support/running-backend.ts'
 import type { RequestOptions } from '../support/open-gateway.ts'
 import { startGatewayBefore } from '../support/running-gateway.ts'
 
-// In front of the real catalog, which states no version in its responses to these changes.
+// Uses the real catalog, which states no version in its responses to these changes.
 const table = '/v1/table/t'
 const rows = { body: Buffer.from(streamOf(orders(3))) }
 

@@ -35,7 +35,7 @@ it('a change goes on when its client leaves, and its outcome is on record', asyn
   await isCommittedWithoutItsClient(gateway, upstream, clientHasLeft)
 })
 
-/** Sends a change, leaves, and finds its outcome on record when the upstream has heard that the client has left. */
+/** Sends a change, disconnects, and expects its outcome in the log after the upstream has noticed. */
 async function isCommittedWithoutItsClient(
   gateway: TestedGateway,
   upstream: RecordingUpstream,

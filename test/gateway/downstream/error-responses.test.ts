@@ -61,7 +61,7 @@ it.each<
 ])('%s is refused in the shape of the interface', async (_what, method, target, expected, parts) => {
   expectError(await shared.gateway.send(method, target, parts), expected)
   expect(shared.upstream.requests).toEqual([])
-  // The connection can be used again.
+  // The connection remains usable.
   expect(await shared.gateway.post(describe)).toMatchObject({ status: 200 })
 })
 

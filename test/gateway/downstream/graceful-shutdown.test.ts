@@ -10,12 +10,12 @@ import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { createDeferred, eventually } from '../support/waiting.ts'
 
 /**
- * Less than the gateway waits for connections that hold it up, which is half a minute. It takes half a second, but it
- * also seals the audit log, and a busy disk has been seen to take more than five seconds for one write.
+ * Less than the gateway waits for connections that delay it, which is half a minute. A shutdown takes half a second,
+ * but it also seals the audit log, and a single write to a busy disk has taken more than five seconds.
  */
 const timeoutMs = 20_000
 
-/** `closed`, or `held up` where it takes too long. */
+/** `closed`, or `held up` if it takes too long. */
 function outcomeOf(stopped: Promise<void>): Promise<string> {
   return Promise.race([stopped.then(() => 'closed'), pause(timeoutMs, 'held up')])
 }

@@ -71,7 +71,7 @@ it.each(['garbage', 'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n"evil"'])(
     }
     expect((await gateway.post(describe)).json).toEqual({})
     idle?.write(unasked)
-    // The upstream leaves it open: only what came over it tells that it is of no more use.
+    // The upstream leaves it open: only the received bytes make it unusable.
     await eventually(() => expect(idle?.destroyed).toBe(true))
     expect((await gateway.post(describe)).json).toEqual({})
   },

@@ -4,7 +4,8 @@ import { withUpstream } from '../support/open-gateway.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
 
-// A client takes the first response, errors included, as the version of its server, and asks an old one in an old way.
+// A client takes the version of its server from the first response, errors included, and uses old requests for an old
+// one.
 const shared = useSharedGateway({ users: ['nobody'] })
 const lancedb = { 'x-lancedb-database': 'any' }
 const describeTable = '/v1/table/t/describe'

@@ -13,7 +13,7 @@ const arrow = { 'content-type': 'application/vnd.apache.arrow.file', 'x-lancedb-
 const chunk = randomBytes(64 * 1024)
 const chunks = 1024
 
-/** 64 MiB; tells how much of them was taken. */
+/** 64 MiB; reports the bytes that are read. */
 function table(see: (bytes: number) => void): Readable {
   function* whole(): Generator<Buffer> {
     for (let count = 0; count < chunks; count += 1) {

@@ -18,7 +18,7 @@ import { eventually } from '../support/waiting.ts'
 
 const request = 'GET /v1/table HTTP/1.1\r\nhost: g\r\nconnection: close\r\n\r\n'
 
-/** What came over TLS, with whose certificate and which version. Rejects where the connection fails. */
+/** The received text, peer certificate and protocol version. Rejects if the connection fails. */
 function overTls(url: string, options: ConnectionOptions) {
   const { hostname, port } = new URL(url)
   return new Promise<{ text: string; subject: string; version: string | null }>((resolve, reject) => {

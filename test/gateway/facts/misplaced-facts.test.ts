@@ -12,8 +12,8 @@ import { respondWith } from '../support/recording-upstream.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 import { createStatingRequest } from '../support/stated-request.ts'
 
-// For every operation, every name that states a fact somewhere, and every place of a request that is none of the
-// operation, by the interface document.
+// For every operation, every name that states a fact somewhere, in every location that is not one of the operation
+// according to the interface document.
 const shared = useSharedGateway()
 
 /** A name that states a fact in some operation. */
@@ -46,7 +46,7 @@ const allLocations = operationNames.flatMap((name) =>
     locations.map((location) => ({ fact: fact as FactName, name: nameIn(location) })),
   ),
 )
-/** An index has a name, too, which is no fact. */
+/** The name of an index is not a fact. */
 const decisive: readonly Decisive[] = [
   ...new Map(allLocations.map((location) => [location.name, location])).values(),
 ]
@@ -79,7 +79,7 @@ function locationInWords(location: string): string {
   return inWords[location.slice(0, location.lastIndexOf('.'))]?.(nameIn(location)) ?? ''
 }
 
-/** What the gateway should say of a place that is none of an operation. */
+/** The expected message for a location that is not one of an operation. */
 function refusal(operation: OperationName, { fact }: Decisive, location: string): string {
   const [belongs] = documentedFacts[operation][fact] ?? []
   const where =
@@ -89,7 +89,7 @@ function refusal(operation: OperationName, { fact }: Decisive, location: string)
   return `${operation} does not accept ${locationInWords(location)}; ${belongs === undefined ? 'omit it' : `send it as ${where}`}`
 }
 
-/** A JSON text whose names may be repeated. */
+/** A JSON text that may repeat names. */
 function objectOf(members: readonly (readonly [name: string, value: unknown])[]): string {
   return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
 }
@@ -103,14 +103,14 @@ function withText(operation: OperationName, what: string, says: Case['says'], te
   return { what, method, target, headers, body: text, says }
 }
 
-/** The members of the least body, in an envelope if a bare map would be data. */
+/** The members of the minimal body, in an envelope if a bare map would be data. */
 function leastMembers(operation: OperationName): readonly (readonly [string, unknown])[] {
   const isMap = operation === 'UpdateTableSchemaMetadata'
   const { members } = createStatingRequest(operation, isMap ? [{ place: 'body.version', value: 1 }] : [])
   return Object.entries(members ?? {}).filter(([name]) => name !== 'version')
 }
 
-/** Each name in the query, a header, the body, and the object `query` of it, if it has no such place. */
+/** Each name in the query, a header, the body, and its object `query`, if it is not a location there. */
 function misplaced(operation: OperationName): Case[] {
   const { body } = bodyOf(operation)
   const cases: Case[] = []
@@ -146,14 +146,14 @@ function bodyOf(operation: OperationName): {
   return { body: members, arrow: method === 'GET' ? undefined : 'arrow' }
 }
 
-/** Spellings that some reader takes for the name. */
+/** Spellings that some readers take for the name. */
 function spellingsOf(name: string): readonly string[] {
   const capital = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
   const longS = name.replace('s', 'ſ')
   return [capital, name.toUpperCase(), `${name}\u0000`, `${name}\u0000x`, ...(longS === name ? [] : [longS])]
 }
 
-/** Each name of a body in other letters, or twice. */
+/** Each body member with a different spelling, or repeated. */
 function twofold(operation: OperationName): Case[] {
   const least = leastMembers(operation)
   const inQuery = (members: readonly (readonly [string, unknown])[]): string =>
@@ -168,7 +168,7 @@ function twofold(operation: OperationName): Case[] {
         withText(operation, `query.${spelling}`, says, inQuery([member])),
       ]
     }),
-    // Null states nothing, and so is refused for nothing else.
+    // Null states nothing, so there is no other reason for a refusal.
     withText(
       operation,
       `${name} twice`,

@@ -10,15 +10,15 @@ import {
   type JsonCase,
 } from './json-arbitraries.ts'
 
-// The scanner against JSON.parse, which is slow for this purpose and obvious: what one takes, the other takes.
+// Compares the scanner with a slow and obvious reader that uses JSON.parse: both must accept the same texts.
 
 type Json = null | boolean | number | string | Json[] | Members
 interface Members extends Map<string, Json> {}
 
-/** What a document says, or why it is refused. */
+/** The members of a document, or its rejection. */
 type Reading = { readonly members: Members | undefined } | 'refused'
 
-/** By JSON.parse. A name that stands twice is found by the number of names that its texts have. */
+/** Uses JSON.parse. Detects repeated names by counting their texts. */
 function obviously(bytes: Buffer): Reading {
   let text: string
   try {
@@ -50,7 +50,7 @@ function asMap(value: object): Members {
   return new Map(Object.entries(value) as [string, Json][])
 }
 
-/** By the scanner, piece by piece. */
+/** Uses the scanner, chunk by chunk. */
 function scanned(chunks: readonly Buffer[]): Reading {
   const members: Members = new Map()
   const text = new JsonTransformer(
@@ -69,7 +69,7 @@ function scanned(chunks: readonly Buffer[]): Reading {
       return text.takeReady()
     })
     const isObject = text.end()
-    // What nobody wants removed comes out as it went in.
+    // Without removals the text is unchanged.
     if (!Buffer.concat([...out, ...text.takeRest()]).equals(Buffer.concat(chunks)))
       throw new Error('other bytes')
     return { members: isObject ? members : undefined }
@@ -93,7 +93,7 @@ it.each<[what: string, documents: fc.Arbitrary<JsonCase>, runs: number]>([
     }),
     { numRuns: runs },
   )
-  // Both sorts are there, or this would prove nothing.
+  // Both kinds must occur, or the test would prove nothing.
   expect(refused).toBeGreaterThan(runs / 50)
   expect(refused).toBeLessThan(runs - runs / 50)
 })
@@ -117,7 +117,7 @@ it('any byte of a document may be another one', () => {
   }
 })
 
-/** The object without the members that are to go, at any depth. */
+/** The object without the members to remove, at any depth. */
 function without(value: Json | object, names: ReadonlySet<string>): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item: Json) => without(item, names))

@@ -12,8 +12,8 @@ import {
 } from '../support/recording-upstream.ts'
 
 /**
- * Three catalogs. `rest` holds no `prod`, and a namespace `archive` and tables that nobody can reach, for what is
- * called so lies elsewhere; `lake` holds tables of which one lies at `raw`.
+ * Three catalogs. `rest` holds no `prod`, and a namespace `archive` and tables that are unreachable because their ids
+ * belong to another upstream; one table of `lake` belongs to `raw`.
  */
 const catalogs = {
   rest: {

@@ -7,7 +7,7 @@ import { respondWith } from '../support/recording-upstream.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 import { createDeferred, eventually } from '../support/waiting.ts'
 
-/** `ann` may see the tables whose names begin with `s`, in the root. */
+/** `ann` may see the tables in the root whose names begin with `s`. */
 const shared = useSharedGateway({
   users: ['ann'],
   policies: [

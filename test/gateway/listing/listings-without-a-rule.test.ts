@@ -6,7 +6,7 @@ import { useSharedGateway } from '../support/running-gateway.ts'
 
 const ann = { users: ['ann'] }
 
-/** `ann` may see one table deep down, and may not list what is beside it; `bob` may list, and see nothing. */
+/** `ann` may see one deeply nested table, and may not list its siblings; `bob` may list, and see nothing. */
 const shared = useSharedGateway({
   users: ['ann', 'bob', 'eve'],
   policies: [

@@ -14,9 +14,9 @@ it('every operation reaches the upstream under its one target, without the crede
   upstream.answering = respondWith(200, { fine: true })
   for (const name of operationNames) {
     const { method, path, body, object, lists } = getOperation(name)
-    // What the gateway puts together itself: listings-*.test.ts.
+    // Responses that the gateway composes itself: see listings-*.test.ts.
     if (lists !== undefined) continue
-    // What a route without an id says about delimiters is about the names in the answer.
+    // On a route without an id, the delimiter applies to the names in the response.
     const query = object === 'none' ? 'delimiter=.' : queries[name]
     const sent = path.replace('{id}', 'sales.orders').replace('{index_name}', 'by%5Fday')
     const json = body === 'arrow' || method === 'GET' ? undefined : createMinimalRequest(name).members

@@ -6,7 +6,7 @@ import { createUpstreams } from '../../../src/gateway/upstream/upstreams.ts'
 import { buildTarget } from '../../../src/catalog-api/request-target.ts'
 import { anyTarget } from '../../catalog-api/arbitrary-targets.ts'
 
-/** Reads targets anew, and counts how often. */
+/** Finds routes without a cache, and counts how often. */
 function counted() {
   const upstreams = createUpstreams(
     [undefined, [['a'], ['b', 'c']]].map((namespaces, number) => ({
@@ -74,7 +74,7 @@ it('a target is read once, whoever asks, and each of its spellings and methods b
     'POST /v1/table/a$b/describe',
     'POST /v1/table/a%24b/describe',
   ])
-  // What is refused is refused anew.
+  // Refusals are not cached.
   expect(requested.filter((ask) => ask.startsWith('GET'))).toHaveLength(3)
 })
 

@@ -6,7 +6,7 @@ import { openGateway, type TestedGateway } from '../support/open-gateway.ts'
 import { healthPath, startRecordingUpstream, type RecordingUpstream } from '../support/recording-upstream.ts'
 import { eventually } from '../support/waiting.ts'
 
-/** `rest` serves what lies at no other; ids have another delimiter and a path in front at `lake`. */
+/** `rest` is the root upstream; `lake` has another delimiter and a base path. */
 const namespaces = { lake: [['prod', 'lake'], ['archive']], raw: [['prod', 'lake', 'raw']], rest: undefined }
 type Name = keyof typeof namespaces
 
@@ -38,7 +38,7 @@ afterAll(async () => {
   for (const upstream of upstreams.values()) await upstream.close()
 })
 
-/** What reached each of the upstreams. */
+/** The targets that reached each upstream. */
 function arrived(): Record<string, string[]> {
   const found = [...upstreams].map(
     ([name, { requests }]) => [name, requests.map(({ target }) => target)] as const,

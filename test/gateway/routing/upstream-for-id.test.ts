@@ -8,7 +8,7 @@ interface Lying {
   readonly namespaces: string[][] | undefined
 }
 
-/** Where the upstreams with those namespaces hold the ids; nothing listens there, and nothing is asked. */
+/** The upstreams of the ids; the upstreams do not exist, and no request is sent. */
 async function whereLie(upstreams: readonly Lying[], ids: readonly string[][]): Promise<string[]> {
   const opened = createUpstreams(
     upstreams.map((each) => ({

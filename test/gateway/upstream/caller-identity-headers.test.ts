@@ -79,7 +79,7 @@ function pem(key: KeyObject): string {
     : key.export({ type: 'spki', format: 'pem' }).toString()
 }
 
-/** The headers of that kind that came with the last request. */
+/** The credential headers of the last request. */
 function credentialsOf(arrivals: readonly ReceivedRequest[]): Record<string, string[]> {
   const arrival = arrivals.at(-1)
   const names = ['x-api-key', 'authorization', 'x-catalog-assertion']
@@ -108,7 +108,7 @@ it('the original credential, and only the one that was verified', async () => {
   const authorization = token()
   await gateway.post(describeOrders, { as: null, headers: { authorization } })
   expect(credentialsOf(upstream.requests)).toEqual({ authorization: [authorization] })
-  // The key is not looked at, since the token takes precedence: it could be anybody's.
+  // The key is not verified, because the token takes precedence: it could belong to another principal.
   await gateway.post(describeOrders, { headers: { 'x-api-key': 'not-verified', authorization } })
   expect(credentialsOf(upstream.requests)).toEqual({ authorization: [authorization] })
 })

@@ -27,7 +27,7 @@ function narrow(maxPendingRequests: number, waitMs = 60_000): GatewaySetup {
   }))
 }
 
-/** An upstream that keeps requests until it is told to answer the next. */
+/** An upstream that holds requests until the test lets it respond to the next one. */
 async function patientPair(setup: GatewaySetup) {
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   const retained: ServerResponse[] = []
@@ -88,7 +88,7 @@ it('a slot that is released goes to the principal that holds the fewest, whoever
   const inTurn = []
   for (const [index, as] of ['mallory', 'mallory', 'mallory', 'dev', 'dev'].entries()) {
     inTurn.push(gateway.post(`/v1/table/${as}-${index}/query`, { as, body: {} }))
-    // Alone, a principal may hold one of two.
+    // A principal alone may hold one of two.
     await untilWaiting(gateway, [0, 1, 2, 2, 3][index] ?? 0, 'bulk')
   }
   for (const _ of inTurn) await responseNext()

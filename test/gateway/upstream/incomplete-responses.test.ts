@@ -13,8 +13,8 @@ import { withUpstream } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream, startGatewayBefore } from '../support/running-gateway.ts'
 import { createDeferred } from '../support/waiting.ts'
 
-// A process that is killed closes its connections like one that has said everything: where nothing else tells the end
-// of a response, half of it looks whole.
+// A killed process closes its connections like one that has finished: if nothing else marks the end of a response, a
+// partial one looks complete.
 const read = '/v1/table/orders/describe'
 const rows = '/v1/table/orders/query'
 const change = '/v1/table/orders/drop'
@@ -80,6 +80,6 @@ it('a response that breaks off ends in an error for a client of HTTP/1.0, too', 
   await client.waitFor(/\r\n\r\nARROW$/)
   broken.resolve(undefined)
   await client.waitForEnd()
-  // Its end is that of the connection: only a reset tells that it is not whole.
+  // The body ends with the connection: only a reset shows that it is incomplete.
   expect(error?.code).toBe('ECONNRESET')
 })

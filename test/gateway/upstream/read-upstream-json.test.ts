@@ -34,7 +34,7 @@ async function catalog() {
   return { recording, upstream }
 }
 
-/** Asks for a client of which nothing is known but that it waits, until it does not. */
+/** Reads for a client that can disconnect. */
 async function reading(upstream: Upstream) {
   const answering = createDeferred<OutgoingResponse>()
   const settings = {

@@ -20,7 +20,7 @@ it.each([
   const { gateway, upstream } = shared
   for (const { name, body: form } of changes) {
     const { path, query, members } = createMinimalRequest(name)
-    // So that there is an idle connection, as in every gateway that has run for a while.
+    // Creates an idle connection, as in a gateway that has run for a while.
     upstream.answering = respondWith(200, {})
     await gateway.post('/v1/table/orders/describe')
     upstream.requests.length = 0
@@ -63,7 +63,7 @@ it('as many repeats are made as the settings allow, and no more than the budget 
   await gateway.post('/v1/table/orders/exists')
   expect(upstream.requests).toHaveLength(3)
   for (let count = 0; count < 60; count += 1) await gateway.post('/v1/table/orders/exists')
-  // What was saved for a bad time, 50, and nothing for each of so few requests.
+  // The saved maximum of 50, and none for so few requests.
   expect(upstream.requests).toHaveLength(61 + 50)
 })
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createRetryBudget } from '../../../src/gateway/upstream/retry-budget.ts'
 
-/** How many repeats are allowed after so many requests. */
+/** Number of retries that are allowed after that many requests. */
 function allowed(budgetPercent: number, requests: number): number {
   const budget = createRetryBudget({ maxRetries: 1, budgetPercent })
   while (budget.tryWithdraw());

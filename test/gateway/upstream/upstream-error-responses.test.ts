@@ -79,7 +79,7 @@ it.each<[what: string, status: number, body: string | object, ExpectedError]>([
   }
 })
 
-/** Sends the head of a 413 and this much of its body, of which more is promised. */
+/** Sends the head of a 413 and a part of its body. */
 function brokenOff(text: string): RequestHandler {
   return (_arrival, response) => {
     response.writeHead(413, { 'content-length': 100_000, 'content-type': 'application/json' })

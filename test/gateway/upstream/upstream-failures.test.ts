@@ -103,7 +103,7 @@ it('an upstream that is down is answered 502', async () => {
 })
 
 it('an upstream that accepts connections and then says nothing is answered 504', async () => {
-  // Only the handshake of TLS waits for a word of the upstream.
+  // Only a TLS handshake waits for bytes of the upstream.
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())

@@ -11,7 +11,7 @@ import { withUpstream } from '../support/open-gateway.ts'
 import { startRecordingUpstream } from '../support/recording-upstream.ts'
 import { startGatewayBefore } from '../support/running-gateway.ts'
 
-/** What an upstream or the gateway is like besides its certificate. */
+/** Settings of the upstream or the gateway besides the certificate. */
 interface Setting {
   readonly server?: ServerOptions
   readonly upstream?: Partial<UpstreamSettings>
@@ -78,7 +78,7 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no o
     return { gateway, upstream }
   }
 
-  /** An upstream that wants to see a certificate of the gateway, and what it is shown. */
+  /** An upstream that requires a client certificate, and the certificate that it gets. */
   async function mutual(shown: string | undefined) {
     const clientCertificate = shown && { certFile: file(`${shown}.pem`), keyFile: file(`${shown}.key`) }
     return pair('good', 'own', {

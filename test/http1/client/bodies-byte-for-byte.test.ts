@@ -10,7 +10,7 @@ const shared = useSharedGateway()
 const mebibyte = 1024 * 1024
 const noise = randomBytes(8 * mebibyte)
 
-/** One body on its way: what it is, how it is written, and how it is read. */
+/** A body, and how it is written and read. */
 interface Context {
   readonly from: number
   readonly size: number

@@ -19,7 +19,7 @@ function read(chunks: readonly Buffer[]): Reading {
       reading.ends += 1
     },
   })
-  // Each chunk is overwritten when it has been read, as the buffer of a connection is.
+  // Each chunk is overwritten when it has been read, like the buffer of a connection.
   for (const chunk of chunks) {
     const bytes = Buffer.from(chunk)
     reader.parse(bytes)
@@ -40,7 +40,7 @@ function cut(bytes: Buffer, positions: readonly number[]): Buffer[] {
 const body = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes).toString('latin1'))
 const extension = fc.constantFrom('', ';a', ';a="b ;"')
 
-/** The bytes of an answer, and what they say. */
+/** The bytes of a response, and its meaning. */
 const responses = fc.oneof(
   body.map((text) => ({ text, bytes: `content-length: ${text.length}\r\n\r\n${text}` })),
   fc

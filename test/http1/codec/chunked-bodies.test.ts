@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ChunkedDecoder } from '../../../src/http1/codec/chunked-decoder.ts'
 
-/** Reads the text in pieces of that size: the body, where it ended, and whether it was complete. */
+/** Decodes the text in chunks of that size: the body, its end, and whether it was complete. */
 function decodeChunked(
   text: string,
   chunkBytes = text.length,

@@ -18,7 +18,7 @@ it('memory that was not read into at once stays, wherever a chunk lies in it', (
   const other = Buffer.from(new ArrayBuffer(64 * 1024))
   releaseReadMemory(other)
   expect(other).toHaveLength(64 * 1024)
-  // What node gives now may lie in its pool.
+  // Small buffers may belong to the pool of node.
   for (let count = 0; count < 10_000; count += 1) {
     const chunk = Buffer.concat([Buffer.alloc(1 + (count % 10_000))])
     trackReadMemory(chunk)

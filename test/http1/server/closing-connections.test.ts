@@ -6,7 +6,7 @@ import { respondText, runServer } from './running-server.ts'
 
 const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
 
-/** Begins answers, and leaves their ends to the test. */
+/** Starts responses, which the test completes. */
 async function runWaiting(timeouts = {}) {
   const started: OutgoingResponse[] = []
   const running = await runServer((_, response) => void started.push(response), { timeouts })
@@ -55,7 +55,7 @@ it('when answers are the last of their connections, those under way are, and the
   late?.writeHead(200, ['content-length', '4'])
   late?.end('late')
   expect(await underWay.waitForEnd()).toMatch(/connection: close\r\n[^]*late$/)
-  // It was told that it may go on, so its next request is served.
+  // The response announced keep-alive, so the next request is served.
   await startedBefore.waitFor(/connection: keep-alive\r\n[^]*early$/)
   startedBefore.write(get)
   idle.write(get)
@@ -126,7 +126,7 @@ it('a client that never closes its side is closed behind its last answer', async
   const [response] = started
   if (response !== undefined) respondText(response, 'last')
   await connection.waitFor(/last$/)
-  // What it still sends is read by nobody, and keeps nothing open.
+  // Further bytes are not read, and do not keep the connection open.
   connection.write(get)
   await eventually(() => expect(server.connectionCount()).toBe(0))
   expect(started).toHaveLength(1)

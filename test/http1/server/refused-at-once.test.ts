@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { openRawConnection } from '../../gateway/support/raw-connection.ts'
 import { bodyOf, runServer, respondText, type RunningServer } from './running-server.ts'
 
-// All of these go on with nothing: whoever waited for more would hold a connection, and guess in the end.
+// None of these can become valid: waiting for more bytes would only hold a connection.
 
 function runEcho(headersTimeoutMs = 60_000): Promise<RunningServer> {
   return runServer(

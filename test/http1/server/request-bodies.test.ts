@@ -13,7 +13,7 @@ const both = [
   ['in chunks', chunked],
 ] as const
 
-/** Takes one request, and answers all others at once. */
+/** Serves the first request by the test, and responds to all others at once. */
 async function runWithFirst() {
   const first = createDeferred<Parameters<Parameters<typeof runServer>[0]>>()
   const targets: string[] = []
@@ -30,7 +30,7 @@ interface Reported {
   breaks: number
 }
 
-/** Writes down all that it is told of the body. */
+/** Records all callbacks of the body. */
 function listen(request: IncomingRequest, onChunk: () => void = () => undefined): Reported {
   const reported: Reported = { text: '', ends: 0, breaks: 0 }
   request.consume({

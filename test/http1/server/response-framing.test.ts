@@ -14,7 +14,7 @@ interface Framing {
   readonly status?: number
   readonly length?: number
   readonly body: string
-  /** What the head says of the body and the connection, and what stands behind the head. */
+  /** The framing and connection headers, and the bytes after the head. */
   readonly found: RegExp
 }
 
