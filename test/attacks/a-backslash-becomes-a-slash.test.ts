@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// A router sees one id where `new URL()` in a proxy sees segments: what is authorized for `sandbox` would be done to
+// A router sees one id where `new URL()` in a proxy sees segments: a request authorized for `sandbox` would act on
 // `production`.
 const attacked = attackedGateway()
 

@@ -1,7 +1,7 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// A batch that no rule speaks of is decided by its entries. A rule that denies it is not overruled by them.
+// A batch that no rule matches is decided by its entries. They do not override a rule that denies the batch.
 const everythingInLake = {
   name: 'lake',
   namespace: ['lake'],

@@ -7,8 +7,8 @@ import { allowEverything, type GatewaySetup } from '../gateway/support/open-gate
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import type { WrittenPolicy } from '../policy/policy-builder.ts'
 
-// Each entry of a batch is decided by itself: one request of 4 MB held over 100,000 of them, and nobody else was served
-// for ten seconds.
+// Entries are authorized one by one: a request of 4 MB contained over 100,000 of them, and blocked all others for ten
+// seconds.
 const batchCommit = '/v1/table/batch-commit'
 const rules = Array.from({ length: 30 }, (_, index) => ({
   id: `r${index}`,
@@ -45,7 +45,7 @@ it('a batch has at most 1,000 entries', async () => {
 
 it('others are served while large batches are decided', async () => {
   const { gateway } = await startGatewayAndUpstream(limited({ maxBatchEntries: 100_000 }))
-  // All but the last entry are allowed, by the last of the rules.
+  // All but the last entry are allowed, by the last rule.
   const body = declaring(4_000, ['slow', 'n29'])
   body.operations.push({ declare_table: { id: ['slow', 'other', 't'] } })
   const text = JSON.stringify(body)
@@ -57,7 +57,7 @@ it('others are served while large batches are decided', async () => {
     expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
   for (const refused of await batches)
     expectError(refused, { kind: 'PermissionDenied', says: 'not allowed DeclareTable' })
-  // A batch that is decided in one go lets at most a few through before it, and none meanwhile.
+  // A batch that is authorized in one slice lets only a few requests through before it, and none meanwhile.
   expect(served).toBeGreaterThan(20)
 })
 

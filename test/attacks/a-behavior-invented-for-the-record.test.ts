@@ -3,7 +3,7 @@ import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing } from './policies-of-a-lake.ts'
 
-// The audit record of a drop held what the caller invented.
+// The audit record of a drop contained a member that the caller had invented.
 const attacked = attackedGateway({ users: ['ci'], policies: [allowing('lake')] })
 
 it('a drop states no behavior, and its record holds none', async () => {

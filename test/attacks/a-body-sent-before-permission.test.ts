@@ -4,8 +4,8 @@ import { openRawConnection } from '../gateway/support/raw-connection.ts'
 import { expectError, type ExpectedError } from '../gateway/support/expect-error.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// `Expect: 100-continue` asks whether a body is wanted. To say yes before anybody was asked invites what will be
-// refused; to go on after a no takes what the client sends next for a body, or a body for the next request.
+// `Expect: 100-continue` asks whether a body is wanted. Continuing before authorization invites a body that will be
+// refused; continuing after a refusal confuses the body with the next request.
 const attacked = attackedGateway()
 const describe = '/v1/table/sandbox$orders/describe'
 const insert = '/v1/table/sandbox$orders/insert'

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { getOperation, operationNames } from '../../src/catalog-api/operations.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// The route is authorized; an upstream that believes the body would do it to another object.
+// The route is authorized; an upstream that prefers the body would act on another object.
 const attacked = attackedGateway()
 const withRouteId = operationNames
   .map(getOperation)

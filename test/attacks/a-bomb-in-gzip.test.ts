@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { ExpectedError } from '../gateway/support/expect-error.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// 64 KiB that become 64 MiB for whoever unpacks them: nobody here does.
+// 64 KiB that decompress to 64 MiB: the gateway does not decompress.
 const attacked = attackedGateway()
 const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '))
 

@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing, requiring } from './policies-of-a-lake.ts'
 
-// A branch in a request that changes a table whole, or a tag of any branch, satisfied the rule.
+// A branch in a request that changes a whole table, or a tag of any branch, satisfied the rule.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing, requiring } from './policies-of-a-lake.ts'
 
-// The branch was judged in one part of the request, and a catalog that reads the other one used main.
+// The branch was read from one part of the request; a catalog that reads the other part used main.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [requiring('lake', { branches: ['ci/*'] }), allowing('read', 'branch.like("ci/*")')],

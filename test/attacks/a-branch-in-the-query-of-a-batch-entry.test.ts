@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { requiring } from './policies-of-a-lake.ts'
 
-// A member that no entry has satisfied a rule on branches, while the catalog changed main.
+// A member that no entry has satisfied a rule on branches, but the catalog changed main.
 const attacked = attackedGateway({ users: ['ci'], policies: [requiring('lake', { branches: ['ci/*'] })] })
 
 const id = ['lake', 'orders']

@@ -1,7 +1,7 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// The names of branches and tags become paths in the storage of the table.
+// Names of branches and tags become paths in the storage of the table.
 const attacked = attackedGateway()
 const names = [
   '../../production',

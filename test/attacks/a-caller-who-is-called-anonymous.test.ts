@@ -4,7 +4,9 @@ import { expectError } from '../gateway/support/expect-error.ts'
 import { useSharedGateway } from '../gateway/support/running-gateway.ts'
 import type { WrittenRule } from '../policy/policy-builder.ts'
 
-/** `public` is for callers without a credential, `club` for those who are known, `named` for a user of that name. */
+/**
+ * `public` is open to callers without credentials, `club` to authenticated ones, `named` to a user named "anonymous".
+ */
 const reads = (subjects: WrittenRule['subjects']): readonly WrittenRule[] => [
   { id: 'reads', effect: 'allow', subjects, operations: ['read'] },
 ]
@@ -85,6 +87,5 @@ it('a page token of that principal is none of a caller without a credential, and
   expect(await shared.gateway.get(next, { as: 'anonymous' })).toMatchObject({ status: 400 })
   const same = `/v1/namespace/public/table/list?limit=1&page_token=${encodeURIComponent(token)}`
   expect(await shared.gateway.get(same, { as: null })).toMatchObject({ json: { tables: ['b'] } })
-  // `dev` may list there, too.
   expect(await shared.gateway.get(same)).toMatchObject({ status: 400 })
 })

@@ -6,12 +6,12 @@ import { allowEverything } from '../gateway/support/open-gateway.ts'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
-// A change that begins before a freeze and sends the end of its body during it must not be made in the freeze.
+// A change that starts before a freeze and sends the end of its body during the freeze must not be executed.
 const secondsUntilFreeze = 1
 const arrow = { 'content-type': 'application/vnd.apache.arrow.stream' }
 const json = { 'content-type': 'application/json' }
 
-/** A policy that forbids changes from a second from now on, in the words of a requirement or of a condition. */
+/** A policy that forbids changes from one second from now on, as a requirement or as a condition. */
 const forms = {
   freeze: (from: string) => ({
     commits: { require: [{ id: 'freeze', freeze: { from } }] },

@@ -5,8 +5,8 @@ import { respondWith, type RequestHandler } from '../gateway/support/recording-u
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { eventually } from '../gateway/support/waiting.ts'
 
-// A caller that makes requests fail, again and again, must not open the circuit for everybody else: the upstream
-// answers the gateway's own probes all the time.
+// A caller that repeatedly makes requests fail must not open the circuit for others: the upstream still responds to the
+// probes of the gateway.
 const read = '/v1/table/orders/describe'
 const failures = 3
 const probed = withUpstream(({ healthCheck }) => ({
@@ -30,7 +30,7 @@ it.each<[what: string, answering: RequestHandler]>([
     await Promise.all(Array.from({ length: 2 * failures }, () => gateway.post(bad, { body: 'x' })))
     expect(await gateway.post(read)).toMatchObject({ status: 200 })
   }
-  // Each of them was sent: none was refused by an open circuit.
+  // All were sent: none was refused by an open circuit.
   expect(upstream.requests).toHaveLength(4 * (2 * failures + 1))
 })
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { getHeaderValues } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Catalogs turn entries of the context into headers: what no header may say, no entry may say either.
+// Catalogs turn context entries into headers, so entries follow the restrictions on headers.
 const attacked = attackedGateway()
 
 const headers = [

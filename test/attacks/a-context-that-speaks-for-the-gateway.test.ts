@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Entries of the context that only the gateway may set, and two that say different things.
+// Context entries that only the gateway may set, and entries that contradict each other.
 const attacked = attackedGateway()
 
 it.each([

@@ -4,8 +4,8 @@ import { expectError } from '../gateway/support/expect-error.ts'
 import { useSharedGateway } from '../gateway/support/running-gateway.ts'
 import { createDeferred } from '../gateway/support/waiting.ts'
 
-// A body that is too large to be held streams to the upstream while it is read. What contradicts the route may stand
-// behind everything else: the upstream must never get to the end of such a body.
+// A body that is too large to be buffered streams to the upstream while it is checked. A contradiction to the route may
+// follow all other members: the upstream must never receive the end of such a body.
 const shared = useSharedGateway()
 const query = '/v1/table/sandbox%24orders/query'
 const remove = '/v1/table/sandbox%24orders/delete'
@@ -57,12 +57,12 @@ it.each(contradictions)('%s is refused before the body is whole', async (_what, 
   const { gateway, upstream } = shared
   for (const body of [bodyOf(end), inChunks(bodyOf(end))]) {
     expectError(await gateway.post(target, { body }), { kind: 'InvalidInput', says })
-    // Some of it went upstream, or the test would be about small bodies.
+    // Ensures that a part was sent upstream, as for large bodies only.
     const [arrival, ...others] = upstream.requests.splice(0)
     expect([arrival?.target, others]).toEqual([target, []])
     await expect(arrival?.body).rejects.toThrow('aborted')
   }
-  // The connection and the gateway are as good as before.
+  // The connection and the gateway remain usable.
   expect(await gateway.post(query, { body: { k: 1 } })).toMatchObject({ status: 200 })
 })
 

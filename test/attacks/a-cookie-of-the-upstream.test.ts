@@ -3,7 +3,8 @@ import { withUpstream } from '../gateway/support/open-gateway.ts'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../gateway/support/running-gateway.ts'
 
-// A cookie would be a session of the gateway, given to a caller; other headers show what stands behind it.
+// A cookie would give a session of the gateway to a caller; other headers reveal implementation details of the
+// upstream.
 const shared = useSharedGateway()
 const json = { 'content-type': 'application/json' }
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing, denying } from './policies-of-a-lake.ts'
 
-// A namespace under its other name was judged, and a catalog that knows the first name alone stayed in the source.
+// The alias of the namespace member was authorized; a catalog that knows only the other name used the source namespace.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [denying('lake', ['CreateTable']), allowing('arch')],

@@ -4,8 +4,8 @@ import { sendRaw, rawRequest } from '../gateway/support/raw-request.ts'
 import { eventually } from '../gateway/support/waiting.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// A document is public, but a request for it is still a request: a proxy in front must not find another end of it, or
-// another host in it, than the gateway does.
+// Documents are public, but their requests must be as unambiguous as any other: a proxy in front must not see another
+// end of the request, or another host.
 const attacked = attackedGateway()
 const document = 'GET /openapi.json HTTP/1.1'
 const smuggled = 'POST /v1/table/production/drop HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
@@ -79,7 +79,7 @@ it.each<[what: string, lines: string[], body: string, ExpectedError]>([
 
 it('a body that is held back for 100 Continue leaves no doubt where the next request begins', async () => {
   const { gateway } = attacked
-  // A client that is answered before it was told to continue may send its next request instead of the body.
+  // A client that gets a response before 100 Continue may send its next request instead of the body.
   const held = rawRequest([document, 'host: g', 'expect: 100-continue', `content-length: ${smuggled.length}`])
   const responses = await sendRaw(gateway.url, held + smuggled)
   expect(responses).toHaveLength(1)

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // With `delimiter=.` the id `sandbox$x.t` names a namespace called "sandbox$x"; a catalog that joins names with `$`
-// takes it for the namespace x in sandbox. And an upstream that splits otherwise sees another object altogether.
+// takes it for the namespace x in sandbox. An upstream that splits differently sees another object.
 const attacked = attackedGateway()
 
 it.each([

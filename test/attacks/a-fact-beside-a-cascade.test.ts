@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing, requiring } from './policies-of-a-lake.ts'
 
-// What the request said of itself was taken for what is asked of the tables beneath.
+// Facts of the request were applied to the permissions on the tables below.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [

@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing } from './policies-of-a-lake.ts'
 
-// Any member of the right name counted, whatever the operation.
+// Any member with the name of a fact counted, whatever the operation.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [

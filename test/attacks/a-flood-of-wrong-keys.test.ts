@@ -9,7 +9,7 @@ import { rawRequest } from '../gateway/support/raw-request.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { eventually } from '../gateway/support/waiting.ts'
 
-// Whoever tries keys without end must not have each of them looked at.
+// Guessing keys must not make the gateway verify each of them.
 function limited(perSecond: number): GatewaySetup {
   const limits = limitsSchema.parse({ failedAuthentications: { perSecond, burst: 5 } })
   return { adjust: (settings) => ({ ...settings, limits }) }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { getHeaderValues } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Some servers serve the target, or the method, that a header names instead of the one in the request line.
+// Some servers use a target or method from a header instead of the request line.
 const attacked = attackedGateway()
 
 it.each([

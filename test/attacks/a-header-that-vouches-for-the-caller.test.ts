@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { getHeaderValues } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// An upstream may believe what only a proxy in front of it should say.
+// An upstream may trust headers that only a proxy in front of it should set.
 const attacked = attackedGateway()
 
 it.each([

@@ -1,7 +1,7 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Who chooses where a table lies can make a table of somebody else's files.
+// A caller that chooses the location of a table can turn any files into a table.
 const attacked = attackedGateway()
 const location = 's3://bucket/production/orders.lance'
 const denied = {

@@ -1,7 +1,7 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// A commit names its manifest by a key of the object store; the catalog will move what lies there.
+// A commit names its manifest by an object store key; the catalog moves that object.
 const attacked = attackedGateway()
 const target = '/v1/table/sandbox$orders/version/create'
 

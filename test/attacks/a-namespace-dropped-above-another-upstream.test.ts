@@ -9,8 +9,8 @@ import {
   type RecordingUpstream,
 } from '../gateway/support/recording-upstream.ts'
 
-// `deep` lies at the root upstream, and `[deep, er]` at another one. The root upstream sees an empty `deep`, and drops
-// it: the namespace is gone with another catalog beneath it.
+// `deep` belongs to the root upstream, and `[deep, er]` to another one. The root upstream sees an empty `deep` and
+// would drop it, although another catalog is mounted below.
 const upstreams: RecordingUpstream[] = []
 let gateway: TestedGateway
 

@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { denying, requiring } from './policies-of-a-lake.ts'
 
-// The branch of a table beneath a dropped namespace was empty, and so not the one that the rule protects.
+// The branch of a table below a dropped namespace was empty, so a rule that protects main did not match.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [
@@ -24,7 +24,7 @@ it.each(['required', 'denied'])(
     ]) {
       const target = `/v1/namespace/${namespace}/${action}`
       await attacked.isRefused({ as: 'ci', target, body: body ?? '' }, { kind: 'PermissionDenied', says })
-      // A namespace without a policy of its own, too.
+      // Also a namespace without a policy of its own.
       const inner = `/v1/namespace/${namespace}$inner/${action}`
       await attacked.isRefused(
         { as: 'ci', target: inner, body: body ?? '' },

@@ -2,13 +2,13 @@ import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// JavaScript reads 9007199254740993 as 9007199254740992, and 1e400 as Infinity, which JSON.stringify writes as null: the
-// catalog made another version than the one in the audit log.
+// JavaScript parses 9007199254740993 as 9007199254740992, and 1e400 as Infinity, which JSON.stringify writes as null:
+// the catalog created another version than the recorded one.
 const attacked = attackedGateway()
 
 async function lastDetails(target: string, body: string): Promise<unknown> {
   const { body: sent } = await attacked.passes({ as: 'owner', target, body })
-  // What was checked is what is sent, to the last digit.
+  // The body that was checked is sent, to the last digit.
   expect(String(await sent)).toBe(body)
   const intent = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent').at(-1)
   return intent?.objects?.[0]?.details ?? intent?.details

@@ -16,7 +16,7 @@ import {
 
 const loader = 'spiffe://cluster.example/loader'
 const request = 'POST /v1/table/prod$orders/describe HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
-/** Less than idle connections are left open. */
+/** Less than the keep-alive timeout. */
 const timeoutMs = 10_000
 
 interface Client {
@@ -28,14 +28,14 @@ interface Client {
 
 const served = /^HTTP\/1\.1 200 [^]*connection: keep-alive/
 
-/** Resolves when the connection is closed; rejects if that takes longer than the gateway may. */
+/** Resolves when the connection is closed; rejects if that takes too long. */
 async function closedSoon(client: Client): Promise<void> {
   const started = performance.now()
   await eventually(() => expect(client.isClosed()).toBe(true))
   expect(performance.now() - started).toBeLessThan(timeoutMs)
 }
 
-// TLS verifies a certificate once, when a connection begins; a connection lives for hours.
+// TLS verifies a certificate once, at the start of a connection, which may last for hours.
 describe.skipIf(!hasOpenssl())('a certificate that is no longer good (skipped without openssl)', () => {
   let folder = ''
   let own: TestAuthority

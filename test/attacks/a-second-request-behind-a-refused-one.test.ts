@@ -5,8 +5,8 @@ import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// What is refused before its body was read leaves the body on the connection: it must not be read as a request, and
-// an error about one request must not look like the answer to another.
+// A request that is refused early leaves its body on the connection. The body must not be parsed as a request, and an
+// error about one request must not look like the response to another.
 const attacked = attackedGateway()
 const smuggled = 'POST /v1/table/production/drop HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
 
@@ -118,13 +118,13 @@ it('a body that turns out malformed behind its answer is not answered a second t
   expect(upstream.requests).toEqual([])
 })
 
-/** How many times the gateway has answered that there is no such operation. */
+/** Number of requests refused because of an unknown operation. */
 async function refusedRequests(): Promise<number> {
   const metrics = await (await fetch(`${attacked.gateway.adminUrl}/metrics`)).text()
   return Number(/status="404",decision="none"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
 }
 
-/** How many times the gateway has counted what was no request. */
+/** Number of malformed requests. */
 async function unparsedRequests(): Promise<number> {
   const metrics = await (await fetch(`${attacked.gateway.adminUrl}/metrics`)).text()
   return Number(/reason="malformed_request"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)

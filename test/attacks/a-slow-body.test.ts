@@ -7,7 +7,7 @@ import { rawRequest } from '../gateway/support/raw-request.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 
-// A client that sends half of a body, or a byte now and then, holds a connection and what is behind it.
+// A client that sends half of a body, or a byte now and then, holds a connection and its upstream resources.
 const bodyTimeoutMs = 400
 const setup = setupWithTimeout(bodyTimeoutMs)
 
@@ -25,7 +25,7 @@ function setupWithTimeout(ms: number): GatewaySetup {
 const tooSlow =
   /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"error":"the body of the request did not arrive in time"/
 
-/** Sends so often until the connection is closed. */
+/** Repeats the bytes until the connection is closed. */
 function trickle(connection: RawConnection, bytes: string): void {
   const timer = setInterval(() => connection.write(bytes), bodyTimeoutMs / 8)
   onTestFinished(() => clearInterval(timer))
@@ -55,7 +55,7 @@ it.each([
 ])(
   'an upload that %s is never completed upstream, and leaves its connection to others',
   async (_what, bytes) => {
-    // It goes upstream when its intent is on disk: on a busy one that takes longer than the patience of the others.
+    // The request goes upstream when its intent is on disk, which can exceed the other timeout on a busy disk.
     const { gateway, upstream } = await startGatewayAndUpstream(setupWithTimeout(5 * bodyTimeoutMs))
     const connection = openRawConnection(gateway.url)
     const lines = ['POST /v1/table/o/insert HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
@@ -70,7 +70,7 @@ it.each([
     expect(await gateway.post('/v1/table/o/query', { body: {} })).toMatchObject({ status: 200 })
     expect(await connection.waitForEnd()).toMatch(tooSlow)
     await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
-    // An Arrow stream says inside where it ends: what was sent of it may have been taken for whole.
+    // An Arrow stream marks its own end: the sent part may have been accepted as complete.
     expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([{ result: 'unknown' }])
     expect(await countRefusals(gateway, 'body_timeout')).toBe(1)
   },

@@ -5,7 +5,7 @@ import { openRawConnection } from '../gateway/support/raw-connection.ts'
 import { rawRequest } from '../gateway/support/raw-request.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
-// A head that never ends costs the client nothing and the gateway a connection (known as slow loris).
+// An endless head costs the client nothing, and the gateway a connection (slow loris).
 const headersTimeoutMs = 400
 const setup: GatewaySetup = {
   adjust: (settings) => ({

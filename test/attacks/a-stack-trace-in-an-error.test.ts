@@ -3,7 +3,7 @@ import { errorCodes } from '../../src/catalog-api/catalog-error.ts'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { useSharedGateway } from '../gateway/support/running-gateway.ts'
 
-// What an upstream says of a request may show how it works and where its files lie.
+// Error messages of an upstream may reveal its implementation and file paths.
 const shared = useSharedGateway()
 const list = '/v1/namespace/$/list'
 const targets = ['/v1/table/t/describe', '/v1/table/t/drop']

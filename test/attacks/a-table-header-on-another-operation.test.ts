@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing } from './policies-of-a-lake.ts'
 
-// The headers of CreateTable stated properties and a location of operations whose upstream never reads them.
+// The headers of CreateTable stated properties and a location for operations whose upstream never reads them.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// The route of a batch names no object: what it does stands in the body alone.
+// The route of a batch names no object: only the body states its effects.
 const attacked = attackedGateway()
 const mine = { id: ['sandbox', 'orders'], version: 2, manifest_path: 'orders/_versions/staging' }
 const theirs = { ...mine, id: ['production', 'orders'] }

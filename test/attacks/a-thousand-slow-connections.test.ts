@@ -6,7 +6,7 @@ import { describeTables } from './describe-tables.ts'
 const slowConnections = 1_000
 const requests = 200
 
-// How much longer others take meanwhile is measured by test/bench/slow-connections.ts.
+// test/bench/slow-connections.ts measures the latency of other clients meanwhile.
 it(
   'a thousand connections that send a byte a second do not keep others out',
   { timeout: 120_000 },
@@ -25,7 +25,7 @@ it(
     await slow.announced(/^(all have begun)$/m)
     const { statuses } = await describeTables(url, key, requests)
     expect(statuses).toEqual(new Map([[200, requests]]))
-    // They are still there: nobody was served by sending them away.
+    // The slow connections are still open: they were not closed in favor of others.
     expect(slow.output()).toBe('all have begun\n')
     slow.signal('SIGKILL')
     await slow.ended

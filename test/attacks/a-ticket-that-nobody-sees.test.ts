@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { requiring } from './policies-of-a-lake.ts'
 
-// White space, controls and characters of no width counted as a ticket.
+// Whitespace, control characters and zero-width characters counted as a ticket.
 const attacked = attackedGateway({ users: ['ci'], policies: [requiring('lake', { metadata: ['ticket'] })] })
 
 function commit(ticket: string): string {

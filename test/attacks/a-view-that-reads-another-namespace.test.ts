@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// `owner` may do everything in `sandbox`, and nothing elsewhere. The query of a view may read whatever tables it names,
-// and so may code that a column brings: a rule of one namespace cannot allow that.
+// `owner` may do everything in `sandbox`, and nothing elsewhere. The query of a view, or code in a column, may read any
+// table: a rule of one namespace cannot allow that.
 const attacked = attackedGateway({
   users: ['owner', 'trusted', 'partial'],
   policies: [

@@ -3,7 +3,7 @@ import { rawRequest as rawMessage } from '../gateway/support/raw-request.ts'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Bytes behind an answer would be the answer to whoever comes next over the same connection to the upstream.
+// Bytes after a response would become the response to the next request on the same upstream connection.
 const attacked = attackedGateway()
 const poison = rawMessage(['HTTP/1.1 200 OK', 'content-length: 10'], '{"evil":1}')
 

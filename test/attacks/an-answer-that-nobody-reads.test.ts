@@ -5,7 +5,7 @@ import { rawRequest } from '../gateway/support/raw-request.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 
-// A client that asks for much and reads nothing of it holds the memory and the connection of the answer.
+// A client that requests a large response and does not read it holds its memory and connection.
 const sendTimeoutMs = 300
 const mebibytes = Buffer.alloc(48 * 1024 * 1024)
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// The body of this operation is data of the caller, and names no object; but a catalog that takes it wrapped as well
-// reads an envelope from it, and may believe the id in there.
+// The body of this operation is data of the caller, and names no object; but a catalog that also accepts a wrapped map
+// reads an envelope from it, and may use the id in there.
 const attacked = attackedGateway()
 const as = 'owner'
 const target = '/v1/table/sandbox$orders/schema_metadata/update'

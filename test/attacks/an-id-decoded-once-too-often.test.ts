@@ -1,7 +1,7 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// An id that means one thing to the gateway and another to whoever decodes, cuts, folds or pastes it a second time.
+// An id that has another meaning for a server that decodes, truncates, folds or concatenates it again.
 const attacked = attackedGateway()
 
 it.each([

@@ -1,7 +1,7 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Servers that hand headers on as variables read `x_api_key` as `x-api-key`: a header that no check has seen.
+// Servers that pass headers as variables read `x_api_key` as `x-api-key`, which no check has seen.
 const attacked = attackedGateway()
 
 it.each([

@@ -5,7 +5,7 @@ import { withUpstream } from '../gateway/support/open-gateway.ts'
 import { respondWith, getHeaderValues, type ReceivedRequest } from '../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
-// A LanceDB server chooses the database by a header: a permission on `t` must not be one on the `t` of each database.
+// A LanceDB server chooses the database by a header: a permission on `t` must not apply to the `t` of every database.
 const describeTable = '/v1/table/t/describe'
 const lancedbHeaders = ['x-lancedb-database', 'x-lancedb-database-prefix', 'x-lancedb-user-id']
 

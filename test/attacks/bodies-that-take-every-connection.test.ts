@@ -7,8 +7,8 @@ import type { ReceivedRequest } from '../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { eventually } from '../gateway/support/waiting.ts'
 
-// A body that comes or goes slowly holds a connection to the catalog for as long as its client likes. With no more
-// than the defaults, that takes nothing from small requests, and from bodies of others no more than a share.
+// A slow upload or download holds an upstream connection for as long as the client likes. With the default settings,
+// that takes no connection from small requests, and only a share from bodies of others.
 const bodies = 100
 const insert = '/v1/table/orders/insert'
 const query = '/v1/table/orders/query'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// A namespace that one may drop can hold a table that one may not.
+// A namespace that the caller may drop can contain a table that it may not drop.
 const attacked = attackedGateway()
 
 it.each(['Cascade', 'cascade', 'CASCADE', '"Cascade"'])(

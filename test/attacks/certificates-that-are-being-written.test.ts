@@ -9,8 +9,8 @@ import { upstreamSchema } from '../../src/config/upstream-settings.ts'
 import { readPemFile } from '../../src/lib/tls/pem-file.ts'
 import { hasOpenssl, makeAuthority, type TestAuthority } from '../identity/mtls/test-certificates.ts'
 
-// Who looks at files while they are written finds them empty, or cut. Without an authority, node:tls trusts all that the
-// world trusts: whoever has any certificate would be a client with one.
+// Files that are being written may be empty or truncated. Without a CA, node:tls trusts all public CAs: any certificate
+// would be accepted as a client certificate.
 describe.skipIf(!hasOpenssl())(
   'files of TLS that are not whole are not taken (skipped without openssl)',
   () => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { getHeaderValues } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// `Connection: x-api-key` makes a proxy drop the header on the way: what was checked is not what arrives.
+// `Connection: x-api-key` makes a proxy drop the header: the request that was checked is not the one that arrives.
 const attacked = attackedGateway()
 
 it.each([

@@ -4,7 +4,7 @@ import { sendRaw, rawRequest } from '../gateway/support/raw-request.ts'
 import { eventually } from '../gateway/support/waiting.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Two readers that find different ends of one request take the rest for two different next ones.
+// Two readers that find different ends of a request see different next requests.
 const attacked = attackedGateway()
 const malformed: ExpectedError = { kind: 'InvalidInput', says: 'not well-formed HTTP/1.1' }
 const encoding: ExpectedError = { kind: 'InvalidInput', says: /transfer-encoding|not well-formed/ }

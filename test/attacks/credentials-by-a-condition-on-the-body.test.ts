@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Credentials that come unasked are decided like any others: a rule that grants them by what the body says grants
-// them to no other body, and the head alone cannot tell.
+// Vended credentials are authorized like anything else: a rule with a condition on the body grants them to matching
+// bodies only, and cannot be decided from the head.
 const attacked = attackedGateway({
   users: ['reader'],
   policies: [

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// To describe a table is to read; the storage credentials that may come with it are good for writing.
+// Describing a table is a read, but the storage credentials in its response allow writes.
 const attacked = attackedGateway()
 const vended = { aws_access_key_id: 'A', aws_secret_access_key: 'S', aws_session_token: 'T' }
 

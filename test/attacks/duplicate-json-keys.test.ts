@@ -1,7 +1,7 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// One reader keeps the first of two equal keys, the next one the last: each sees another id.
+// One reader uses the first of two equal keys, another one the last: each sees another id.
 const attacked = attackedGateway()
 
 it.each([
@@ -22,7 +22,7 @@ it.each([
   )
 })
 
-/** So many names, the first of them with others than the rest. */
+/** Many names, the first of them with a duplicate. */
 const names = Array.from({ length: 12 }, (_, index) => `"n${index}":${index}`)
 
 it.each([8, 9, 10, 11])(

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// A credential in the body would reach the upstream past the gateway, which has authenticated somebody else.
+// A credential in the body would reach the upstream, although the gateway authenticated another principal.
 const attacked = attackedGateway()
 
 it('an identity in the body authenticates nobody', async () => {

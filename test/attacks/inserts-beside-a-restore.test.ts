@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { orders, streamOf } from '../backend/engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../backend/support/running-backend.ts'
 
-// Which writer is first is up to the engine, so they meet until an insert was too late.
+// The engine determines the order of the writers, so the test repeats until an insert was too late.
 it('an insert that a restore preceded is a conflict, and no damaged upload', async () => {
   const { post } = await runningBackend()
   const rows = streamOf(orders(2))

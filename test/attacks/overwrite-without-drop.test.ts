@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// To replace all rows is to drop them: who may only create or insert must not get it as a mode.
+// Replacing all rows drops them: permission to create or insert must not allow it as a mode.
 const attacked = attackedGateway()
 const arrow = { body: 'ARROW' }
 

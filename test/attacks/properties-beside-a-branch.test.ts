@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing, requiring } from './policies-of-a-lake.ts'
 
-// An update of a branch changed the properties of the whole table, too.
+// An update of a branch also changed the properties of the whole table.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [

@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing, denying } from './policies-of-a-lake.ts'
 
-// A table took its properties, or its location, to where a rule denies them.
+// A rename carried the properties or the location of a table to a namespace whose rules deny them.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Only the body says where a table goes.
+// Only the body states the destination of a rename.
 const attacked = attackedGateway()
 const target = '/v1/table/sandbox$orders/rename'
 const name = { new_table_name: 'orders' }
@@ -44,7 +44,7 @@ it.each<[what: string, body: object | undefined, says: RegExp]>([
   await attacked.isRefused({ target, ...(body && { body }) }, { kind: 'InvalidInput', says })
 })
 
-/** The same namespace under both names of the member. */
+/** The same namespace in both spellings of the member. */
 const both = (namespace: string[]) => ({ ...name, new_namespace: namespace, new_namespace_id: namespace })
 
 it('one destination under both names of the member is one, and goes out and into the record as such', async () => {

@@ -2,8 +2,8 @@ import { beforeEach, expect, it } from 'vitest'
 import { orders, streamOf } from '../backend/engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../backend/support/running-backend.ts'
 
-// The engine reads one expression and ignores the rest of the text. The catalog puts texts in parentheses, so that a
-// rest is an error; a text that closes them itself would have a rest again.
+// The engine parses one expression and ignores the rest of the text. The catalog adds parentheses, so that a rest is an
+// error; a text that closes them itself would have a rest again.
 let catalog: Awaited<ReturnType<typeof runningBackend>>
 
 beforeEach(async () => {
@@ -26,7 +26,7 @@ const withRest = [
   'id = 1); (id = 2',
   'id = 1) -- or id = 2',
   'id in (1)), ((2)',
-  // Texts that a reader of other dialects finds balanced.
+  // Texts that are balanced in other dialects.
   String.raw`id = 1 and name <> '\'), (id = 2 or name <> '\'`,
   "id = 1 and name <> r'''a'''), (id = 2 or name <> '' '')",
   "id = 1 and name <> r'''), ('''",

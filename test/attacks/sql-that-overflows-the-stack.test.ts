@@ -4,13 +4,13 @@ import { responseOf, errorOf, call, temporaryFolder } from '../backend/support/r
 import { runningProcess } from '../backend/support/running-process.ts'
 import { everyInTheLongForm } from '../support/thorough.ts'
 
-// A chain of operators is a tree as deep as it is long, which the engine walks on the stack of a thread.
+// A chain of operators is a tree as deep as the chain is long, which the engine walks recursively.
 const chainOf = (terms: number, operator: string, term: string) =>
   Array(terms).fill(term).join(` ${operator} `)
 const repeated = (terms: number, before: string, middle: string, after = '') =>
   before.repeat(terms) + middle + after.repeat(terms)
 
-/** A column and what is added to it. */
+/** A column, and the terms added to it. */
 const sumOf = (operators: number, last = 'id') => `${'id + '.repeat(operators)}${last}`
 
 type Location = [member: string, target: string, body: (sql: string) => unknown]
@@ -45,7 +45,7 @@ it('a chain of 10,000 conditions is refused in every member that holds SQL', asy
       expect(response.json, member).toMatchObject({ error: expect.stringContaining('at most 3000') })
     }
   }
-  // The parameters of a request have room for shorter ones.
+  // Query parameters have room for shorter ones.
   for (const filter of mergeFilters) {
     const target = `merge_insert?on=id&${filter}=true&${filter}_filt=id=1${'-1'.repeat(1600)}`
     const response = await post(target, streamOf(orders(1)))

@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { requiring } from './policies-of-a-lake.ts'
 
-// The location lay in the folder, of an object store that the caller chose.
+// The location was in the allowed folder, but of an object store that the caller chose.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [requiring('lake', { folders: ['s3://lake/sales'] })],

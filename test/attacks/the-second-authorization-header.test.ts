@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import type { ExpectedError } from '../gateway/support/expect-error.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Node joins two x-api-key headers, drops the second Authorization, and other servers take the last of each.
+// Node joins two x-api-key headers and drops the second Authorization; other servers take the last of each.
 const attacked = attackedGateway()
 
 function repeated(header: string): ExpectedError {

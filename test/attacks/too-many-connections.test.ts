@@ -9,7 +9,7 @@ import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 
-// Whoever opens connections and sends nothing must not take the files that everything else needs.
+// Idle connections must not exhaust the file descriptors of the process.
 function limited(limits: { maxConnections?: number; maxConnectionsPerAddress?: number }): GatewaySetup {
   return { adjust: (settings) => ({ ...settings, limits: { ...settings.limits, ...limits } }) }
 }
@@ -106,7 +106,7 @@ it('small bodies that come slowly leave half of the connections to other princip
       rawRequest([...lines, `x-api-key: ${gateway.key('mallory')}`, 'content-length: 100'], '{'),
     )
   }
-  // Four are half of what there is; the others are answered.
+  // Four fill half of the limit; the others get a response.
   await eventually(async () => expect(await countRefusals(gateway, 'overloaded')).toBe(8))
   expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
 })
