@@ -46,7 +46,7 @@ it.each([
   ['delete', 'freeze', json, [`{"predicate":"true","vector":[${'0,'.repeat(700_000)}`, '0]}']],
   ['version/create', 'condition', json, ['{"version":2,"manifest_path":"t/_versions/s"', '}']],
 ] as const)(
-  '%s that ends in a freeze (%s) is never whole at the upstream',
+  '%s that ends in a freeze (%s) is never complete at the upstream',
   async (operation, form, headers, parts) => {
     const { gateway, upstream, untilFrozen } = await frozenSoon(form)
     async function* body(): AsyncGenerator<string> {
@@ -63,17 +63,20 @@ it.each([
   },
 )
 
-it.each(['sized', 'in chunks'] as const)('an insert that ends before the freeze is made, %s', async (how) => {
-  const { gateway, upstream } = await frozenSoon('freeze')
-  const bytes = Buffer.from('x'.repeat(200_000))
-  const body = how === 'sized' ? bytes : Readable.from([bytes.subarray(0, 9), bytes.subarray(9)])
-  expect(await gateway.post('/v1/table/lake$orders/insert', { body, headers: arrow })).toMatchObject({
-    status: 200,
-  })
-  expect((await upstream.requests[0]?.body)?.equals(bytes)).toBe(true)
-})
+it.each(['sized', 'in chunks'] as const)(
+  'an insert that ends before the freeze is executed, %s',
+  async (how) => {
+    const { gateway, upstream } = await frozenSoon('freeze')
+    const bytes = Buffer.from('x'.repeat(200_000))
+    const body = how === 'sized' ? bytes : Readable.from([bytes.subarray(0, 9), bytes.subarray(9)])
+    expect(await gateway.post('/v1/table/lake$orders/insert', { body, headers: arrow })).toMatchObject({
+      status: 200,
+    })
+    expect((await upstream.requests[0]?.body)?.equals(bytes)).toBe(true)
+  },
+)
 
-it('in a freeze no storage credentials are vended, for they are good for changes past the gateway', async () => {
+it('no storage credentials are vended in a freeze, because they allow changes past the gateway', async () => {
   const { gateway, upstream, untilFrozen } = await frozenSoon('freeze')
   upstream.answering = respondWith(200, {
     location: 's3://b/t',

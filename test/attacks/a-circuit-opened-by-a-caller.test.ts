@@ -20,7 +20,7 @@ it.each<[what: string, answering: RequestHandler]>([
   ['answers 503', respondWith(503, '')],
   ["answers 503 with the catalog's own error", respondWith(503, { error: 'the merge timed out', code: 17 })],
   ['answers 504', respondWith(504, '<h1>Gateway Timeout</h1>')],
-])('requests that an upstream %s do not shut out others', async (_what, answering) => {
+])('requests that an upstream %s do not open the circuit', async (_what, answering) => {
   const { gateway, upstream } = await startGatewayAndUpstream(probed)
   const good = upstream.answering
   const bad = '/v1/table/orders/merge_insert?on=id&timeout=1ms'
@@ -34,7 +34,7 @@ it.each<[what: string, answering: RequestHandler]>([
   expect(upstream.requests).toHaveLength(4 * (2 * failures + 1))
 })
 
-it('clients that leave, in mid-upload or before the answer, do not shut out the others', async () => {
+it('clients that disconnect during an upload or before the response do not open the circuit', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(probed)
   upstream.answering = () => undefined
   for (let count = 0; count < 2 * failures; count += 1) {
@@ -54,7 +54,7 @@ it('clients that leave, in mid-upload or before the answer, do not shut out the 
   expect(await gateway.post(read)).toMatchObject({ status: 200 })
 })
 
-it('large uploads that the upstream cuts off do not shut out the others', async () => {
+it('large uploads that the upstream aborts do not open the circuit', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(probed)
   upstream.answering = (_arrival, response, request) => {
     request.pause()
@@ -70,7 +70,7 @@ it('large uploads that the upstream cuts off do not shut out the others', async 
   expect(await gateway.post(read)).toMatchObject({ status: 200 })
 })
 
-it('requests that take too long do not shut out the others', async () => {
+it('requests that time out do not open the circuit', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(({ timeouts, healthCheck }) => ({
       circuitBreaker: { consecutiveFailures: failures, probeIntervalMs: 50 },

@@ -9,7 +9,7 @@ const attacked = attackedGateway({
 })
 const target = '/v1/table/lake$t/rename'
 
-it('the destination that was judged is the one that every catalog reads', async () => {
+it('forwards the authorized destination in all its spellings', async () => {
   const body = '{"new_table_name":"u","new_namespace":["arch"]}'
   const arrival = await attacked.passes({ as: 'ci', target, body })
   expect(JSON.parse(String(await arrival.body))).toEqual({
@@ -30,7 +30,7 @@ it.each([
   )
 })
 
-it('a null beside the destination is refused', async () => {
+it('rejects a null next to the destination', async () => {
   const body = '{"new_table_name":"u","new_namespace":["arch"],"new_namespace_id":null}'
   const says = '"new_namespace_id" is null in one place'
   await attacked.isRefused({ as: 'ci', target, body }, { kind: 'InvalidInput', says })

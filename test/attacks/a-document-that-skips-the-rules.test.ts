@@ -69,7 +69,7 @@ it.each<[what: string, lines: string[], body: string, ExpectedError]>([
     '',
     { kind: 'Unsupported', status: 405, says: 'takes GET' },
   ],
-])('a request for a document with %s is refused', async (_what, lines, body, expected) => {
+])('rejects a request for a document with %s', async (_what, lines, body, expected) => {
   const isOpen = !lines.some((line) => line.startsWith('connection: close'))
   const closing = isOpen ? rawRequest(['GET /nothing HTTP/1.1', 'host: a', 'connection: close']) : ''
   const [refused] = await sendRaw(attacked.gateway.url, rawRequest(lines, body) + closing)
@@ -77,7 +77,7 @@ it.each<[what: string, lines: string[], body: string, ExpectedError]>([
   expect(attacked.upstream.requests).toEqual([])
 })
 
-it('a body that is held back for 100 Continue leaves no doubt where the next request begins', async () => {
+it('closes the connection if the body waits for 100 Continue', async () => {
   const { gateway } = attacked
   // A client that gets a response before 100 Continue may send its next request instead of the body.
   const held = rawRequest([document, 'host: g', 'expect: 100-continue', `content-length: ${smuggled.length}`])
@@ -87,7 +87,7 @@ it('a body that is held back for 100 Continue leaves no doubt where the next req
   expectError(responses[0], { kind: 'InvalidInput', says: 'has no body' })
 })
 
-it('a request for a document has its id, and is counted', async () => {
+it('a request for a document has an id and is counted', async () => {
   const { gateway } = attacked
   const [response] = await sendRaw(
     gateway.url,

@@ -8,7 +8,7 @@ const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`k${
 const long = 's'.repeat(8193)
 const version = { version: 1, manifest_path: 'orders/_versions/staged' }
 
-describe('a fact is refused beyond its size', () => {
+describe('rejects an oversized fact', () => {
   it.each<[what: string, target: string, body: object, says: string]>([
     ['properties', '/v1/namespace/sandbox$x/create', { properties: many }, '"properties" .* has 1001 keys'],
     ['properties of a table', '/v1/table/sandbox$x/declare', { properties: many }, 'expected at most 1000'],

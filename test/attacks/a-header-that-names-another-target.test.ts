@@ -19,7 +19,7 @@ it.each([
   expect(getHeaderValues(arrival, name)).toEqual([])
 })
 
-it('nor does it under a name with underscores', async () => {
+it('does not forward its spelling with underscores', async () => {
   const arrival = await attacked.passes({ lines: ['x_original_url: /v1/table/production$orders/drop'] })
   expect(getHeaderValues(arrival, 'x_original_url')).toEqual([])
 })

@@ -81,7 +81,7 @@ const polls: Poll[] = ['named', 'asked', 'context', 'ids$ann', 'ids$bob', 'table
 it.each<[order: string, looks: readonly Poll[]]>([
   ['one after the other', [...polls, ...polls]],
   ['the other way round', [...polls, ...polls].toReversed()],
-])('every caller is shown what is for that caller, %s', async (_order, polls) => {
+])('every caller sees only its own visible objects, %s', async (_order, polls) => {
   shared.upstream.answering = catalog
   for (const poll of polls) {
     const [path, as, team] = poll

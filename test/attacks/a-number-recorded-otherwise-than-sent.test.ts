@@ -28,7 +28,7 @@ it.each<[sent: string, recorded: string | number]>([
   ['0.1000000000000000055', '0.1000000000000000055'],
   ['123456789012345678901234567890', '123456789012345678901234567890'],
   ['1.5', 1.5],
-])('the version %s is recorded as it was sent', async (sent, recorded) => {
+])('records the version %s exactly as sent', async (sent, recorded) => {
   expect(
     await lastDetails(`${table}/version/create`, `{"version":${sent},"manifest_size":${sent},${manifest}}`),
   ).toEqual({
@@ -47,14 +47,14 @@ it.each<[sent: string, recorded: string | number]>([
   })
 })
 
-it('ranges of versions are recorded as they were sent', async () => {
+it('records ranges of versions exactly as sent', async () => {
   const ranges = '[{"start_version":0,"end_version":9223372036854775807}]'
   expect(await lastDetails(`${table}/version/delete`, `{"ranges":${ranges}}`)).toEqual({
     ranges: [{ start_version: 0, end_version: '9223372036854775807' }],
   })
 })
 
-it('a number is no text of a fact, whatever its size', async () => {
+it('rejects a number as a text fact, whatever its size', async () => {
   for (const sent of ['1e400', '9007199254740993']) {
     const entry = `{"id":["sandbox","orders"],"version":1,"branch":${sent},${manifest}}`
     await attacked.isRefused(
@@ -68,7 +68,7 @@ it('a number is no text of a fact, whatever its size', async () => {
   }
 })
 
-it('a size that an answer states and nobody can hold is not recorded as another one', async () => {
+it('does not record an unrepresentable size of a response as another number', async () => {
   attacked.upstream.answering = (_arrival, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end('{"version":{"version":2,"manifest_size":9007199254740993}}')

@@ -16,7 +16,7 @@ function stalled(): Readable {
 }
 
 // Each stalled upload holds an upstream connection: one principal must not hold all of them.
-it('uploads that stall leave connections to everybody else', async () => {
+it('stalled uploads leave connections to other principals', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     ...allowEverythingForTwo,
     adjust: (settings) => ({

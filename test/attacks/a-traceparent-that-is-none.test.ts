@@ -40,7 +40,7 @@ const states: readonly (readonly [lines: readonly string[], passed: readonly str
   [[`tracestate: ${members(200)}`], [members(32)]],
 ]
 
-it('what is no traceparent is not continued, and the upstream gets a good one in its place', async () => {
+it('replaces an invalid traceparent by a new one', async () => {
   const { gateway, upstream, spans } = await tracedGateway()
   const send = async (lines: readonly string[]): Promise<string[][]> => {
     const request = rawRequest([

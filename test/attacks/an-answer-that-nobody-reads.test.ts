@@ -9,7 +9,7 @@ import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 const sendTimeoutMs = 300
 const mebibytes = Buffer.alloc(48 * 1024 * 1024)
 
-it('an answer of which nothing is read is given up, though its upstream took long before', async () => {
+it('closes the connection of an unread response, even if its upstream was slow before', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, sendTimeoutMs: sendTimeoutMs } }),
   })

@@ -17,7 +17,7 @@ it.each([
   ['x_catalog_table_location', 'x-catalog-table-location'],
   ['x_lance_table_location', 'x-lance-table-location'],
   ['x_lance_ctx_gateway', 'x-lance-ctx-gateway'],
-])('%s, which could be taken for %s, is refused', async (name, meant) => {
+])('%s, which resembles %s, is rejected', async (name, meant) => {
   await attacked.isRefused(
     { lines: [`${name}: 1`] },
     { kind: 'InvalidInput', says: `"${name.toLowerCase()}" is ambiguous with "${meant}"` },

@@ -31,7 +31,7 @@ async function reserved(gateway: TestedGateway): Promise<number> {
 it.each([
   ['a length', `content-length: ${mebibyte}`, `{"predicate":"${'x'.repeat(700_000)}`],
   ['chunks', 'transfer-encoding: chunked', `f0000\r\n{"predicate":"${'x'.repeat(0xf0000 - 14)}\r\n`],
-])('large bodies with %s that never end leave memory to others', async (_what, framing, body) => {
+])('incomplete large bodies with %s leave memory to others', async (_what, framing, body) => {
   const gateway = await pair()
   const attackers = Array.from({ length: 10 }, () => {
     const connection = openRawConnection(gateway.url)

@@ -25,7 +25,7 @@ function responseLargeQueries(
   else request.once('end', () => response.end('{}'))
 }
 
-it('slow uploads and downloads leave connections to small requests, and to the bodies of others', async () => {
+it('slow uploads and downloads leave connections to small requests and to bodies of others', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(allowEverythingForTwo)
   upstream.answering = responseLargeQueries
   const lines = (target: string): string[] => [
@@ -48,7 +48,7 @@ it('slow uploads and downloads leave connections to small requests, and to the b
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })
 })
 
-it('one principal cannot fill the pool of bodies, nor the queue for it', async () => {
+it('one principal cannot fill the bulk pool or its queue', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     ...allowEverythingForTwo,
     adjust: (settings) => ({

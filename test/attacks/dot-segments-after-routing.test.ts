@@ -27,6 +27,6 @@ it.each<[target: string, ExpectedError]>([
   ['//v1/table/production/drop', unknown],
   ['/v1/table/sandbox$x//describe', unknown],
   ['/v1/table/sandbox$x/describe//', unknown],
-])('%s is refused', async (target, expected) => {
+])('%s is rejected', async (target, expected) => {
   await attacked.isRefused({ target }, expected)
 })

@@ -3,7 +3,7 @@ import { orders, streamOf } from '../backend/engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../backend/support/running-backend.ts'
 
 // The engine determines the order of the writers, so the test repeats until an insert was too late.
-it('an insert that a restore preceded is a conflict, and no damaged upload', async () => {
+it('an insert after a restore is a conflict, not a damaged upload', async () => {
   const { post } = await runningBackend()
   const rows = streamOf(orders(2))
   expect((await post('/v1/table/t/create', rows)).status).toBe(200)

@@ -31,7 +31,7 @@ it.each(['required', 'released', 'allowed'])(
   },
 )
 
-it('where the properties may be changed, the branch is judged all the same', async () => {
+it('authorizes the branch even if the properties may be changed', async () => {
   const attack = { as: 'ci', target: '/v1/table/named$t/update' }
   await attacked.passes({ ...attack, body: `{"branch":"ci/a",${update},"properties":{"env":"dev"}}` })
   await attacked.isRefused(

@@ -22,11 +22,11 @@ it.each([
   { bucket: 'other' },
   { azure_storage_account_name: 'other' },
   {},
-])('storage options %j are denied', async (options) => {
+])('denies storage options %j', async (options) => {
   const says = /not allowed ChooseStorage \(storage_options\)/
   await attacked.isRefused(create(options), { kind: 'PermissionDenied', says })
 })
 
-it('the location alone passes', async () => {
+it('allows the location alone', async () => {
   await attacked.passes(create())
 })

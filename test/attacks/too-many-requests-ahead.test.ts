@@ -14,7 +14,7 @@ function requests(count: number, ...last: string[]): string {
   return rawRequest(lines).repeat(count - 1) + rawRequest([...lines, ...last])
 }
 
-it('requests ahead are served one after the other, in their order', async () => {
+it('serves pipelined requests one after the other, in order', async () => {
   let count = 0
   let underWay = 0
   shared.upstream.answering = async (arrival, response, request) => {
@@ -31,7 +31,7 @@ it('requests ahead are served one after the other, in their order', async () => 
   expect(count).toBe(20)
 })
 
-it('however many are sent ahead, one is under way, and the rest is not even read', async () => {
+it('serves one pipelined request at a time, and does not read the others', async () => {
   const { gateway, upstream } = shared
   const finish = createDeferred()
   onTestFinished(() => finish.resolve(undefined))
