@@ -14,7 +14,7 @@ import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 
 const loader = 'spiffe://cluster.example/loader'
 
-describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no openssl)', () => {
+describe.skipIf(!hasOpenssl())('client certificates (skipped without openssl)', () => {
   let folder = ''
   let authority: TestAuthority
   let good: TestCertificate
@@ -76,7 +76,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
 
   const orders = '/v1/table/prod$orders/describe'
 
-  it('who has one may do what the policies grant, and no more', async () => {
+  it('a principal with a certificate has exactly the permissions of the policies', async () => {
     const { gateway, upstream } = await startGatewayAndUpstream(setup('optional'))
     expect(await ask(gateway.url, orders, good)).toBe(200)
     // Invisible objects get the 404 of a missing one.
@@ -88,7 +88,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     expect(upstream.requests).toHaveLength(1)
   })
 
-  it.each(['optional', 'required'] as const)('where it is %s, TLS refuses a bad one', async (mode) => {
+  it.each(['optional', 'required'] as const)('if it is %s, TLS rejects an invalid one', async (mode) => {
     const revoked = await authority.issue('revoked', `URI:${loader}`)
     const list = join(folder, 'revoked.pem')
     await writeFile(list, await authority.revocationList([revoked]))

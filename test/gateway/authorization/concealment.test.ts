@@ -63,7 +63,7 @@ it.each([
   expect(shared.upstream.requests).toEqual([])
 })
 
-it('a table in a batch, and the destination of a rename, are concealed as by themselves', async () => {
+it('conceals a table in a batch and the destination of a rename as in other requests', async () => {
   const entry = { id: ['open', 'vault'], version: 2, manifest_path: 'x/_versions/staging' }
   const batch = await shared.gateway.post('/v1/table/version/batch-create', {
     as: 'ann',
@@ -72,7 +72,7 @@ it('a table in a batch, and the destination of a rename, are concealed as by the
   expectError(batch, tableNotFound('open$vault'))
 })
 
-it('the audit record tells what really was refused', async () => {
+it('records the actual denial in the audit log', async () => {
   const response = await shared.gateway.post('/v1/table/open$vault/drop', { as: 'ann' })
   const id = response.headers['x-request-id']
   await expect

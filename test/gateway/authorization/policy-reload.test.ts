@@ -6,7 +6,7 @@ import { allowEverything } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { eventually } from '../support/waiting.ts'
 
-it('a change of the policies takes effect without a restart, and a broken one does not', async () => {
+it('applies changed policies without a restart, and ignores broken ones', async () => {
   const { gateway } = await startGatewayAndUpstream()
   const replace = async (text: string): Promise<void> => {
     await writeFile(`${gateway.policyFile}.new`, text)

@@ -265,7 +265,7 @@ function isAllowed(written: readonly WrittenPolicy[], { needs: permissions, batc
   })
 }
 
-it('passes a request exactly if everything is allowed that the documentation says it needs', async () => {
+it('allows a request exactly if all documented permissions are allowed', async () => {
   let passed = 0
   let refused = 0
   await fc.assert(

@@ -40,7 +40,7 @@ it.each(cases)('%s may be as large as its limit, and no larger', async (_what, t
   }
 })
 
-it('an upload that says that it is too large is refused before it is recorded', async () => {
+it('rejects an upload with an excessive content-length before it is recorded', async () => {
   const { gateway } = shared
   const before = ofKind(await recordsOf(gateway.auditFolder), 'intent').length
   const body = bodyOf(limits.maxArrowBytes + 1)

@@ -29,7 +29,7 @@ it.each([
   expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'failed', details: { reason } }])
 })
 
-it('with nothing wrong is made, and its intent holds what stands before what is large', async () => {
+it('is committed if valid, and its intent contains the members before the large one', async () => {
   const { gateway, count } = await catalogWithRows()
   const body = `{"id":["orders"],"branch":null,"identity":{"api_key":"k"},${predicate}}`
   const response = await gateway.post(remove, { body })

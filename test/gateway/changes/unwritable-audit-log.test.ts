@@ -30,7 +30,7 @@ async function limitedGateway(upstreamUrl: string): Promise<Reachable> {
 }
 
 it.skipIf(process.platform === 'win32')(
-  'while the audit log cannot be written, no change passes, and reads go on',
+  'refuses changes and serves reads while the audit log is not writable',
   async () => {
     const upstream = await startRecordingUpstream()
     onTestFinished(() => upstream.close())

@@ -14,7 +14,7 @@ async function counted(operation: string): Promise<number> {
   return [...metrics.matchAll(series)].reduce((sum, [, value]) => sum + Number(value), 0)
 }
 
-it('of requests sent ahead, those that were begun are counted when their client leaves, and the others never began', async () => {
+it('counts started requests if the client disconnects, and never starts the pipelined ones', async () => {
   const { gateway, upstream } = shared
   const finish = createDeferred()
   onTestFinished(() => finish.resolve(undefined))

@@ -234,7 +234,7 @@ async function errorOf({ what, as, request, status, arrives }: Case): Promise<st
 
 const withFacts = operationNames.filter((name) => Object.keys(documentedFacts[name]).length > 0)
 
-it.each(withFacts)('the facts of %s count in their places', async (name) => {
+it.each(withFacts)('reads the facts of %s from all their locations', async (name) => {
   const facts = Object.entries(documentedFacts[name]) as [FactName, readonly FactSourcePath[]][]
   const cases = facts.flatMap(([fact, locations]) => casesOf(name, fact, locations))
   const errors: string[] = []
@@ -243,7 +243,7 @@ it.each(withFacts)('the facts of %s count in their places', async (name) => {
   expect(errors).toEqual([])
 })
 
-it('every fact is looked at', () => {
+it('tests every fact', () => {
   const documented = withFacts.flatMap((name) => Object.keys(documentedFacts[name]))
   expect([...new Set(documented)].toSorted()).toEqual([...names, ...Object.keys(asking)].toSorted())
 })

@@ -249,24 +249,24 @@ async function errorsOf(cases: readonly Case[]): Promise<string[]> {
   return errors
 }
 
-it.each(operationNames)('%s takes no fact where it has no place for it', async (operation) => {
+it.each(operationNames)('%s accepts facts in their locations only', async (operation) => {
   const cases = misplaced(operation)
   expect(cases.length).toBeGreaterThan(10)
   expect(await errorsOf(cases)).toEqual([])
 })
 
-it.each(withJson)('%s takes no name in other letters, and none twice', async (operation) => {
+it.each(withJson)('%s rejects differently spelled and repeated names', async (operation) => {
   expect(await errorsOf(everyInTheLongForm(twofold(operation), 13))).toEqual([])
 })
 
 it.each(Object.keys(documentedEntries) as (keyof typeof documentedEntries)[])(
-  'the entries of %s take no fact that theirs is not',
+  'the entries of %s reject facts that they do not have',
   async (operation) => {
     expect(await errorsOf(everyInTheLongForm(misplacedInEntries(operation), 3))).toEqual([])
   },
 )
 
-it.each(operationNames)('%s passes on what decides nothing', async (operation) => {
+it.each(operationNames)('%s forwards names without an effect', async (operation) => {
   const unknown = '"zone":"eu","nested":{"branch":"ci/7","mode":["Append"]},"Zone":{"properties":{}}'
   const { method, target, headers, members } = createStatingRequest(operation, [])
   const text = members && JSON.stringify({ ...members, name: 'n' })

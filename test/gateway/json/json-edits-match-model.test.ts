@@ -228,7 +228,7 @@ function inChunks(text: string, cuts: readonly number[]): Buffer[][] {
 const cuts = fc.array(capacityOfAWhole, { maxLength: 6 })
 const documents = fc.record({ document: object, around: space, cuts })
 
-it('members are cut and replaced, and every other byte is as it was', () => {
+it('removes and replaces members, and changes no other byte', () => {
   let changed = 0
   fc.assert(
     fc.property(documents, ({ document, around, cuts }) => {
@@ -245,7 +245,7 @@ it('members are cut and replaced, and every other byte is as it was', () => {
   expect(changed).toBeGreaterThan(runs / 3)
 })
 
-it('members are added in front, whatever is cut behind them', () => {
+it('adds members at the start, whatever is removed behind them', () => {
   let bare = 0
   const withAdditions = fc.record({ document: object, cuts, root: added, query: added })
   fc.assert(
@@ -265,7 +265,7 @@ it('members are added in front, whatever is cut behind them', () => {
   expect(bare).toBeGreaterThan(runs / 75)
 })
 
-it('nothing is given back that is still to be cut', () => {
+it('returns nothing that is removed later', () => {
   fc.assert(
     fc.property(documents, ({ document, cuts }) => {
       const original = Buffer.from(write(document))

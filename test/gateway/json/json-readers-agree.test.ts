@@ -82,7 +82,7 @@ function scanned(chunks: readonly Buffer[]): Reading {
 it.each<[what: string, documents: fc.Arbitrary<JsonCase>, runs: number]>([
   ['objects', jsonObjects, 1_000],
   ['objects with bytes changed', mutatedObjects, 3_000],
-])('%s are read as JSON.parse reads them, in one piece and in any', (_what, documents, runs) => {
+])('%s are read as by JSON.parse, in one chunk or several', (_what, documents, runs) => {
   let refused = 0
   fc.assert(
     fc.property(documents, (document) => {
@@ -98,7 +98,7 @@ it.each<[what: string, documents: fc.Arbitrary<JsonCase>, runs: number]>([
   expect(refused).toBeLessThan(runs - runs / 50)
 })
 
-it('any byte of a document may be another one', () => {
+it('any byte of a document may be changed', () => {
   const others = Buffer.concat([
     Buffer.from('{}[],:"\\09-+.eEtrufalsn \n\t\0'),
     Buffer.from([0x7f, 0x80, 0xbf, 0xc3, 0xe2, 0xf0, 0xff]),
@@ -130,7 +130,7 @@ function without(value: Json | object, names: ReadonlySet<string>): unknown {
   )
 }
 
-it('a removed member is gone, and every other one is as it was', () => {
+it('a removed member is absent, and all others are unchanged', () => {
   const names = new Set(['id', 'identity', 'a', ''])
   const watcher = { visitName: (name: string): MemberInterest => (names.has(name) ? 'removal' : 'members') }
   let removed = 0
@@ -160,7 +160,7 @@ it('a removed member is gone, and every other one is as it was', () => {
   expect(removed).toBeGreaterThan(100)
 })
 
-it('no last piece is given back before the text is at its end', () => {
+it('does not return the last chunk before the end of the text', () => {
   fc.assert(
     fc.property(jsonObjects, (document) => {
       const chunks = splitIntoChunks(document).filter(({ length }) => length > 0)
@@ -194,7 +194,7 @@ it.each<[what: string, says: RegExp, document: Buffer]>([
     /the names in the body take too much memory/,
     Buffer.from(`{${Array.from({ length: 140_000 }, (_, index) => `"${index}":{}`).join(',')}}`),
   ],
-])('%s is held in bounded memory, however it comes', (_what, says, document) => {
+])('%s is read in bounded memory, in any chunks', (_what, says, document) => {
   for (const size of [document.length, 1000, 64]) {
     const text = new JsonTransformer({ visitName: (name) => (name === 'a' ? 'value' : 'nothing') }, 100)
     expect(() => {

@@ -58,7 +58,7 @@ const everyTable: readonly Id[] = [[], ...namespaces].flatMap((namespace) =>
 )
 const spelled = (id: Id): string => (id.length === 0 ? '$' : id.join('$'))
 
-it('pages hold what may be described, all of it, once, in order, and are full', async () => {
+it('full pages list all describable objects once, in order', async () => {
   const backend = await runningBackend()
   for (const id of namespaces) await backend.post(`/v1/namespace/${spelled(id)}/create`, {})
   await Promise.all(everyTable.map((id) => backend.post(`/v1/table/${spelled(id)}/declare`, {})))

@@ -35,7 +35,7 @@ function outcomeOf(find: FindRoute, method: string, target: string): unknown {
   }
 }
 
-it('what is remembered is what would be read, whatever was asked before', () => {
+it('cached routes equal uncached ones, whatever was requested before', () => {
   const { find, findAndCount } = counted()
   const remembering = cacheRoutes(findAndCount)
   const texts = anyTarget
@@ -62,7 +62,7 @@ it('what is remembered is what would be read, whatever was asked before', () => 
   )
 })
 
-it('a target is read once, whoever asks, and each of its spellings and methods by itself', () => {
+it('parses a target once, each spelling and method separately', () => {
   const { findAndCount, asked: requested } = counted()
   const remembering = cacheRoutes(findAndCount)
   for (const _ of [1, 2, 3]) {
@@ -78,7 +78,7 @@ it('a target is read once, whoever asks, and each of its spellings and methods b
   expect(requested.filter((ask) => ask.startsWith('GET'))).toHaveLength(3)
 })
 
-it('who asks for ever more targets, or for long ones, takes no more memory', () => {
+it('many or long targets do not increase memory', () => {
   const { findAndCount, asked: requested } = counted()
   const remembering = cacheRoutes(findAndCount)
   const long = `/v1/table/${'a'.repeat(600)}/describe`

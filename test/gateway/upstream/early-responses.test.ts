@@ -33,19 +33,22 @@ const polite: [what: string, RequestHandler][] = [
   ['reads on', (_arrival, response) => response.writeHead(413, tooLarge).end('too large')],
 ]
 
-it.each(polite)('an upstream that answers in mid-upload and %s is heard', async (_what, answering) => {
-  const { gateway, upstream } = shared
-  for (let count = 0; count < 3; count += 1) {
-    upstream.answering = answering
-    const body = endless()
-    expectError(await gateway.post(insert, { body }), { kind: 'InvalidInput', status: 413, says: '413' })
-    body.destroy()
-    upstream.answering = respondWith(200, {})
-    expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
-  }
-})
+it.each(polite)(
+  'forwards the response of an upstream that responds during an upload and %s',
+  async (_what, answering) => {
+    const { gateway, upstream } = shared
+    for (let count = 0; count < 3; count += 1) {
+      upstream.answering = answering
+      const body = endless()
+      expectError(await gateway.post(insert, { body }), { kind: 'InvalidInput', status: 413, says: '413' })
+      body.destroy()
+      upstream.answering = respondWith(200, {})
+      expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
+    }
+  },
+)
 
-it('an upstream that answers in mid-upload and then resets the connection is heard', async () => {
+it('forwards the response of an upstream that responds during an upload and resets the connection', async () => {
   const gateway = await startGatewayBefore(await resettingUpstream())
   for (let count = 0; count < 50; count += 1) {
     const body = endless()
@@ -71,7 +74,7 @@ async function resettingUpstream(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-it('the rest of an upload that was answered early is not taken for the next request', async () => {
+it('does not parse the rest of an upload with an early response as the next request', async () => {
   const { gateway, upstream } = shared
   const drop = rawRequest(['POST /v1/table/orders/drop HTTP/1.1', 'host: g', 'content-length: 0'])
   const head = ['host: g', `x-api-key: ${gateway.key('dev')}`]

@@ -17,11 +17,11 @@ it.each([
   [50, 1_000_000, 50],
   [20, 4, 0],
   [0, 1_000_000, 0],
-])('with %i percent, %i requests allow %i repeats', (percent, requests, repeats) => {
+])('with %i percent, %i requests allow %i retries', (percent, requests, repeats) => {
   expect(allowed(percent, requests)).toBe(repeats)
 })
 
-it('after a quiet time some repeats are allowed at once', () => {
+it('allows a burst of retries after an idle period', () => {
   const budget = createRetryBudget({ maxRetries: 1, budgetPercent: 20 })
   let repeats = 0
   while (budget.tryWithdraw()) repeats += 1

@@ -57,7 +57,7 @@ function writeChunked(socket: Socket, body: Buffer): void {
 it.each([
   ['with a length', writeSized],
   ['in chunks', writeChunked],
-])('what is handed out of an answer %s stays as it was until it is given back', async (_what, write) => {
+])('chunks of a response %s are unchanged until they are released', async (_what, write) => {
   const upstream = await scripted((socket, text) =>
     write(socket, bodies[Number(text.slice('GET /'.length).split(' ')[0])] ?? Buffer.alloc(0)),
   )
@@ -71,7 +71,7 @@ it.each([
   expect(upstream.sockets).toHaveLength(bodies.length)
 })
 
-it('while nothing is given back, no more than one buffer is read', async () => {
+it('reads at most one buffer while no chunk is released', async () => {
   const { client } = await scripted((socket) => writeSized(socket, Buffer.alloc(64 * mebibyte)))
   const lent: (() => void)[] = []
   let bytes = 0

@@ -13,7 +13,7 @@ async function runWaiting(timeouts = {}) {
   return { ...running, begun: started }
 }
 
-it('a connection is closed without a word when it has been idle for too long, and not while an answer is waited for', async () => {
+it('closes an idle connection after its timeout, but not during a request', async () => {
   const {
     url,
     begun: started,
@@ -37,7 +37,7 @@ it('a connection is closed without a word when it has been idle for too long, an
   expect(errors).toEqual([])
 })
 
-it('when answers are the last of their connections, those under way are, and the next ones', async () => {
+it('when draining, active responses and the next ones are the last of their connections', async () => {
   const { url, begun: started, server } = await runWaiting()
   const [underWay, startedBefore, idle] = [
     openRawConnection(url),
@@ -65,7 +65,7 @@ it('when answers are the last of their connections, those under way are, and the
   expect(await idle.waitForEnd()).toMatch(/connection: close\r\n[^]*last$/)
 })
 
-it('a server that takes no more closes what waits, and is over when the last answer is', async () => {
+it('when it stops accepting, closes idle connections and ends after the last response', async () => {
   const { url, begun: started, server } = await runWaiting()
   const [unused, half, busy] = [openRawConnection(url), openRawConnection(url), openRawConnection(url)]
   half.write('GET / HTT')
@@ -85,7 +85,7 @@ it('a server that takes no more closes what waits, and is over when the last ans
   expect([server.connectionCount(), server.isBusy()]).toEqual([0, false])
 })
 
-it('what is cut off is told so once, and leaves nothing behind', async () => {
+it('reports an abort once and releases everything', async () => {
   const { url, begun: started, server } = await runWaiting()
   const closes = createDeferred<boolean>()
   openRawConnection(url).write('POST / HTTP/1.1\r\ncontent-length: 3\r\n\r\na')
@@ -117,7 +117,7 @@ it('what is cut off is told so once, and leaves nothing behind', async () => {
   expect([closings, broken, response.isDestroyed]).toEqual([1, 1, true])
 })
 
-it('a client that never closes its side is closed behind its last answer', async () => {
+it('closes the connection of a client that never closes its side after the last response', async () => {
   const { url, begun: started, server } = await runWaiting()
   const connection = openRawConnection(url)
   connection.socket.allowHalfOpen = true
@@ -132,7 +132,7 @@ it('a client that never closes its side is closed behind its last answer', async
   expect(started).toHaveLength(1)
 })
 
-it('of requests sent ahead of one whose client has left none begins', async () => {
+it('starts no pipelined request of a client that has disconnected', async () => {
   const { url, begun: started, server } = await runWaiting()
   const connection = openRawConnection(url)
   connection.write(get.repeat(3))
