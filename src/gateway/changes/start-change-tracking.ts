@@ -65,7 +65,7 @@ export async function startChangeTracking(options: ChangeTrackingOptions): Promi
       log.info({ requestId: request, result, evidence }, 'in-doubt change resolved')
     },
   })
-  for (const question of requests) resolver.add(question)
+  for (const request of requests) resolver.add(request)
   const observer = createVersionObserver(upstreams)
   const tracker = createChangeTracker({
     history,

@@ -38,11 +38,11 @@ interface OpenObject {
   /** Share of the budget for names that its names use. */
   nameCost: number
   /** Whether any of its members remains. */
-  keepsOne: boolean
+  hasMember: boolean
 }
 
 /** An open object, to add members to. */
-export type OpenObjectReference = Pick<OpenObject, 'begin' | 'keepsOne'>
+export type OpenObjectReference = Pick<OpenObject, 'begin' | 'hasMember'>
 
 interface PendingValue {
   readonly name: string
@@ -138,8 +138,8 @@ export class JsonTransformer {
   /** Adds a member at the start of an open object, before any part of that object is taken. */
   addMember(object: OpenObjectReference, name: string, value: unknown): void {
     const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
-    this.#editor.insert(object.begin, object.keepsOne ? `${text},` : text)
-    object.keepsOne = true
+    this.#editor.insert(object.begin, object.hasMember ? `${text},` : text)
+    object.hasMember = true
   }
 
   /** The outermost object, once it has started. */
@@ -148,7 +148,7 @@ export class JsonTransformer {
   }
 
   #openObject(at: number): void {
-    const object = { begin: at + 1, firstNames: [], furtherNames: undefined, nameCost: 0, keepsOne: false }
+    const object = { begin: at + 1, firstNames: [], furtherNames: undefined, nameCost: 0, hasMember: false }
     this.#openObjects.push(object)
     this.#root ??= object
     this.#setSeparator(at, false)
@@ -192,8 +192,8 @@ export class JsonTransformer {
 
   #retainMember({ object, separator, isComma }: MemberStart): void {
     // The members before it were removed, which left their comma.
-    if (isComma && !object.keepsOne) this.#editor.cut(separator, separator + 1)
-    object.keepsOne = true
+    if (isComma && !object.hasMember) this.#editor.cut(separator, separator + 1)
+    object.hasMember = true
   }
 
   #retainPossiblyAbsent(): void {

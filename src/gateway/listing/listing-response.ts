@@ -46,13 +46,13 @@ export async function createListingResponse(
   response: DownstreamResponse,
   { upstreams, pageTokens, spans }: ListingOptions,
 ): Promise<UpstreamResponse> {
-  const { head, route: meaning, principal, permit } = request
+  const { head, route, principal, permit } = request
   const { policies, facts } = permit
-  const kind = meaning.operation.lists === 'namespaces' ? 'namespace' : 'table'
-  const limit = getLimit(meaning)
+  const kind = route.operation.lists === 'namespaces' ? 'namespace' : 'table'
+  const limit = getLimit(route)
   const scope = createTokenScope(request)
-  const { position, startAfter } = readPosition(meaning, pageTokens, scope)
-  const sources = createListingSources(meaning, upstreams, (upstream, target) =>
+  const { position, startAfter } = readPosition(route, pageTokens, scope)
+  const sources = createListingSources(route, upstreams, (upstream, target) =>
     readUpstreamJson(upstream, target, {
       holder: getPrincipalKey(principal),
       response,
@@ -69,7 +69,7 @@ export async function createListingResponse(
   })
   const isMore = page.position !== undefined && limit > 0
   const body = {
-    [kind === 'namespace' ? 'namespaces' : 'tables']: page.ids.map((id) => formatListedName(id, meaning)),
+    [kind === 'namespace' ? 'namespaces' : 'tables']: page.ids.map((id) => formatListedName(id, route)),
     ...(isMore && { page_token: pageTokens.seal(page.position, scope) }),
   }
   return {

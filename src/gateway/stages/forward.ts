@@ -63,11 +63,11 @@ export async function forward(
     holder: getPrincipalKey(request.principal),
     buffersResponse: !isRead || permit.withholdsCredentials,
   }
-  let answer: UpstreamResponse
+  let upstreamResponse: UpstreamResponse
   let outgoing: UpstreamRequest | undefined
   try {
     const mayRepeat = isRead && payload.form !== 'stream'
-    answer =
+    upstreamResponse =
       route.operation.lists === undefined
         ? await callUpstream(request.upstream, (outgoing = createUpstreamRequest(request)), client, mayRepeat)
         : await createListingResponse(request, response, { upstreams, pageTokens, spans })
@@ -77,13 +77,14 @@ export async function forward(
     }
     throw toDownstreamError(error)
   }
-  if (intent !== undefined) await recordOutcome(intent, auditLog, createOutcome(answer, request, startedAt))
-  if (answer.body === undefined) return undefined
-  if (answer.status < 300) {
-    sendHeldResponse(answer, answer.body, request, response)
+  if (intent !== undefined)
+    await recordOutcome(intent, auditLog, createOutcome(upstreamResponse, request, startedAt))
+  if (upstreamResponse.body === undefined) return undefined
+  if (upstreamResponse.status < 300) {
+    sendHeldResponse(upstreamResponse, upstreamResponse.body, request, response)
     return undefined
   }
-  const error = createUpstreamError(answer, request.upstream, outgoing?.headers ?? [])
+  const error = createUpstreamError(upstreamResponse, request.upstream, outgoing?.headers ?? [])
   const { headers, body } = formatErrorResponse(hideReferences(error, request), responseContext(request))
   response.writeHead(error.status, headers)
   scheduleAtTickEnd(() => response.end(body))

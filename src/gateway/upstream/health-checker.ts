@@ -52,12 +52,12 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
   })
   const path = options.path ?? options.basePath + buildProbeTarget(options.delimiter)
   let failures = 0
-  let everWell = false
+  let wasHealthy = false
   let isClosed = false
   let isChecking = false
   let timer: NodeJS.Timeout | undefined
 
-  async function isWell(): Promise<boolean> {
+  async function probe(): Promise<boolean> {
     try {
       const signal = AbortSignal.timeout(timeoutMs)
       const request = { method: 'GET', path, headers: options.headers, body: null } as const
@@ -71,19 +71,19 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
   async function check(): Promise<void> {
     clearTimeout(timer)
     isChecking = true
-    const well = await isWell()
+    const isUp = await probe()
     isChecking = false
     if (isClosed) return
-    failures = well ? 0 : failures + 1
-    everWell ||= well
-    options.onResult(well)
-    const nextMs = well ? intervalMs : Math.min(intervalMs, failingIntervalMs)
+    failures = isUp ? 0 : failures + 1
+    wasHealthy ||= isUp
+    options.onResult(isUp)
+    const nextMs = isUp ? intervalMs : Math.min(intervalMs, failingIntervalMs)
     timer = setTimeout(() => void check(), nextMs).unref()
   }
 
   return {
     firstCheck: check(),
-    isHealthy: () => failures === 0 || (everWell && failures < failuresToUnhealthy),
+    isHealthy: () => failures === 0 || (wasHealthy && failures < failuresToUnhealthy),
     checkNow() {
       if (!isChecking && !isClosed) void check()
     },
