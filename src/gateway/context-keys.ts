@@ -3,20 +3,20 @@ import { headerDialects, reservedContextPrefix } from '../catalog-api/headers.ts
 import { quoteForMessage } from '../catalog-api/identifiers.ts'
 import { allowedRequestHeaders } from '../config/upstream/allowed-headers-settings.ts'
 
-/** Some catalogs, and the clients they are made with, turn an entry of that key into the header behind the prefix. */
+/** Some catalogs and their clients turn an entry with such a key into the header named after the prefix. */
 const headerPrefix = /^headers?\./
 const contextPrefixes = [headerDialects.catalog.context, headerDialects.lance.context]
 
-/** Of prefixes before one another: what is deeper is no key of anybody, and would take time to read. */
+/** Maximum number of nested prefixes: no legitimate key has more, and parsing them takes time. */
 const maxPrefixDepth = 4
 
 /**
- * The header (lower case) that says the same as a context entry of that key, in a header as in a body: `Trace` is
- * `x-catalog-ctx-trace`, and so is `headers.X-Lance-Ctx-Trace`. InvalidInput (400), not thrown, for a key that is
- * reserved for the gateway, or that could become a header which no caller may send.
+ * Maps a context key to the equivalent header (lower case): `Trace` and `headers.X-Lance-Ctx-Trace` are both
+ * `x-catalog-ctx-trace`. Returns, not throws, InvalidInput (400) for a key that is reserved for the gateway, or that
+ * could become a header which callers may not send.
  */
 export function contextKeyToHeader(key: string): string | CatalogError {
-  // Through upper case, so that the long s is an s, as it is to readers that fold by Unicode.
+  // Upper case first: the long s becomes s, as it does for readers that fold by Unicode.
   let name = key.toUpperCase().toLowerCase().trim()
   let isHeader = false
   for (let depth = 0; ; depth += 1) {

@@ -13,7 +13,7 @@ export interface Received {
   readonly head: ReceivedHead
 }
 
-/** A request whose operation and object id are known. */
+/** A request with its operation and object id. */
 export interface Matched extends Received {
   readonly route: RouteMatch
   /** The upstream of the object. A batch names its objects in the body, so `check` replaces it. */
@@ -22,7 +22,7 @@ export interface Matched extends Received {
   readonly upstreamTarget: string
 }
 
-/** A request whose caller is known. */
+/** A request with its principal. */
 export interface Authenticated extends Matched {
   readonly principal: Principal
 }

@@ -7,9 +7,9 @@ import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
 import type { LoadShedder } from '../limits/overload/load-shedder.ts'
 import { gatewayHeaders, type ResponseContext } from './gateway-headers.ts'
 
-/** A JSON document that the gateway itself serves, to everybody. */
+/** A public JSON document that the gateway itself serves. */
 export interface ServedDocument {
-  /** Stands for the operation in metrics and the log. */
+  /** Replaces the operation in metrics and the log. */
   readonly name: 'openapi' | 'jwks'
   readonly bytes: Buffer
 }
@@ -20,7 +20,7 @@ export interface ServedDocument {
  */
 export type FindDocument = (request: Received) => ServedDocument | undefined
 
-/** The documents of a gateway; `keySet` is the JWKS of its assertions, if it signs any. */
+/** Creates the finder of the documents of a gateway; `jwks` is the JWKS of its assertions, if it signs any. */
 export function createDocumentFinder(jwks: string | undefined): FindDocument {
   const documents = new Map<string, ServedDocument>([
     [openApiPath, { name: 'openapi', bytes: Buffer.from(getOpenApiDocument()) }],
@@ -39,7 +39,7 @@ export function createDocumentFinder(jwks: string | undefined): FindDocument {
   }
 }
 
-/** Responds with a document. Throws Overloaded (503) if the gateway sheds load. */
+/** Sends a document. Throws Overloaded (503) if the gateway sheds load. */
 export function sendDocument(
   { bytes }: ServedDocument,
   response: DownstreamResponse,

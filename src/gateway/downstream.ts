@@ -5,14 +5,14 @@ import type { OutgoingResponse } from '../http1/server/outgoing-response.ts'
 export type DownstreamRequest = IncomingRequest
 export type DownstreamResponse = OutgoingResponse
 
-/** Sees the chunks of a body as they arrive. An error that it throws destroys the stream. */
+/** Receives the chunks of a body as they arrive. An error that it throws destroys the stream. */
 interface BodyWatcher {
   chunk(bytes: Buffer): void
-  /** Called before the last chunk is passed on: a body that is refused here never reaches an upstream complete. */
+  /** Called before the last chunk is passed on: a body that is rejected here never reaches an upstream complete. */
   readonly end?: () => void
 }
 
-/** The body of a request: to be read as a stream, or at once. */
+/** The body of a request, read as a stream or into memory. */
 export interface DownstreamBody {
   /** Fails with BodyTimeout or ClientDisconnected. Destroying it leaves the connection open. */
   readonly stream: Readable
@@ -29,7 +29,6 @@ export interface DownstreamBody {
   release(): void
 }
 
-/** The body of a request without one. */
 export const noBody: DownstreamBody = {
   stream: Readable.from([]),
   watch: () => undefined,

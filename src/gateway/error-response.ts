@@ -5,11 +5,13 @@ import type { OutgoingResponse } from '../http1/server/outgoing-response.ts'
 import { BodyTimeout } from './body/body-timeout.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 
-/** How much of a body that nobody wants is read before the connection is cut, and for how long. */
+/** Limits for draining a refused upload before the connection is closed. */
 const maxDrainBytes = 16 * 1024 * 1024
 const drainTimeoutMs = 10_000
 
-/** Any error as one that can be answered: what is not an InterfaceError is our fault, and says nothing else. */
+/**
+ * Converts any error to one that can be sent. Anything but a CatalogError becomes an internal error without details.
+ */
 export function toCatalogError(error: unknown): CatalogError {
   if (error instanceof CatalogError) return error
   return refusal('internal_error', 'internal error; see the log of the gateway for this request id', {
@@ -17,12 +19,12 @@ export function toCatalogError(error: unknown): CatalogError {
   })
 }
 
-/** Text of one byte a character, in UTF-8 as in Latin-1. */
+/** Text of one byte a character, the same in UTF-8 and Latin-1. */
 const asciiText = /^[\0-\x7f]*$/
 
 /**
- * An error as it is answered; the headers are names and values in turn. A body that is plain text is one, as it goes
- * into one write with the head.
+ * Formats an error response; the headers are names and values in turn. An ASCII body is a string, because it is written
+ * together with the head.
  */
 export function formatErrorResponse(error: CatalogError, context: ResponseContext) {
   const text = JSON.stringify(error.toResponse(context.requestId))
@@ -37,7 +39,7 @@ export function formatErrorResponse(error: CatalogError, context: ResponseContex
   return { headers, body }
 }
 
-/** What an error says itself, as an upstream may of its version, counts more. */
+/** Headers of the error, such as the version of an upstream, take precedence. */
 function mergeGatewayHeaders(context: ResponseContext, errorHeaders: CatalogError['headers']): string[] {
   const own = gatewayHeaders(context).filter(
     (_, index, all) => !Object.hasOwn(errorHeaders, all[index - (index % 2)] ?? ''),
@@ -46,8 +48,8 @@ function mergeGatewayHeaders(context: ResponseContext, errorHeaders: CatalogErro
 }
 
 /**
- * Answers a refused request in the shape of the interface. Where an answer has already begun, the connection is
- * cut instead, so that half an answer never looks whole.
+ * Sends an error response in the format of the interface. If a response has already started, the connection is closed
+ * instead, so that a partial response never looks complete.
  */
 export function sendErrorResponse(
   response: OutgoingResponse,
@@ -65,8 +67,8 @@ export function sendErrorResponse(
 }
 
 /**
- * Takes the rest of a body that nobody wants, within bounds: a client that is still sending reads its answer only
- * then, and the next request on its connection stands behind it.
+ * Drains the rest of an unwanted body within limits: a client that is still sending reads its response only afterwards,
+ * and the body precedes the next request on the connection.
  */
 export function drainRequestBody(request: IncomingRequest): void {
   if (request.isComplete || request.isAborted) return

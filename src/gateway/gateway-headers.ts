@@ -5,15 +5,15 @@ import {
   requestIdHeader,
 } from '../catalog-api/headers.ts'
 
-/** The request that an answer is for, and by which policies it was decided; undefined before any did. */
+/** The request of a response, and the revision of the policies that decided it; undefined before a decision. */
 export interface ResponseContext {
   readonly requestId: string
   readonly policyRevision: string | undefined
-  /** Whether the client is a remote client of LanceDB. */
+  /** Whether the client is a LanceDB remote client. */
   readonly isLancedb: boolean
 }
 
-/** What the gateway itself says in the head of an answer: names and values in turn. */
+/** Headers that the gateway adds to a response: names and values in turn. */
 export function gatewayHeaders({ requestId, policyRevision, isLancedb }: ResponseContext): readonly string[] {
   const own = [requestIdHeader, requestId]
   if (policyRevision !== undefined) own.push(policyRevisionHeader, policyRevision)

@@ -15,7 +15,6 @@ import { handle, type Pipeline } from './pipeline.ts'
 import { toCatalogError, drainRequestBody, sendErrorResponse } from './error-response.ts'
 import { startTrace, type Trace } from './trace.ts'
 
-/** Used by `createGatewayServer`. */
 export interface Http1GatewayServerOptions {
   readonly pipeline: Pipeline
   readonly listener: ListenerOptions
@@ -23,21 +22,20 @@ export interface Http1GatewayServerOptions {
   readonly observer: RequestObserver
 }
 
-/** The HTTP server of the gateway. */
 export interface Http1GatewayServer {
   readonly setCertificates: Http1Server['setCertificates']
-  /** Resolves with the URL when requests are taken. */
+  /** Resolves with the URL when requests are accepted. */
   listen(where: Pick<ListenSettings, 'host' | 'port'>): Promise<string>
-  /** Why no requests should be sent here: it does not listen yet, or not for much longer. */
+  /** Why no requests should be sent to this server: it does not listen yet, or is about to stop. */
   readonly findProblem: () => string | undefined
   /**
-   * Stops taking requests, finishes those under way, and cuts off what takes longer than the grace: when it
-   * resolves, nothing is under way any more, neither with a client nor with an upstream.
+   * Stops accepting requests, drains active ones, and aborts those that exceed the grace period. Resolves when no
+   * request is active downstream or upstream.
    */
   close(): Promise<void>
 }
 
-/** Creates the HTTP/1.1 server of the gateway, which feeds the pipeline. */
+/** Creates the HTTP/1.1 server of the gateway, which passes requests to the pipeline. */
 export function createHttp1GatewayServer(options: Http1GatewayServerOptions): Http1GatewayServer {
   const { pipeline, observer, limits } = options
   const { timeouts } = options.listener

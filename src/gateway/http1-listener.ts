@@ -8,7 +8,7 @@ import type { RequestScheduler } from '../http1/server/request-queue.ts'
 import { refusal } from '../catalog-api/catalog-error.ts'
 import { requestIdHeader } from '../catalog-api/headers.ts'
 
-/** The settings of the listener, and what is shared with the rest of the gateway. */
+/** The settings of the listener and shared parts of the gateway. */
 export interface ListenerOptions {
   readonly limits: Pick<LimitSettings, 'maxHeaderBytes' | 'maxConnections' | 'maxConnectionsPerAddress'>
   readonly timeouts: TimeoutSettings
@@ -17,7 +17,7 @@ export interface ListenerOptions {
   readonly tls: { readonly settings: TlsSettings; readonly context: SecureContextOptions } | undefined
 }
 
-/** The HTTP/1.1 server of the gateway, before it listens. Bytes that are not a request get a catalog error. */
+/** Creates the HTTP/1.1 server of the gateway, not yet listening. Bytes that are not a request get a catalog error. */
 export function createListener(
   { limits, timeouts, scheduler, tls }: ListenerOptions,
   handler: Pick<Http1ServerHandler, 'onRequest' | 'onConnectionError'>,

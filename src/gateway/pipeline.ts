@@ -12,7 +12,6 @@ import { match, type FindRoute } from './stages/match.ts'
 import { receive, type ReceiveOptions } from './stages/receive.ts'
 import type { Trace } from './trace.ts'
 
-/** Used by the stages, each of which takes only its part. */
 export interface Pipeline
   extends ReceiveOptions, AuthenticateOptions, LimitOptions, CheckOptions, AuditOptions, ForwardOptions {
   readonly findDocument: FindDocument

@@ -7,7 +7,6 @@ import type { DownstreamRequest } from './downstream.ts'
 import type { Audited } from './stages/audit.ts'
 import type { Authorized } from './stages/authorize.ts'
 
-/** The stages, in order. */
 export const stages = [
   'receive',
   'match',
@@ -41,7 +40,7 @@ export class Trace {
   readonly startedAt: number
   stage: Stage = 'receive'
   progress: Progress = {}
-  /** Name of the document that the request is for, if it is not for the catalog. */
+  /** Name of the requested document, if the request is not for the catalog. */
   document: ServedDocument['name'] | undefined = undefined
   /** The error that the request was refused with. */
   refusal: CatalogError | undefined = undefined
@@ -68,12 +67,10 @@ export class Trace {
     return this.progress.permit?.policies.revision ?? this.denial?.revision
   }
 
-  /** The decision that refused the request. */
   get denial(): DeniedError['decision'] | undefined {
     return this.refusal instanceof DeniedError ? this.refusal.decision : undefined
   }
 
-  /** Name of the upstream of a checked request. */
   get upstream(): string | undefined {
     return this.progress.allowedBy && this.progress.upstream?.name
   }
@@ -100,14 +97,12 @@ export class Trace {
     return progress
   }
 
-  /** Ends the stage that was entered last. */
   endStage(now: number): void {
     const before = this.#stageMs[this.#stageIndex] ?? NaN
     this.#stageMs[this.#stageIndex] = now - this.#stageStartedAt + (Number.isNaN(before) ? 0 : before)
   }
 }
 
-/** Starts the trace of a request, before its head is checked. */
 export function startTrace(request: DownstreamRequest): Trace {
   const requestId = acceptRequestId(request.singleHeader(requestIdHeader))
   const { headers } = request.head

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// A router sees one id where `new URL()` in a proxy sees segments: what is authorized for `sandbox` would be done to
+// A router sees one id where `new URL()` in a proxy sees segments: a request authorized for `sandbox` would act on
 // `production`.
 const attacked = attackedGateway()
 
@@ -11,21 +11,21 @@ it.each([
   '/v1/table/production\\version\\create',
   '\\v1\\table\\production\\drop',
   '/v1/table/sandbox$x/describe?\\..\\..\\production/drop',
-])('the target %s is refused', async (target) => {
+])('rejects the target %s', async (target) => {
   await attacked.isRefused(
     { target },
     { kind: 'InvalidInput', says: /must be percent-encoded|malformed HTTP/ },
   )
 })
 
-it.each(['%5C', '%5c', '%5C..%5C'])('so is a backslash written as %s', async (text) => {
+it.each(['%5C', '%5c', '%5C..%5C'])('rejects an encoded backslash: %s', async (text) => {
   await attacked.isRefused(
     { target: `/v1/table/sandbox$x${text}production/describe` },
     { kind: 'InvalidInput', says: /contains "\\\\", which is not allowed in a name$/ },
   )
 })
 
-it('a backslash in the value of a parameter is a value, and forwarded encoded', async () => {
+it('forwards a backslash in a parameter value encoded', async () => {
   const target = '/v1/table/sandbox%24orders/tags/list?page_token=a%5C..%5Cb'
   const arrival = await attacked.passes({ method: 'GET', target })
   expect(arrival.target).toBe('/v1/table/sandbox%24orders/tags/list?page_token=a%5C..%5Cb')

@@ -1,7 +1,7 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// A batch that no rule speaks of is decided by its entries. A rule that denies it is not overruled by them.
+// A batch that no rule matches is decided by its entries. They do not override a rule that denies the batch.
 const everythingInLake = {
   name: 'lake',
   namespace: ['lake'],
@@ -33,7 +33,7 @@ const batches: [target: string, body: object, operation: string][] = [
   ['/v1/table/batch-commit', { operations: [{ create_table_version: version }] }, 'BatchCommitTables'],
 ]
 
-it.each(batches)('%s is refused as a whole', async (target, body, operation) => {
+it.each(batches)('denies %s as a whole', async (target, body, operation) => {
   await attacked.isRefused(
     { as: 'ci', target, body },
     { kind: 'PermissionDenied', says: `not allowed ${operation} on the root` },
@@ -41,7 +41,7 @@ it.each(batches)('%s is refused as a whole', async (target, body, operation) => 
   await attacked.passes({ as: 'free', target, body })
 })
 
-it('each of its entries is allowed by itself', async () => {
+it('allows each of its entries separately', async () => {
   const { id: _id, ...alone } = version
   await attacked.passes({ as: 'ci', target: '/v1/table/lake$t/version/create', body: alone })
 })

@@ -7,8 +7,8 @@ import { allowEverything, type GatewaySetup } from '../gateway/support/open-gate
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import type { WrittenPolicy } from '../policy/policy-builder.ts'
 
-// Each entry of a batch is decided by itself: one request of 4 MB held over 100,000 of them, and nobody else was served
-// for ten seconds.
+// Entries are authorized one by one: a request of 4 MB contained over 100,000 of them, and blocked all others for ten
+// seconds.
 const batchCommit = '/v1/table/batch-commit'
 const rules = Array.from({ length: 30 }, (_, index) => ({
   id: `r${index}`,
@@ -31,7 +31,7 @@ const declaring = (count: number, path: readonly string[] = []) => ({
   operations: Array.from({ length: count }, () => ({ declare_table: { id: [...path, 't'] } })),
 })
 
-it('a batch has at most 1,000 entries', async () => {
+it('limits a batch to 1,000 entries', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(limited({}))
   const refused = await gateway.post(batchCommit, { body: declaring(1001) })
   expectError(refused, { kind: 'InvalidInput', status: 413, says: 'has 1001 entries; expected at most 1000' })
@@ -43,9 +43,9 @@ it('a batch has at most 1,000 entries', async () => {
   expect(await gateway.post(batchCommit, { body: declaring(1000) })).toMatchObject({ status: 200 })
 })
 
-it('others are served while large batches are decided', async () => {
+it('serves other requests while large batches are authorized', async () => {
   const { gateway } = await startGatewayAndUpstream(limited({ maxBatchEntries: 100_000 }))
-  // All but the last entry are allowed, by the last of the rules.
+  // All but the last entry are allowed, by the last rule.
   const body = declaring(4_000, ['slow', 'n29'])
   body.operations.push({ declare_table: { id: ['slow', 'other', 't'] } })
   const text = JSON.stringify(body)
@@ -57,21 +57,21 @@ it('others are served while large batches are decided', async () => {
     expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
   for (const refused of await batches)
     expectError(refused, { kind: 'PermissionDenied', says: 'not allowed DeclareTable' })
-  // A batch that is decided in one go lets at most a few through before it, and none meanwhile.
+  // A batch that is authorized in one slice lets only a few requests through before it, and none meanwhile.
   expect(served).toBeGreaterThan(20)
 })
 
 const perSecond = 0.001
 const refusedBy = (name: string) => ({ kind: 'Throttling', says: `the limit "${name}"` }) as const
 
-it('the entries of a batch count as requests', async () => {
+it('counts the entries of a batch as requests', async () => {
   const setup = limited({ rates: [{ name: 'all', per: 'principal', perSecond, burst: 10 }] })
   const { gateway } = await startGatewayAndUpstream(setup)
   expect(await gateway.post(batchCommit, { body: declaring(9) })).toMatchObject({ status: 200 })
   expectError(await gateway.post('/v1/table/t/describe'), refusedBy('all'))
 })
 
-it('they count where they lie, and as what they do', async () => {
+it('counts entries by their own upstream and operation', async () => {
   const rates = [
     { name: 'sales', per: 'namespace' as const, namespaces: [['sales']], perSecond, burst: 3 },
     { name: 'declares', per: 'all' as const, operations: ['DeclareTable'], perSecond, burst: 7 },
@@ -85,7 +85,7 @@ it('they count where they lie, and as what they do', async () => {
   expect(upstream.requests).toHaveLength(2)
 })
 
-it('a batch that is denied takes nothing for its entries', async () => {
+it('charges nothing for the entries of a denied batch', async () => {
   const setup = limited({ rates: [{ name: 'all', per: 'all', perSecond, burst: 4 }] })
   const { gateway } = await startGatewayAndUpstream(setup)
   const refused = await gateway.post(batchCommit, { as: 'mallory', body: declaring(100) })
@@ -93,7 +93,7 @@ it('a batch that is denied takes nothing for its entries', async () => {
   expect(await gateway.post('/v1/table/t/describe')).toMatchObject({ status: 200 })
 })
 
-it('a batch writes at most a mebibyte about its entries to the audit log', async () => {
+it('limits the audit records of a batch to one mebibyte', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(limited({}))
   const metadata = Object.fromEntries(
     Array.from({ length: 32 }, (_, index) => [`${'k'.repeat(90)}${index}`, '']),

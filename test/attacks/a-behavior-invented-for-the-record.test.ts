@@ -3,10 +3,10 @@ import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing } from './policies-of-a-lake.ts'
 
-// The audit record of a drop held what the caller invented.
+// The audit record of a drop contained a member that the caller had invented.
 const attacked = attackedGateway({ users: ['ci'], policies: [allowing('lake')] })
 
-it('a drop states no behavior, and its record holds none', async () => {
+it('does not record a behavior that a drop does not have', async () => {
   const attack = { as: 'ci', target: '/v1/table/lake$t/drop' }
   const says = 'DropTable does not accept member "behavior" of the body; omit it'
   await attacked.isRefused({ ...attack, body: '{"behavior":"restrict"}' }, { kind: 'InvalidInput', says })

@@ -4,8 +4,8 @@ import { openRawConnection } from '../gateway/support/raw-connection.ts'
 import { expectError, type ExpectedError } from '../gateway/support/expect-error.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// `Expect: 100-continue` asks whether a body is wanted. To say yes before anybody was asked invites what will be
-// refused; to go on after a no takes what the client sends next for a body, or a body for the next request.
+// `Expect: 100-continue` asks whether a body is wanted. Continuing before authorization invites a body that will be
+// refused; continuing after a refusal confuses the body with the next request.
 const attacked = attackedGateway()
 const describe = '/v1/table/sandbox$orders/describe'
 const insert = '/v1/table/sandbox$orders/insert'
@@ -35,7 +35,7 @@ const refused: [what: string, target: string, user: string, lines: string[], Exp
   ],
 ]
 
-it.each(refused)('%s is refused before the body is asked for', async (_what, target, user, lines, error) => {
+it.each(refused)('%s is refused before the body is requested', async (_what, target, user, lines, error) => {
   const bytes = head(target, [key(user), ...lines, `content-length: ${smuggled.length}`])
   const responses = await sendRaw(attacked.gateway.url, bytes)
   expect(responses).toHaveLength(1)
@@ -43,7 +43,7 @@ it.each(refused)('%s is refused before the body is asked for', async (_what, tar
   expect(responses[0]?.headers['connection']).toBe('close')
 })
 
-it.each(refused)('%s is refused, though the body comes anyway', async (_what, target, user, lines, error) => {
+it.each(refused)('%s is refused even if the body is sent', async (_what, target, user, lines, error) => {
   const bytes = head(target, [key(user), ...lines, `content-length: ${smuggled.length}`])
   const responses = await sendRaw(attacked.gateway.url, bytes + smuggled + smuggled)
   expect(responses).toHaveLength(1)
@@ -51,7 +51,7 @@ it.each(refused)('%s is refused, though the body comes anyway', async (_what, ta
   expect(attacked.upstream.requests).toEqual([])
 })
 
-it('a body that is too large by its own account is not asked for', async () => {
+it('does not request a body that exceeds the limit', async () => {
   const bytes = head(describe, [key('writer'), 'content-length: 99999999'])
   const [response] = await sendRaw(attacked.gateway.url, bytes)
   expectError(response, { kind: 'InvalidInput', status: 413, says: 'larger than' })
@@ -60,7 +60,7 @@ it('a body that is too large by its own account is not asked for', async () => {
 it.each([
   [describe, '{}'],
   [insert, 'ARROW'],
-])('a body for %s is asked for once it is wanted', async (target, body) => {
+])('requests a body for %s when it is needed', async (target, body) => {
   const connection = openRawConnection(attacked.gateway.url)
   connection.write(head(target, [key('writer'), `content-length: ${body.length}`, 'connection: close']))
   expect(await connection.waitFor(/\r\n\r\n/)).toBe('HTTP/1.1 100 Continue\r\n\r\n')
@@ -69,7 +69,7 @@ it.each([
   expect(String(await attacked.upstream.requests[0]?.body)).toBe(body)
 })
 
-it('a body that comes at once is taken', async () => {
+it('accepts a body that is sent without waiting', async () => {
   const connection = openRawConnection(attacked.gateway.url)
   connection.write(`${head(describe, [key('writer'), 'content-length: 2', 'connection: close'])}{}`)
   expect(await connection.waitForEnd()).toMatch(/HTTP\/1\.1 200 OK\r\n/)

@@ -2,14 +2,14 @@ import { expect, it } from 'vitest'
 import { getOperation, operationNames } from '../../src/catalog-api/operations.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// The route is authorized; an upstream that believes the body would do it to another object.
+// The route is authorized; an upstream that prefers the body would act on another object.
 const attacked = attackedGateway()
 const withRouteId = operationNames
   .map(getOperation)
   .filter(({ routeMembers, method }) => routeMembers.includes('id') && method === 'POST')
 
 it.each(withRouteId.map(({ name, path }) => [name, path]))(
-  '%s with another id in the body than in the route is refused',
+  '%s rejects an id in the body that differs from the route',
   async (_name, path) => {
     const target = path.replace('{id}', 'sandbox$orders').replace('{index_name}', 'i')
     for (const id of [['production', 'orders'], ['sandbox'], ['sandbox', 'orders', 'x']]) {
@@ -24,7 +24,7 @@ it.each(withRouteId.map(({ name, path }) => [name, path]))(
   },
 )
 
-it('an empty id in a body, which clients send by default, does not reach the upstream', async () => {
+it('does not forward an empty id in a body, which clients send by default', async () => {
   const body = '{"id":[], "context" : {},"version":1}'
   const arrival = await attacked.passes({ target: '/v1/table/sandbox$orders/describe', body })
   expect(String(await arrival.body)).toBe('{"version":1}')
@@ -37,7 +37,7 @@ it.each([
   ['a list in it', [['sandbox'], 'orders']],
   ['an object', { 0: 'sandbox', 1: 'orders', length: 2 }],
   ['true', true],
-])('an id that is %s is refused', async (_what, id) => {
+])('rejects an id that is %s', async (_what, id) => {
   await attacked.isRefused({ body: { id } }, { kind: 'InvalidInput', says: '"id"' })
 })
 
@@ -55,11 +55,11 @@ it.each([
     { branch: 'two' },
     'the query parameter "branch" is "one" and the member "branch" of the body is "two"',
   ],
-])('%s with %j is refused', async (target, body, says) => {
+])('%s with %j is rejected', async (target, body, says) => {
   await attacked.isRefused({ target, body }, { kind: 'InvalidInput', says })
 })
 
-it('a flag of DescribeTable counts as the query says if the body has its default', async () => {
+it('uses the flag of the query if DescribeTable has its default in the body', async () => {
   const target = '/v1/table/sandbox$orders/describe?with_table_uri=true&check_declared=true'
   const body = '{"with_table_uri": false ,"check_declared":true,"load_detailed_metadata":false}'
   expect(String(await (await attacked.passes({ target, body })).body)).toBe(
@@ -67,7 +67,7 @@ it('a flag of DescribeTable counts as the query says if the body has its default
   )
 })
 
-it('a body that agrees passes as it is', async () => {
+it('forwards a consistent body unchanged', async () => {
   const body = '{"id" : ["sandbox","orders"], "with_table_uri":true}'
   const target = '/v1/table/sandbox$orders/describe?with_table_uri=true'
   expect(String(await (await attacked.passes({ target, body })).body)).toBe(body)

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { ExpectedError } from '../gateway/support/expect-error.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// 64 KiB that become 64 MiB for whoever unpacks them: nobody here does.
+// 64 KiB that decompress to 64 MiB: the gateway does not decompress.
 const attacked = attackedGateway()
 const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '))
 
@@ -33,11 +33,11 @@ it.each<[what: string, target: string, lines: string[], ExpectedError]>([
     ['content-type: application/gzip'],
     { kind: 'InvalidInput', says: 'content-type' },
   ],
-])('a body that is %s is refused, and not unpacked', async (_what, action, lines, expected) => {
+])('rejects a body that is %s without decompressing it', async (_what, action, lines, expected) => {
   await attacked.isRefused({ target: `/v1/table/sandbox$orders/${action}`, lines, body: bomb }, expected)
 })
 
-it('rows that are packed without a word are bytes like any others', async () => {
+it('forwards compressed rows as opaque bytes', async () => {
   const arrival = await attacked.passes({ target: '/v1/table/sandbox$orders/insert', body: bomb })
   expect(bomb.equals(await arrival.body)).toBe(true)
 })

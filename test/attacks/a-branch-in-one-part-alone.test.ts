@@ -2,14 +2,14 @@ import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing, requiring } from './policies-of-a-lake.ts'
 
-// The branch was judged in one part of the request, and a catalog that reads the other one used main.
+// The branch was read from one part of the request; a catalog that reads the other part used main.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [requiring('lake', { branches: ['ci/*'] }), allowing('read', 'branch.like("ci/*")')],
 })
 
 it.each(['/v1/table/lake$t/index/by_day/drop', '/v1/table/read$t/version/list'])(
-  '%s: a branch in the body goes out in the query, too',
+  '%s: a branch in the body is repeated in the query',
   async (target) => {
     const { target: sent, body } = await attacked.passes({ as: 'ci', target, body: '{"branch":"ci/x"}' })
     expect(new URL(sent, 'http://upstream').search).toBe('?branch=ci%2Fx')
@@ -24,13 +24,13 @@ it.each([
   ['explain_plan', '{"query":{"branch":"ci/x","k":1}}', { branch: 'ci/x', query: { branch: 'ci/x', k: 1 } }],
   ['analyze_plan', '{"query":{"branch":"ci/x","k":1}}', { branch: 'ci/x', query: { branch: 'ci/x', k: 1 } }],
   ['analyze_plan', '{"branch":"ci/x","k":1}', { branch: 'ci/x', k: 1 }],
-])('%s with %s goes out in one shape', async (action, body, expected) => {
+])('%s with %s is forwarded in one canonical form', async (action, body, expected) => {
   const arrival = await attacked.passes({ as: 'ci', target: `/v1/table/read$t/${action}`, body })
   expect(JSON.parse(String(await arrival.body))).toEqual(expected)
 })
 
 it.each(['{"branch":"main","query":{"branch":"ci/x"}}', '{"branch":"ci/x","query":{"branch":"main"}}'])(
-  'a plan of two branches is refused: %s',
+  'rejects a plan with two branches: %s',
   async (body) => {
     const attack = { as: 'ci', target: '/v1/table/read$t/explain_plan', body }
     await attacked.isRefused(attack, { kind: 'InvalidInput', says: 'must not differ' })

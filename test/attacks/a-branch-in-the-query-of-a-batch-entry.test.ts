@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { requiring } from './policies-of-a-lake.ts'
 
-// A member that no entry has satisfied a rule on branches, while the catalog changed main.
+// A member that no entry has satisfied a rule on branches, but the catalog changed main.
 const attacked = attackedGateway({ users: ['ci'], policies: [requiring('lake', { branches: ['ci/*'] })] })
 
 const id = ['lake', 'orders']
@@ -24,7 +24,7 @@ const facts = {
   properties: { env: 'dev' },
 }
 
-it.each(Object.entries(facts))('"query":{%j:...} in an entry is refused', async (name, value) => {
+it.each(Object.entries(facts))('rejects "query":{%j:...} in an entry', async (name, value) => {
   const query = { [name]: value }
   const says = `takes no member "query.${name}" of the body`
   const refused = async (target: string, body: object): Promise<void> =>
@@ -36,7 +36,7 @@ it.each(Object.entries(facts))('"query":{%j:...} in an entry is refused', async 
 })
 
 it.each(['delete_table_versions', 'create_table_version'])(
-  '%s of a branch passes, of main not',
+  '%s is allowed on a branch, and denied on main',
   async (member) => {
     const target = '/v1/table/batch-commit'
     const body = (more: object): object => ({ operations: [{ [member]: { ...entries[member], ...more } }] })

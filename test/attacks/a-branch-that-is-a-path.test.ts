@@ -1,7 +1,7 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// The names of branches and tags become paths in the storage of the table.
+// Names of branches and tags become paths in the storage of the table.
 const attacked = attackedGateway()
 const names = [
   '../../production',
@@ -18,7 +18,7 @@ const names = [
 ]
 const commit = { id: ['sandbox', 'o'], version: 2, manifest_path: 'o/_versions/s' }
 
-it.each(names)('the branch %j is refused wherever it stands', async (branch) => {
+it.each(names)('rejects the branch %j in every location', async (branch) => {
   const expected = { kind: 'InvalidInput', says: /is no name of a branch|NUL/ } as const
   const table = '/v1/table/sandbox$o'
   const bodies: [target: string, body: object][] = [
@@ -39,7 +39,7 @@ it.each(names)('the branch %j is refused wherever it stands', async (branch) => 
   await attacked.isRefused({ target: `${table}/insert?${query}`, body: 'ARROW' }, expected)
 })
 
-it.each([...names, 'a/b', '.a', 'a.', 'a..b'])('the tag %j is refused', async (tag) => {
+it.each([...names, 'a/b', '.a', 'a.', 'a..b'])('rejects the tag %j', async (tag) => {
   for (const operation of ['create', 'update', 'delete', 'version']) {
     await attacked.isRefused(
       { as: 'owner', target: `/v1/table/sandbox$o/tags/${operation}`, body: { tag, version: 1 } },
@@ -48,7 +48,7 @@ it.each([...names, 'a/b', '.a', 'a.', 'a..b'])('the tag %j is refused', async (t
   }
 })
 
-it.each(['main', 'feature/one', 'v1.2_x', 'été'])('the branch %s passes', async (branch) => {
+it.each(['main', 'feature/one', 'v1.2_x', 'été'])('accepts the branch %s', async (branch) => {
   await attacked.passes({ target: '/v1/table/sandbox$o/query', body: { branch } })
   await attacked.passes({ target: '/v1/table/sandbox$o/query', body: { branch: '' } })
 })
@@ -57,7 +57,7 @@ it.each([
   ['list', ['a']],
   ['number', 1],
   ['object', {}],
-])('a branch that is a %s is refused', async (_what, branch) => {
+])('rejects a branch that is a %s', async (_what, branch) => {
   await attacked.isRefused(
     { target: '/v1/table/sandbox$o/query', body: { branch } },
     { kind: 'InvalidInput', says: 'expected a string' },

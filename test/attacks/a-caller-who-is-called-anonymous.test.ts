@@ -4,7 +4,9 @@ import { expectError } from '../gateway/support/expect-error.ts'
 import { useSharedGateway } from '../gateway/support/running-gateway.ts'
 import type { WrittenRule } from '../policy/policy-builder.ts'
 
-/** `public` is for callers without a credential, `club` for those who are known, `named` for a user of that name. */
+/**
+ * `public` is open to callers without credentials, `club` to authenticated ones, `named` to a user named "anonymous".
+ */
 const reads = (subjects: WrittenRule['subjects']): readonly WrittenRule[] => [
   { id: 'reads', effect: 'allow', subjects, operations: ['read'] },
 ]
@@ -32,7 +34,7 @@ async function sent(lines: readonly string[]) {
   return responses[0]
 }
 
-it('who sends no credential may do what is for such callers', async () => {
+it('a caller without credentials has anonymous permissions', async () => {
   expect(await sent([])).toMatchObject({ status: 200 })
   expect(shared.upstream.requests.splice(0)).toHaveLength(1)
 })
@@ -50,12 +52,12 @@ it.each<[what: string, lines: readonly string[], status: 400 | 401]>([
   ['two empty authorizations', ['authorization:', 'authorization:'], 400],
   ['a key that another reader would see', ['x_api_key: anonymous'], 400],
   ['a key that is to be dropped', ['connection: x-api-key'], 400],
-])('%s is a bad credential, and not the lack of one', async (_what, lines, status) => {
+])('%s is an invalid credential, not a missing one', async (_what, lines, status) => {
   expectError(await sent(lines), { kind: status === 400 ? 'InvalidInput' : 'Unauthenticated', says: /./ })
   expect(shared.upstream.requests).toEqual([])
 })
 
-it.each(['club', 'named'])('who sends no credential may do nothing in %s', async (namespace) => {
+it.each(['club', 'named'])('a caller without credentials has no permissions in %s', async (namespace) => {
   const response = await shared.gateway.post(describing(namespace), { as: null })
   expectError(response, {
     kind: 'Unauthenticated',
@@ -64,7 +66,7 @@ it.each(['club', 'named'])('who sends no credential may do nothing in %s', async
   expect(shared.upstream.requests).toEqual([])
 })
 
-it('a principal of that name is one who is known, and gains nothing by the name', async () => {
+it('a principal named "anonymous" has no anonymous permissions', async () => {
   const as = { as: 'anonymous' }
   expectError(await shared.gateway.post(describing('public'), as), {
     kind: 'PermissionDenied',
@@ -75,7 +77,7 @@ it('a principal of that name is one who is known, and gains nothing by the name'
   shared.upstream.requests.splice(0)
 })
 
-it('a page token of that principal is none of a caller without a credential, and the other way round', async () => {
+it('page tokens of that principal and of anonymous callers are not interchangeable', async () => {
   shared.upstream.answering = (_arrival, response) =>
     response.end(JSON.stringify({ tables: ['a', 'b', 'c'], namespaces: [] }))
   const first = await shared.gateway.get('/v1/namespace/public/table/list?limit=1', { as: null })
@@ -85,6 +87,5 @@ it('a page token of that principal is none of a caller without a credential, and
   expect(await shared.gateway.get(next, { as: 'anonymous' })).toMatchObject({ status: 400 })
   const same = `/v1/namespace/public/table/list?limit=1&page_token=${encodeURIComponent(token)}`
   expect(await shared.gateway.get(same, { as: null })).toMatchObject({ json: { tables: ['b'] } })
-  // `dev` may list there, too.
   expect(await shared.gateway.get(same)).toMatchObject({ status: 400 })
 })

@@ -6,12 +6,12 @@ import { allowEverything } from '../gateway/support/open-gateway.ts'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
-// A change that begins before a freeze and sends the end of its body during it must not be made in the freeze.
+// A change that starts before a freeze and sends the end of its body during the freeze must not be executed.
 const secondsUntilFreeze = 1
 const arrow = { 'content-type': 'application/vnd.apache.arrow.stream' }
 const json = { 'content-type': 'application/json' }
 
-/** A policy that forbids changes from a second from now on, in the words of a requirement or of a condition. */
+/** A policy that forbids changes from one second from now on, as a requirement or as a condition. */
 const forms = {
   freeze: (from: string) => ({
     commits: { require: [{ id: 'freeze', freeze: { from } }] },
@@ -46,7 +46,7 @@ it.each([
   ['delete', 'freeze', json, [`{"predicate":"true","vector":[${'0,'.repeat(700_000)}`, '0]}']],
   ['version/create', 'condition', json, ['{"version":2,"manifest_path":"t/_versions/s"', '}']],
 ] as const)(
-  '%s that ends in a freeze (%s) is never whole at the upstream',
+  '%s that ends in a freeze (%s) is never complete at the upstream',
   async (operation, form, headers, parts) => {
     const { gateway, upstream, untilFrozen } = await frozenSoon(form)
     async function* body(): AsyncGenerator<string> {
@@ -63,17 +63,20 @@ it.each([
   },
 )
 
-it.each(['sized', 'in chunks'] as const)('an insert that ends before the freeze is made, %s', async (how) => {
-  const { gateway, upstream } = await frozenSoon('freeze')
-  const bytes = Buffer.from('x'.repeat(200_000))
-  const body = how === 'sized' ? bytes : Readable.from([bytes.subarray(0, 9), bytes.subarray(9)])
-  expect(await gateway.post('/v1/table/lake$orders/insert', { body, headers: arrow })).toMatchObject({
-    status: 200,
-  })
-  expect((await upstream.requests[0]?.body)?.equals(bytes)).toBe(true)
-})
+it.each(['sized', 'in chunks'] as const)(
+  'an insert that ends before the freeze is executed, %s',
+  async (how) => {
+    const { gateway, upstream } = await frozenSoon('freeze')
+    const bytes = Buffer.from('x'.repeat(200_000))
+    const body = how === 'sized' ? bytes : Readable.from([bytes.subarray(0, 9), bytes.subarray(9)])
+    expect(await gateway.post('/v1/table/lake$orders/insert', { body, headers: arrow })).toMatchObject({
+      status: 200,
+    })
+    expect((await upstream.requests[0]?.body)?.equals(bytes)).toBe(true)
+  },
+)
 
-it('in a freeze no storage credentials are vended, for they are good for changes past the gateway', async () => {
+it('no storage credentials are vended in a freeze, because they allow changes past the gateway', async () => {
   const { gateway, upstream, untilFrozen } = await frozenSoon('freeze')
   upstream.answering = respondWith(200, {
     location: 's3://b/t',

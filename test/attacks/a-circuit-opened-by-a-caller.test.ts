@@ -5,8 +5,8 @@ import { respondWith, type RequestHandler } from '../gateway/support/recording-u
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { eventually } from '../gateway/support/waiting.ts'
 
-// A caller that makes requests fail, again and again, must not open the circuit for everybody else: the upstream
-// answers the gateway's own probes all the time.
+// A caller that repeatedly makes requests fail must not open the circuit for others: the upstream still responds to the
+// probes of the gateway.
 const read = '/v1/table/orders/describe'
 const failures = 3
 const probed = withUpstream(({ healthCheck }) => ({
@@ -20,7 +20,7 @@ it.each<[what: string, answering: RequestHandler]>([
   ['answers 503', respondWith(503, '')],
   ["answers 503 with the catalog's own error", respondWith(503, { error: 'the merge timed out', code: 17 })],
   ['answers 504', respondWith(504, '<h1>Gateway Timeout</h1>')],
-])('requests that an upstream %s do not shut out others', async (_what, answering) => {
+])('requests that an upstream %s do not open the circuit', async (_what, answering) => {
   const { gateway, upstream } = await startGatewayAndUpstream(probed)
   const good = upstream.answering
   const bad = '/v1/table/orders/merge_insert?on=id&timeout=1ms'
@@ -30,11 +30,11 @@ it.each<[what: string, answering: RequestHandler]>([
     await Promise.all(Array.from({ length: 2 * failures }, () => gateway.post(bad, { body: 'x' })))
     expect(await gateway.post(read)).toMatchObject({ status: 200 })
   }
-  // Each of them was sent: none was refused by an open circuit.
+  // All were sent: none was refused by an open circuit.
   expect(upstream.requests).toHaveLength(4 * (2 * failures + 1))
 })
 
-it('clients that leave, in mid-upload or before the answer, do not shut out the others', async () => {
+it('clients that disconnect during an upload or before the response do not open the circuit', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(probed)
   upstream.answering = () => undefined
   for (let count = 0; count < 2 * failures; count += 1) {
@@ -54,7 +54,7 @@ it('clients that leave, in mid-upload or before the answer, do not shut out the 
   expect(await gateway.post(read)).toMatchObject({ status: 200 })
 })
 
-it('large uploads that the upstream cuts off do not shut out the others', async () => {
+it('large uploads that the upstream aborts do not open the circuit', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(probed)
   upstream.answering = (_arrival, response, request) => {
     request.pause()
@@ -70,7 +70,7 @@ it('large uploads that the upstream cuts off do not shut out the others', async 
   expect(await gateway.post(read)).toMatchObject({ status: 200 })
 })
 
-it('requests that take too long do not shut out the others', async () => {
+it('requests that time out do not open the circuit', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(({ timeouts, healthCheck }) => ({
       circuitBreaker: { consecutiveFailures: failures, probeIntervalMs: 50 },

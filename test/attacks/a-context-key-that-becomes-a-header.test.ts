@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { getHeaderValues } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Catalogs turn entries of the context into headers: what no header may say, no entry may say either.
+// Catalogs turn context entries into headers, so entries follow the restrictions on headers.
 const attacked = attackedGateway()
 
 const headers = [
@@ -34,7 +34,7 @@ const spellings = [
 ]
 
 it.each([...spellings, ' headers.authorization', 'headers. authorization', 'header\u017f.authorization'])(
-  'the key "%s" in a body is refused',
+  'rejects the key "%s" in a body',
   async (key) => {
     await attacked.isRefused(
       { body: { context: { [key]: 'Bearer x' } } },
@@ -44,7 +44,7 @@ it.each([...spellings, ' headers.authorization', 'headers. authorization', 'head
 )
 
 it.each([...spellings, 'header.user-agent', 'header.x-catalog-ctx-a'])(
-  'the key "%s" in a header is refused',
+  'rejects the key "%s" in a header',
   async (key) => {
     await attacked.isRefused(
       { lines: [`x-catalog-ctx-${key}: Bearer x`] },
@@ -60,7 +60,7 @@ it.each([
   'header.x-catalog-ctx-header.x-catalog-ctx-gateway',
   'header.header.x-catalog-ctx-gateway',
   'x-catalog-ctx-gateway',
-])('the reserved key behind "%s" is refused in header and body', async (key) => {
+])('rejects the reserved key behind "%s" in header and body', async (key) => {
   const expected = {
     kind: 'InvalidInput',
     says: key === 'header.gateway' ? 'which some catalogs read as a header' : 'is reserved for the gateway',
@@ -70,7 +70,7 @@ it.each([
 })
 
 it.each(['{"context":{"headers.User-Agent":"b"}}', '{"context":{"header.x-lance-ctx-tenant":"b"}}'])(
-  'a header that may be sent may be sent so, %s, unless it was sent as a header',
+  'accepts the key of a permitted header, %s, unless the header is sent too',
   async (body) => {
     expect(String(await (await attacked.passes({ body })).body)).toBe(body)
     const lines = ['user-agent: h', 'x-catalog-ctx-tenant: h']
@@ -80,7 +80,7 @@ it.each(['{"context":{"headers.User-Agent":"b"}}', '{"context":{"header.x-lance-
   },
 )
 
-it('other keys pass, whatever they contain', async () => {
+it('accepts other keys', async () => {
   const body = '{"context":{"trace.header.id":"1","headerless":"2","my-gateway":"3"}}'
   const arrival = await attacked.passes({ body, lines: ['x-catalog-ctx-trace.header.a: 1'] })
   expect(String(await arrival.body)).toBe(body)

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Entries of the context that only the gateway may set, and two that say different things.
+// Context entries that only the gateway may set, and entries that contradict each other.
 const attacked = attackedGateway()
 
 it.each([
   ['x-catalog-ctx-gateway', 'gateway'],
   ['X-Catalog-Ctx-Gateway-User', 'gateway-user'],
   ['x-catalog-ctx-gateway_user', 'gateway_user'],
-])('the header %s is refused', async (header, key) => {
+])('rejects the header %s', async (header, key) => {
   await attacked.isRefused(
     { lines: [`${header}: root`] },
     { kind: 'InvalidInput', says: `the context key "${key}" is reserved for the gateway` },
@@ -24,12 +24,12 @@ it.each([
   ['with space before it', '{"context":{" gateway":"root"}}'],
   ['as the header that it would be', '{"context":{"header.x-catalog-ctx-gateway":"root"}}'],
   ['as the header of another dialect', '{"context":{"Header.X-Lance-Ctx-Gateway-User":"root"}}'],
-])('a reserved key in the body, %s, is refused', async (_what, body) => {
+])('rejects a reserved key in the body: %s', async (_what, body) => {
   await attacked.isRefused({ body }, { kind: 'InvalidInput', says: 'is reserved for the gateway' })
 })
 
 it.each(['header.x-api-key', 'header.authorization', 'HEADER.Cookie'])(
-  'the key %s, a credential past the gateway, is refused',
+  'rejects the key %s, a credential past the gateway',
   async (key) => {
     await attacked.isRefused(
       { body: { context: { [key]: 'k' } } },
@@ -43,11 +43,11 @@ it.each([
   ['text', 'a', '"context" in the body is not an object of strings'],
   ['a number in it', { a: 1 }, 'the context entry "a" in the body is not a string'],
   ['an object in it', { a: { gateway: 'x' } }, 'the context entry "a" in the body is not a string'],
-])('a context that is %s is refused', async (_what, context, says) => {
+])('rejects a context that is %s', async (_what, context, says) => {
   await attacked.isRefused({ body: { context } }, { kind: 'InvalidInput', says })
 })
 
-it('a context in the query of a plan is refused: its entries would not be those of the request', async () => {
+it('rejects a context in the query of a plan, which would differ from that of the request', async () => {
   await attacked.isRefused(
     { target: '/v1/table/sandbox$orders/explain_plan', body: { query: { context: { trace: 'x' } } } },
     { kind: 'InvalidInput', says: '"query.context" is not accepted' },
@@ -68,12 +68,12 @@ it.each([
     '{"context":{"trace":"x","TRACE":"y","c":"3"},"version":1}',
     '{"context":{"c":"3"},"version":1}',
   ],
-])('what a header says too, %s, does not go on in the body', async (_what, body, forwarded) => {
+])('removes a context entry that a header repeats, %s, from the body', async (_what, body, forwarded) => {
   const arrival = await attacked.passes({ body, lines: ['x-catalog-ctx-trace: header'] })
   expect(String(await arrival.body)).toBe(forwarded)
 })
 
-it('without such a header the context of the body goes on as it is', async () => {
+it('forwards the context of the body unchanged without such a header', async () => {
   const body = '{"context":{"Trace":"body", "b":"2"}}'
   const arrival = await attacked.passes({ body, lines: ['x-catalog-ctx-other: 1'] })
   expect(String(await arrival.body)).toBe(body)

@@ -4,8 +4,8 @@ import { expectError } from '../gateway/support/expect-error.ts'
 import { useSharedGateway } from '../gateway/support/running-gateway.ts'
 import { createDeferred } from '../gateway/support/waiting.ts'
 
-// A body that is too large to be held streams to the upstream while it is read. What contradicts the route may stand
-// behind everything else: the upstream must never get to the end of such a body.
+// A body that is too large to be buffered streams to the upstream while it is checked. A contradiction to the route may
+// follow all other members: the upstream must never receive the end of such a body.
 const shared = useSharedGateway()
 const query = '/v1/table/sandbox%24orders/query'
 const remove = '/v1/table/sandbox%24orders/delete'
@@ -53,21 +53,21 @@ function inChunks(body: Buffer): Readable {
   return Readable.from([body.subarray(0, 1_000_000), body.subarray(1_000_000)], { objectMode: false })
 }
 
-it.each(contradictions)('%s is refused before the body is whole', async (_what, target, end, says) => {
+it.each(contradictions)('%s is rejected before the body is complete', async (_what, target, end, says) => {
   const { gateway, upstream } = shared
   for (const body of [bodyOf(end), inChunks(bodyOf(end))]) {
     expectError(await gateway.post(target, { body }), { kind: 'InvalidInput', says })
-    // Some of it went upstream, or the test would be about small bodies.
+    // Ensures that a part was sent upstream, as for large bodies only.
     const [arrival, ...others] = upstream.requests.splice(0)
     expect([arrival?.target, others]).toEqual([target, []])
     await expect(arrival?.body).rejects.toThrow('aborted')
   }
-  // The connection and the gateway are as good as before.
+  // The connection and the gateway remain usable.
   expect(await gateway.post(query, { body: { k: 1 } })).toMatchObject({ status: 200 })
 })
 
 it.each([512 * 1024, 900 * 1024])(
-  'of a change of %i bytes with one at its end, nothing arrives at all',
+  'forwards nothing of a change of %i bytes that ends with a contradiction',
   async (bytes) => {
     const { gateway, upstream } = shared
     const filler = `"predicate":"a = 1","ignored":"${'x'.repeat(bytes)}"`
@@ -85,7 +85,7 @@ it.each([512 * 1024, 900 * 1024])(
   },
 )
 
-it('an upstream that answers early has not had a whole body either', async () => {
+it('an upstream that responds early has not received a complete body', async () => {
   const { gateway, upstream } = shared
   const isWhole = createDeferred<boolean>()
   upstream.answering = (_arrival, response, request) => {
@@ -96,7 +96,7 @@ it('an upstream that answers early has not had a whole body either', async () =>
   expect(await isWhole.promise).toBe(false)
 })
 
-it('an identity behind it goes no further, and nor does a context that a header overrules', async () => {
+it('does not forward an identity behind it, or a context that a header overrides', async () => {
   const { gateway, upstream } = shared
   const end =
     ',"id":["sandbox","orders"], "identity" : {"api_key":"k"} ,"context":{"Trace":"1","b":"2"},"k":3}'
@@ -110,7 +110,7 @@ it('an identity behind it goes no further, and nor does a context that a header 
   }
 })
 
-it('a large body in which nothing is wrong reaches the upstream byte for byte', async () => {
+it('forwards a large valid body byte for byte', async () => {
   const { gateway, upstream } = shared
   const body = bodyOf(' , "id" : ["sandbox","orders"],"filter":"a = \\"\\u00e9\\"" }\r\n')
   for (const sent of [body, inChunks(body)]) {
@@ -120,7 +120,7 @@ it('a large body in which nothing is wrong reaches the upstream byte for byte', 
   }
 })
 
-it('what decides is never streamed: a large body of that kind is not read to its end', async () => {
+it('never streams members that affect the decision: such a large body is not read to its end', async () => {
   const { gateway, upstream } = shared
   const body = bodyOf(',"new_table_name":"orders","new_namespace_id":["production"]}')
   for (const sent of [body, inChunks(body)]) {

@@ -3,7 +3,8 @@ import { withUpstream } from '../gateway/support/open-gateway.ts'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../gateway/support/running-gateway.ts'
 
-// A cookie would be a session of the gateway, given to a caller; other headers show what stands behind it.
+// A cookie would give a session of the gateway to a caller; other headers reveal implementation details of the
+// upstream.
 const shared = useSharedGateway()
 const json = { 'content-type': 'application/json' }
 
@@ -20,7 +21,7 @@ it.each([
   'x-api-key',
   'x-powered-by',
   'x-catalog-assertion',
-])('%s of the upstream does not reach the caller', async (name) => {
+])('%s of the upstream is not forwarded to the caller', async (name) => {
   const { gateway, upstream } = shared
   for (const status of [200, 404]) {
     upstream.answering = respondWith(status, {}, { ...json, [name]: 'public' })
@@ -32,7 +33,7 @@ it.each([
   }
 })
 
-it('what clients read does', async () => {
+it('forwards headers that clients read', async () => {
   const { gateway, upstream } = shared
   const read = { ...json, 'x-lancedb-version': '7', 'phalanx-version': '0.5.0', 'retry-after': '3' }
   upstream.answering = respondWith(200, {}, read)
@@ -41,7 +42,7 @@ it('what clients read does', async () => {
   }
 })
 
-it('what the settings of an upstream name reaches the caller', async () => {
+it('forwards headers that the settings of an upstream allow', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(() => ({ allowedResponseHeaders: ['x-region'] })),
   )

@@ -2,14 +2,14 @@ import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing, denying } from './policies-of-a-lake.ts'
 
-// A namespace under its other name was judged, and a catalog that knows the first name alone stayed in the source.
+// The alias of the namespace member was authorized; a catalog that knows only the other name used the source namespace.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [denying('lake', ['CreateTable']), allowing('arch')],
 })
 const target = '/v1/table/lake$t/rename'
 
-it('the destination that was judged is the one that every catalog reads', async () => {
+it('forwards the authorized destination in all its spellings', async () => {
   const body = '{"new_table_name":"u","new_namespace":["arch"]}'
   const arrival = await attacked.passes({ as: 'ci', target, body })
   expect(JSON.parse(String(await arrival.body))).toEqual({
@@ -30,7 +30,7 @@ it.each([
   )
 })
 
-it('a null beside the destination is refused', async () => {
+it('rejects a null next to the destination', async () => {
   const body = '{"new_table_name":"u","new_namespace":["arch"],"new_namespace_id":null}'
   const says = '"new_namespace_id" is null in one place'
   await attacked.isRefused({ as: 'ci', target, body }, { kind: 'InvalidInput', says })

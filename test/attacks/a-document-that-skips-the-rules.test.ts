@@ -4,8 +4,8 @@ import { sendRaw, rawRequest } from '../gateway/support/raw-request.ts'
 import { eventually } from '../gateway/support/waiting.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// A document is public, but a request for it is still a request: a proxy in front must not find another end of it, or
-// another host in it, than the gateway does.
+// Documents are public, but their requests must be as unambiguous as any other: a proxy in front must not see another
+// end of the request, or another host.
 const attacked = attackedGateway()
 const document = 'GET /openapi.json HTTP/1.1'
 const smuggled = 'POST /v1/table/production/drop HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
@@ -69,7 +69,7 @@ it.each<[what: string, lines: string[], body: string, ExpectedError]>([
     '',
     { kind: 'Unsupported', status: 405, says: 'takes GET' },
   ],
-])('a request for a document with %s is refused', async (_what, lines, body, expected) => {
+])('rejects a request for a document with %s', async (_what, lines, body, expected) => {
   const isOpen = !lines.some((line) => line.startsWith('connection: close'))
   const closing = isOpen ? rawRequest(['GET /nothing HTTP/1.1', 'host: a', 'connection: close']) : ''
   const [refused] = await sendRaw(attacked.gateway.url, rawRequest(lines, body) + closing)
@@ -77,9 +77,9 @@ it.each<[what: string, lines: string[], body: string, ExpectedError]>([
   expect(attacked.upstream.requests).toEqual([])
 })
 
-it('a body that is held back for 100 Continue leaves no doubt where the next request begins', async () => {
+it('closes the connection if the body waits for 100 Continue', async () => {
   const { gateway } = attacked
-  // A client that is answered before it was told to continue may send its next request instead of the body.
+  // A client that gets a response before 100 Continue may send its next request instead of the body.
   const held = rawRequest([document, 'host: g', 'expect: 100-continue', `content-length: ${smuggled.length}`])
   const responses = await sendRaw(gateway.url, held + smuggled)
   expect(responses).toHaveLength(1)
@@ -87,7 +87,7 @@ it('a body that is held back for 100 Continue leaves no doubt where the next req
   expectError(responses[0], { kind: 'InvalidInput', says: 'has no body' })
 })
 
-it('a request for a document has its id, and is counted', async () => {
+it('a request for a document has an id and is counted', async () => {
   const { gateway } = attacked
   const [response] = await sendRaw(
     gateway.url,

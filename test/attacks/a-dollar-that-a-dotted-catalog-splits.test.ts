@@ -7,11 +7,11 @@ import { listNames, readPages } from '../gateway/support/read-pages.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../gateway/support/running-gateway.ts'
 
 // The directory catalog of the Lance project stores ids joined with `$`, unescaped, whatever the delimiter of the
-// request: `ns1$s2` at the root is its s2 in ns1. It is asked here with the delimiter `.`.
+// request: `ns1$s2` at the root is its s2 in ns1. Here its delimiter is `.`.
 const shared = useSharedGateway(withUpstream(() => ({ delimiter: '.' })))
 const entry = { id: ['ns1$s2'], version: 2, manifest_path: 'ns1$s2/_versions/staged' }
 
-describe('a part of an id with a dollar is refused', () => {
+describe('rejects a part of an id with a dollar', () => {
   it.each<[what: string, target: string, body?: object]>([
     ['of a table to drop', '/v1/table/ns1%24s2/drop?delimiter=.'],
     ['of a table to declare', '/v1/table/ns1%24s2/declare?delimiter=.', {}],
@@ -36,7 +36,7 @@ describe('a part of an id with a dollar is refused', () => {
   })
 })
 
-it('what such a catalog lists under a name with a dollar is not listed, and no name passes for it', async () => {
+it('does not list names with a dollar', async () => {
   shared.upstream.answering = serveListings({
     tables: { '': ['ns1$s2', 'plain'] },
     allTables: ['ns1$s2', 'a.b'],
@@ -48,7 +48,7 @@ it('what such a catalog lists under a name with a dollar is not listed, and no n
   expect(all.json).toMatchObject({ tables: ['a:b'] })
 })
 
-it('a catalog that escapes takes such names where its settings say so', async () => {
+it('accepts such names if the settings say that the catalog escapes', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(() => ({ delimiter: '.', reservedInNames: [] })),
   )
@@ -56,7 +56,7 @@ it('a catalog that escapes takes such names where its settings say so', async ()
   expect(upstream.requests).toMatchObject([{ target: '/v1/table/ns1%24s2/drop?delimiter=.' }])
 })
 
-it('other texts are refused where the settings name them', async () => {
+it('rejects other texts named by the settings', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(() => ({ reservedInNames: ['.', '::'] })),
   )
@@ -69,7 +69,7 @@ it('other texts are refused where the settings name them', async () => {
 it.each<[what: string, upstream: object, part: string]>([
   ['its delimiter', { delimiter: '.' }, 'b.c'],
   ['what is reserved there', { delimiter: '.' }, 'b$c'],
-])('a namespace whose name holds %s is no place for an upstream', (_what, upstream, part) => {
+])('rejects a namespace of an upstream whose name contains %s', (_what, upstream, part) => {
   const settings = [
     { name: 'root', url: 'http://root.example' },
     { name: 'other', url: 'http://other.example', namespaces: [['a', part]], ...upstream },

@@ -1,14 +1,14 @@
 import { describe, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Every condition that reads a fact takes time by its size: 30 rules on 60,000 properties held up everybody else for
-// over a second.
+// The cost of a condition grows with the size of its facts: 30 rules on 60,000 properties blocked all others for over a
+// second.
 const attacked = attackedGateway()
 const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`k${index}`, '']))
 const long = 's'.repeat(8193)
 const version = { version: 1, manifest_path: 'orders/_versions/staged' }
 
-describe('a fact is refused beyond its size', () => {
+describe('rejects an oversized fact', () => {
   it.each<[what: string, target: string, body: object, says: string]>([
     ['properties', '/v1/namespace/sandbox$x/create', { properties: many }, '"properties" .* has 1001 keys'],
     ['properties of a table', '/v1/table/sandbox$x/declare', { properties: many }, 'expected at most 1000'],

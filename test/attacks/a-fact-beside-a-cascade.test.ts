@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing, requiring } from './policies-of-a-lake.ts'
 
-// What the request said of itself was taken for what is asked of the tables beneath.
+// Facts of the request were applied to the permissions on the tables below.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [
@@ -32,13 +32,13 @@ it.each([
     '{"mode":"Overwrite","behavior":"restrict"}',
     'CreateNamespace does not accept member "behavior" of the body',
   ],
-])('%s with %s is refused', async (action, body, says) => {
+])('%s with %s is denied', async (action, body, says) => {
   const target = `/v1/namespace/required/${action}`
   await attacked.isRefused({ as: 'ci', target, body }, { kind: 'InvalidInput', says })
 })
 
 it.each(['?branch=ci/x', '?behavior=restrict', '?mode=Skip'])(
-  'a cascade with %s is refused',
+  'a cascade with %s is denied',
   async (query) => {
     const attack = { as: 'ci', target: `/v1/namespace/required/drop${query}`, body: '{"behavior":"Cascade"}' }
     await attacked.isRefused(attack, {
@@ -49,7 +49,7 @@ it.each(['?branch=ci/x', '?behavior=restrict', '?mode=Skip'])(
 )
 
 it.each(['{"behavior":"Cascade"}', '{"mode":"Skip","behavior":"Cascade"}'])(
-  'the mode of the request is not the one of what lies beneath: %s',
+  'the mode of the request does not apply to the objects below: %s',
   async (body) => {
     const attack = { as: 'ci', target: '/v1/namespace/skipping/drop', body }
     await attacked.isRefused(attack, { kind: 'PermissionDenied', says: 'not allowed Drop' })

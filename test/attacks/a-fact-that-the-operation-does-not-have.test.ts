@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing } from './policies-of-a-lake.ts'
 
-// Any member of the right name counted, whatever the operation.
+// Any member with the name of a fact counted, whatever the operation.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [
@@ -28,7 +28,7 @@ it.each([
   ],
   ['/v1/table/placed$t/delete', '{"predicate":"true","location":"lake/t"}', 'location'],
   ['/v1/table/labelled$t/delete', '{"predicate":"true","properties":{"env":"dev"}}', 'properties'],
-])('%s with %s is refused', async (target, body, name) => {
+])('%s with %s is rejected', async (target, body, name) => {
   await attacked.isRefused({ as: 'ci', target, body }, { kind: 'PermissionDenied', says: 'not allowed' })
   const says = `takes no member "${name}" of the body; omit it`
   await attacked.isRefused({ as: 'dev', target, body }, { kind: 'InvalidInput', says })

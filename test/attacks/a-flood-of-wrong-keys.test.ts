@@ -9,7 +9,7 @@ import { rawRequest } from '../gateway/support/raw-request.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { eventually } from '../gateway/support/waiting.ts'
 
-// Whoever tries keys without end must not have each of them looked at.
+// Guessing keys must not make the gateway verify each of them.
 function limited(perSecond: number): GatewaySetup {
   const limits = limitsSchema.parse({ failedAuthentications: { perSecond, burst: 5 } })
   return { adjust: (settings) => ({ ...settings, limits }) }
@@ -18,7 +18,7 @@ function limited(perSecond: number): GatewaySetup {
 const target = '/v1/table/orders/describe'
 const wrong = { as: 'cgw_wrong' }
 
-it('after so many bad credentials an address is refused whatever it sends, and no other address is', async () => {
+it('rejects all requests of an address after too many bad credentials, and of no other address', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(limited(0.001))
   expect(await gateway.post(target)).toMatchObject({ status: 200 })
   const token = { as: null, headers: { authorization: 'Bearer a.b.c' } }
@@ -44,7 +44,7 @@ it('after so many bad credentials an address is refused whatever it sends, and n
   other.destroy()
 })
 
-it('a flood does not shut its address for longer than one credential too many', async () => {
+it('blocks the address no longer than one bad credential above the limit would', async () => {
   const { gateway } = await startGatewayAndUpstream(limited(1))
   const flood = await Promise.all(Array.from({ length: 50 }, () => gateway.post(target, wrong)))
   expect(new Set(flood.map(({ status }) => status))).toEqual(new Set([401, 429]))

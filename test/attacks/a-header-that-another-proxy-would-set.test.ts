@@ -42,12 +42,12 @@ it.each([
   ['x-lancedb-min-version', '3'],
   ['x-lancedb-min-read-version', '3'],
   ['x-lancedb-min-timestamp', '2026-01-01T00:00:00.000000000Z'],
-])('%s of a caller, which the interface knows, reaches it', async (name, value) => {
+])('%s of a caller, a header of the interface, reaches the upstream', async (name, value) => {
   const arrival = await attacked.passes({ lines: [`${name}: ${value}`] })
   expect(getHeaderValues(arrival, name)).toEqual([value])
 })
 
-it('what the settings of an upstream name reaches it, and nothing else does', async () => {
+it('forwards only the additional headers that the settings of an upstream allow', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(() => ({ allowedRequestHeaders: ['x-tenant', 'baggage'] })),
   )

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { getHeaderValues } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Some servers serve the target, or the method, that a header names instead of the one in the request line.
+// Some servers use a target or method from a header instead of the request line.
 const attacked = attackedGateway()
 
 it.each([
@@ -19,7 +19,7 @@ it.each([
   expect(getHeaderValues(arrival, name)).toEqual([])
 })
 
-it('nor does it under a name with underscores', async () => {
+it('does not forward its spelling with underscores', async () => {
   const arrival = await attacked.passes({ lines: ['x_original_url: /v1/table/production$orders/drop'] })
   expect(getHeaderValues(arrival, 'x_original_url')).toEqual([])
 })

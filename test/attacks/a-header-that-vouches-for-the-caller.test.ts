@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { getHeaderValues } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// An upstream may believe what only a proxy in front of it should say.
+// An upstream may trust headers that only a proxy in front of it should set.
 const attacked = attackedGateway()
 
 it.each([
@@ -36,7 +36,7 @@ it.each(['x-catalog-ctx-gateway', 'x-catalog-ctx-gateway-principal', 'X-Catalog-
 )
 
 it.each(['gateway', 'gateway-principal', 'Gateway.user', 'GATEWAY_USER'])(
-  'the context key %s is reserved in a body too',
+  'the context key %s is reserved in a body, too',
   async (key) => {
     await attacked.isRefused(
       { body: { context: { [key]: 'admin' } } },
@@ -49,11 +49,11 @@ it.each([
   ['a context that is a list', { context: [['gateway', 'admin']] }],
   ['a context that is text', { context: 'gateway=admin' }],
   ['a context of objects', { context: { a: { gateway: 'admin' } } }],
-])('%s is refused', async (_what, body) => {
+])('%s is rejected', async (_what, body) => {
   await attacked.isRefused({ body }, { kind: 'InvalidInput', says: 'context' })
 })
 
-it('a context header without a key is refused', async () => {
+it('rejects a context header without a key', async () => {
   await attacked.isRefused(
     { lines: ['x-catalog-ctx-: 1'] },
     { kind: 'InvalidInput', says: 'has no context key' },

@@ -4,8 +4,8 @@ import { allowEverything } from '../gateway/support/open-gateway.ts'
 import { useSharedGateway } from '../gateway/support/running-gateway.ts'
 import type { WrittenRule } from '../policy/policy-builder.ts'
 
-// What listings show is remembered, by callers and by what conditions say of their requests: nobody may be shown what
-// another caller, another request or another namespace was.
+// The visibility of objects is cached by caller and by the facts that conditions read. A cached result must not apply
+// to another caller, request or namespace.
 const seeing = (id: string, more: Partial<WrittenRule>): WrittenRule => ({
   id,
   effect: 'allow',
@@ -17,7 +17,7 @@ const shared = useSharedGateway({
   users: ['ann', 'bob', 'cas', 'dan'],
   policies: [
     allowEverything,
-    // Every listing is allowed, and shows what it shows.
+    // Allows all listings; visibility is decided by the other rules.
     {
       name: 'lists',
       namespace: [],
@@ -81,7 +81,7 @@ const polls: Poll[] = ['named', 'asked', 'context', 'ids$ann', 'ids$bob', 'table
 it.each<[order: string, looks: readonly Poll[]]>([
   ['one after the other', [...polls, ...polls]],
   ['the other way round', [...polls, ...polls].toReversed()],
-])('every caller is shown what is for that caller, %s', async (_order, polls) => {
+])('every caller sees only its own visible objects, %s', async (_order, polls) => {
   shared.upstream.answering = catalog
   for (const poll of polls) {
     const [path, as, team] = poll

@@ -1,7 +1,7 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Who chooses where a table lies can make a table of somebody else's files.
+// A caller that chooses the location of a table can turn any files into a table.
 const attacked = attackedGateway()
 const location = 's3://bucket/production/orders.lance'
 const denied = {
@@ -13,11 +13,11 @@ it.each([
   ['register', { location }],
   ['declare', { location }],
   ['create-empty', { location }],
-])('%s with a location needs ChooseLocation', async (operation, body) => {
+])('%s with a location requires ChooseLocation', async (operation, body) => {
   await attacked.isRefused({ target: `/v1/table/sandbox$orders/${operation}`, body }, denied)
 })
 
-it('so does a header, and storage options need ChooseStorage', async () => {
+it('a location header requires it, too, and storage options require ChooseStorage', async () => {
   const target = '/v1/table/sandbox$orders/create'
   const body = 'ARROW'
   await attacked.isRefused({ target, body, lines: [`x-catalog-table-location: ${location}`] }, denied)
@@ -35,14 +35,14 @@ it.each([
     { location, mode: 'replace' },
     /"replace" is not a mode of \w+; expected one of create, overwrite/,
   ],
-])('%s is refused', async (_what, body, says) => {
+])('%s is rejected', async (_what, body, says) => {
   await attacked.isRefused(
     { as: 'owner', target: '/v1/table/sandbox$orders/register', body },
     { kind: 'InvalidInput', says },
   )
 })
 
-it('a table may be declared where the catalog puts it', async () => {
+it('allows declaring a table at the location of the catalog', async () => {
   await attacked.passes({ target: '/v1/table/sandbox$orders/declare', body: {} })
   await attacked.passes({ target: '/v1/table/sandbox$orders/declare', body: { location: null } })
   await attacked.passes({ as: 'owner', target: '/v1/table/sandbox$orders/register', body: { location } })

@@ -1,7 +1,7 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// A commit names its manifest by a key of the object store; the catalog will move what lies there.
+// A commit names its manifest by an object store key; the catalog moves that object.
 const attacked = attackedGateway()
 const target = '/v1/table/sandbox$orders/version/create'
 
@@ -21,7 +21,7 @@ it.each([
   'sandbox/orders/_versions/a\nb',
   's3://bucket/../production/_versions/staging',
   'file:///etc/_versions/../passwd',
-])('the path %j is refused', async (path) => {
+])('rejects the path %j', async (path) => {
   await attacked.isRefused(
     { target, body: { version: 2, manifest_path: path } },
     {
@@ -35,7 +35,7 @@ it.each([
   [{ version: 2 }, /no "manifest_path"/],
   [{ version: 2, manifest_path: ['a/_versions/b'] }, /expected a string/],
   [{ version: 2, Manifest_Path: 'a/_versions/b', manifest_path: 'a/_versions/c' }, /is ambiguous/],
-])('%j is refused', async (body, says) => {
+])('%j is rejected', async (body, says) => {
   await attacked.isRefused({ target, body }, { kind: 'InvalidInput', says })
 })
 
@@ -43,6 +43,6 @@ it.each([
   'sandbox/orders.lance/_versions/7.manifest-8a',
   's3://bucket/t.lance/_versions/x',
   '/srv/t/_versions/x',
-])('the path %s passes', async (path) => {
+])('accepts the path %s', async (path) => {
   await attacked.passes({ target, body: { version: 2, manifest_path: path } })
 })

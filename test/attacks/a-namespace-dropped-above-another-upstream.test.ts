@@ -9,8 +9,8 @@ import {
   type RecordingUpstream,
 } from '../gateway/support/recording-upstream.ts'
 
-// `deep` lies at the root upstream, and `[deep, er]` at another one. The root upstream sees an empty `deep`, and drops
-// it: the namespace is gone with another catalog beneath it.
+// `deep` belongs to the root upstream, and `[deep, er]` to another one. The root upstream sees an empty `deep` and
+// would drop it, although another catalog is mounted below.
 const upstreams: RecordingUpstream[] = []
 let gateway: TestedGateway
 
@@ -66,14 +66,14 @@ it.each<
     { operations: [{ declare_table: { id: ['t'] } }, { declare_table: { id: ['deep'] } }] },
     isHidden,
   ],
-])('%s is refused, and nothing is sent or recorded', async (_what, target, body, expected) => {
+])('%s is refused, and neither sent nor recorded', async (_what, target, body, expected) => {
   const before = ofKind(await recordsOf(gateway.auditFolder), 'intent').length
   expectError(await gateway.post(target, { body }), expected)
   expect(upstreams.flatMap(({ requests }) => requests)).toEqual([])
   expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toHaveLength(before)
 })
 
-it('an uploaded table is refused there, too', async () => {
+it('refuses an uploaded table at a mount point, too', async () => {
   const headers = { 'content-type': 'application/vnd.apache.arrow.stream' }
   expectError(await gateway.post('/v1/table/deep/create', { headers, body: 'ARROW' }), isHidden)
   expect(upstreams.flatMap(({ requests }) => requests)).toEqual([])
@@ -86,7 +86,7 @@ it.each<[what: string, target: string, body: object, upstream: number]>([
   ['a namespace that stays if it is there', '/v1/namespace/deep/create', { mode: 'ExistOk' }, 0],
   ['the other one, replaced where it lies', '/v1/namespace/deep$er/create', { mode: 'Overwrite' }, 1],
   ['a table in the other one', '/v1/table/deep$er$t/declare', {}, 1],
-])('%s is served as ever', async (_what, target, body, index) => {
+])('%s is still served', async (_what, target, body, index) => {
   expect(await gateway.post(target, { body })).toMatchObject({ status: 200 })
   expect(upstreams.map(({ requests }) => requests.length)).toEqual([index === 0 ? 1 : 0, index])
 })

@@ -2,13 +2,13 @@ import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// JavaScript reads 9007199254740993 as 9007199254740992, and 1e400 as Infinity, which JSON.stringify writes as null: the
-// catalog made another version than the one in the audit log.
+// JavaScript parses 9007199254740993 as 9007199254740992, and 1e400 as Infinity, which JSON.stringify writes as null:
+// the catalog created another version than the recorded one.
 const attacked = attackedGateway()
 
 async function lastDetails(target: string, body: string): Promise<unknown> {
   const { body: sent } = await attacked.passes({ as: 'owner', target, body })
-  // What was checked is what is sent, to the last digit.
+  // The body that was checked is sent, to the last digit.
   expect(String(await sent)).toBe(body)
   const intent = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent').at(-1)
   return intent?.objects?.[0]?.details ?? intent?.details
@@ -28,7 +28,7 @@ it.each<[sent: string, recorded: string | number]>([
   ['0.1000000000000000055', '0.1000000000000000055'],
   ['123456789012345678901234567890', '123456789012345678901234567890'],
   ['1.5', 1.5],
-])('the version %s is recorded as it was sent', async (sent, recorded) => {
+])('records the version %s exactly as sent', async (sent, recorded) => {
   expect(
     await lastDetails(`${table}/version/create`, `{"version":${sent},"manifest_size":${sent},${manifest}}`),
   ).toEqual({
@@ -47,14 +47,14 @@ it.each<[sent: string, recorded: string | number]>([
   })
 })
 
-it('ranges of versions are recorded as they were sent', async () => {
+it('records ranges of versions exactly as sent', async () => {
   const ranges = '[{"start_version":0,"end_version":9223372036854775807}]'
   expect(await lastDetails(`${table}/version/delete`, `{"ranges":${ranges}}`)).toEqual({
     ranges: [{ start_version: 0, end_version: '9223372036854775807' }],
   })
 })
 
-it('a number is no text of a fact, whatever its size', async () => {
+it('rejects a number as a text fact, whatever its size', async () => {
   for (const sent of ['1e400', '9007199254740993']) {
     const entry = `{"id":["sandbox","orders"],"version":1,"branch":${sent},${manifest}}`
     await attacked.isRefused(
@@ -68,7 +68,7 @@ it('a number is no text of a fact, whatever its size', async () => {
   }
 })
 
-it('a size that an answer states and nobody can hold is not recorded as another one', async () => {
+it('does not record an unrepresentable size of a response as another number', async () => {
   attacked.upstream.answering = (_arrival, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end('{"version":{"version":2,"manifest_size":9007199254740993}}')

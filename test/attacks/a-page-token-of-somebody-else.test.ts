@@ -53,7 +53,7 @@ it.each<[what: string, as: string, target: string]>([
   ['another operation', 'ann', '/v1/namespace/open/list'],
   ['all tables', 'ann', '/v1/table'],
   ['other tables of the same namespace', 'ann', `${target}?include_declared=false`],
-])('a token is no good for %s', async (_what, as, used) => {
+])('a token is invalid for %s', async (_what, as, used) => {
   const token = await tokenOf('ann')
   expect((await readPage(shared.gateway, `${target}?${query(token)}`, 'ann')).names).toEqual(['y'])
   const before = shared.upstream.requests.length
@@ -62,7 +62,7 @@ it.each<[what: string, as: string, target: string]>([
   expect(shared.upstream.requests).toHaveLength(before)
 })
 
-it('a token with any character changed, cut short, made longer or emptied is refused', async () => {
+it('rejects a token that is modified, truncated, extended or empty', async () => {
   const token = await tokenOf('ann')
   const changed = Array.from({ length: token.length - 1 }, (_, index) => index)
     .filter((index) => index % 7 === 0)
@@ -84,7 +84,7 @@ it('a token with any character changed, cut short, made longer or emptied is ref
   }
 })
 
-it('the token of a catalog is not sent to it, and one that is no name is refused', async () => {
+it('rejects a token of the catalog that is no name, and never sends one to the catalog', async () => {
   for (const bad of ['{"after":"a"}', 'a?b', 'row/1', '..', '\\', "row'"]) {
     expectError(await shared.gateway.get(`${target}?${query(bad)}`, { as: 'ann' }), refused)
   }
@@ -92,7 +92,7 @@ it('the token of a catalog is not sent to it, and one that is no name is refused
   expect(shared.upstream.requests.map(({ target }) => target).join(' ')).not.toContain('row-2')
 })
 
-it('a token shows neither names nor the tokens of the catalog, and its length says nothing of them', async () => {
+it('a token reveals neither names nor catalog tokens, also not by its length', async () => {
   const lengths = new Set<number>()
   for (const hidden of ['secret', `secret-${'x'.repeat(40)}`]) {
     shared.upstream.answering = serveListings({ tables: { open: ['a', hidden, 'y', 'z'] } })
@@ -104,7 +104,7 @@ it('a token shows neither names nor the tokens of the catalog, and its length sa
   expect(lengths.size).toBe(1)
 })
 
-it('what policies hide after a page was read stays hidden on the next', async () => {
+it('the next page hides what policies have hidden since the last one', async () => {
   const token = await tokenOf('bob')
   expect((await readPage(shared.gateway, `${target}?${query(token)}`, 'bob')).names).toEqual(['secret-1'])
   const before = await readFile(shared.gateway.policyFile, 'utf8')
@@ -129,7 +129,7 @@ it('what policies hide after a page was read stays hidden on the next', async ()
   })
 })
 
-it('replicas that share a key take the tokens of each other, and no others do', async () => {
+it("replicas with the same key accept each other's tokens, and others do not", async () => {
   const sharing: GatewaySetup = {
     policies,
     adjust: async (settings, folder) => {
@@ -148,7 +148,7 @@ it('replicas that share a key take the tokens of each other, and no others do', 
   expectError(await stranger.get(`${target}?${query(token)}`), refused)
 })
 
-it('the same token leads to the same page however often it is used', async () => {
+it('a token can be used repeatedly', async () => {
   const token = await tokenOf('ann')
   for (let count = 0; count < 3; count += 1) {
     expect((await readPage(shared.gateway, `${target}?${query(token)}`, 'ann')).names).toEqual(['y'])

@@ -8,15 +8,15 @@ import { eventually } from '../gateway/support/waiting.ts'
 
 const insert = '/v1/table/orders/insert'
 
-/** An upload that begins and goes no further. */
+/** An upload that starts and then stalls. */
 function stalled(): Readable {
   const body = new Readable({ read: () => undefined })
   body.push(Buffer.alloc(20_000))
   return body
 }
 
-// Each stalled upload holds a connection to the catalog: all of them must not be those of one principal.
-it('uploads that stall leave connections to everybody else', async () => {
+// Each stalled upload holds an upstream connection: one principal must not hold all of them.
+it('stalled uploads leave connections to other principals', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     ...allowEverythingForTwo,
     adjust: (settings) => ({
@@ -44,7 +44,7 @@ it('uploads that stall leave connections to everybody else', async () => {
   expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
   leave.abort()
   await Promise.allSettled(held)
-  // What the attack took is given back.
+  // The resources of the attack are released.
   await eventually(async () => {
     const again = await gateway.post(insert, { as: 'mallory', headers, body: 'x' })
     expect(again).toMatchObject({ status: 200 })

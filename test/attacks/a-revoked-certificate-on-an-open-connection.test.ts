@@ -16,7 +16,7 @@ import {
 
 const loader = 'spiffe://cluster.example/loader'
 const request = 'POST /v1/table/prod$orders/describe HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
-/** Less than idle connections are left open. */
+/** Less than the keep-alive timeout. */
 const timeoutMs = 10_000
 
 interface Client {
@@ -28,15 +28,15 @@ interface Client {
 
 const served = /^HTTP\/1\.1 200 [^]*connection: keep-alive/
 
-/** Resolves when the connection is closed; rejects if that takes longer than the gateway may. */
+/** Resolves when the connection is closed; rejects if that takes too long. */
 async function closedSoon(client: Client): Promise<void> {
   const started = performance.now()
   await eventually(() => expect(client.isClosed()).toBe(true))
   expect(performance.now() - started).toBeLessThan(timeoutMs)
 }
 
-// TLS verifies a certificate once, when a connection begins; a connection lives for hours.
-describe.skipIf(!hasOpenssl())('a certificate that is no longer good (skipped without openssl)', () => {
+// TLS verifies a certificate once, at the start of a connection, which may last for hours.
+describe.skipIf(!hasOpenssl())('a certificate that is no longer valid (skipped without openssl)', () => {
   let folder = ''
   let own: TestAuthority
   let other: TestAuthority
@@ -111,19 +111,22 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer good (skipped wi
     }
   }
 
-  it.each(['optional', 'required'] as const)('is revoked: open connections end (%s)', async (mode) => {
-    const { gateway, upstream } = await startGatewayAndUpstream(setup(mode))
-    const [attacker, honest] = [await opened(gateway.url, stolen), await opened(gateway.url, good)]
-    for (const client of [attacker, honest]) expect(await client.ask()).toMatch(served)
-    await writeFile(file('revoked.pem'), await own.revocationList([stolen]))
-    await closedSoon(attacker)
-    expect(await attacker.ask()).toBeUndefined()
-    expect(await (await opened(gateway.url, stolen)).ask()).toBeUndefined()
-    expect(upstream.requests).toHaveLength(2)
-    expect(await (await opened(gateway.url, good)).ask()).toMatch(served)
-  })
+  it.each(['optional', 'required'] as const)(
+    'closes open connections when it is revoked (%s)',
+    async (mode) => {
+      const { gateway, upstream } = await startGatewayAndUpstream(setup(mode))
+      const [attacker, honest] = [await opened(gateway.url, stolen), await opened(gateway.url, good)]
+      for (const client of [attacker, honest]) expect(await client.ask()).toMatch(served)
+      await writeFile(file('revoked.pem'), await own.revocationList([stolen]))
+      await closedSoon(attacker)
+      expect(await attacker.ask()).toBeUndefined()
+      expect(await (await opened(gateway.url, stolen)).ask()).toBeUndefined()
+      expect(upstream.requests).toHaveLength(2)
+      expect(await (await opened(gateway.url, good)).ask()).toMatch(served)
+    },
+  )
 
-  it('is of an authority that was removed: open connections end', async () => {
+  it('closes open connections when its CA is removed', async () => {
     const { gateway, upstream } = await startGatewayAndUpstream(setup('required', false))
     const attacker = await opened(gateway.url, stolen)
     expect(await attacker.ask()).toMatch(served)
@@ -133,7 +136,7 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer good (skipped wi
     expect(upstream.requests).toHaveLength(1)
   })
 
-  it('is revoked while a request is under way: its response is the last', async () => {
+  it('closes the connection after the current response when it is revoked meanwhile', async () => {
     const { gateway, upstream } = await startGatewayAndUpstream(setup('required'))
     const started = createDeferred()
     const finish = createDeferred()
@@ -156,7 +159,7 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer good (skipped wi
     expect(upstream.requests).toHaveLength(1)
   })
 
-  it('is revoked while the head of a response has gone out: no request follows', async () => {
+  it('serves no further request when it is revoked after a response head was sent', async () => {
     const { gateway, upstream } = await startGatewayAndUpstream(setup('required'))
     const finish = createDeferred()
     upstream.answering = async (_arrival, response) => {
@@ -180,7 +183,7 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer good (skipped wi
     expect(upstream.requests).toHaveLength(1)
   })
 
-  it('is shown on a connection that was accepted before: TLS over it is refused', async () => {
+  it('rejects TLS on a connection that was accepted before the revocation', async () => {
     const { gateway, upstream } = await startGatewayAndUpstream(setup('required'))
     const { hostname, port } = new URL(gateway.url)
     const early = connectPlain(Number(port), hostname)
@@ -194,7 +197,7 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer good (skipped wi
     expect(upstream.requests).toHaveLength(1)
   })
 
-  it('ends nothing where only the certificate of the gateway changes, or nobody showed one', async () => {
+  it('keeps connections if only the certificate of the gateway changes, or without a client certificate', async () => {
     const { gateway } = await startGatewayAndUpstream(setup('optional'))
     const [shown, without] = [await opened(gateway.url, good), await opened(gateway.url)]
     expect(await shown.ask()).toMatch(served)

@@ -5,8 +5,8 @@ import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// What is refused before its body was read leaves the body on the connection: it must not be read as a request, and
-// an error about one request must not look like the answer to another.
+// A request that is refused early leaves its body on the connection. The body must not be parsed as a request, and an
+// error about one request must not look like the response to another.
 const attacked = attackedGateway()
 const smuggled = 'POST /v1/table/production/drop HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
 
@@ -36,7 +36,7 @@ it.each<[what: string, target: string, keys: string[], body: string, ExpectedErr
     smuggled.repeat(20_000),
     { kind: 'InvalidInput', status: 413, says: 'larger than' },
   ],
-])('the body behind %s is not the next request', async (_what, target, keys, body, expected) => {
+])('does not parse the body of %s as a request', async (_what, target, keys, body, expected) => {
   const { gateway, upstream } = attacked
   const credentials = keys.map((name) => `x-api-key: ${gateway.key(name)}`)
   for (const framing of ['length', 'chunks']) {
@@ -59,7 +59,7 @@ it.each<[what: string, target: string, keys: string[], body: string, ExpectedErr
   }
 })
 
-it('nor is the body behind a request that needs none', async () => {
+it('does not parse an unneeded body as a request', async () => {
   const { gateway, upstream } = attacked
   const found = await sendRaw(
     gateway.url,
@@ -70,7 +70,7 @@ it('nor is the body behind a request that needs none', async () => {
   expect(upstream.requests).toEqual([])
 })
 
-it('garbage behind a request is not answered in its place', async () => {
+it('does not send an error for garbage as the response to the request before it', async () => {
   const { gateway, upstream } = attacked
   const finish = createDeferred()
   upstream.answering = (arrival, response, request) =>
@@ -85,7 +85,7 @@ it('garbage behind a request is not answered in its place', async () => {
   expect((await sendRaw(gateway.url, parts())).map(({ status }) => status)).toEqual([200, 400])
 })
 
-it('a request that breaks off behind another one does not keep the connection open', async () => {
+it('closes the connection after an incomplete pipelined request', async () => {
   const { gateway, upstream } = attacked
   const before = await unparsedRequests()
   const finish = createDeferred()
@@ -102,7 +102,7 @@ it('a request that breaks off behind another one does not keep the connection op
   expect((await sendRaw(gateway.url, parts())).map(({ status }) => status)).toEqual([200, 400])
 })
 
-it('a body that turns out malformed behind its answer is not answered a second time', async () => {
+it('sends no second response if the body turns out malformed after the response', async () => {
   const { gateway, upstream } = attacked
   const lines = ['POST /v1/nothing HTTP/1.1', 'host: g', 'transfer-encoding: chunked']
   async function* parts(): AsyncGenerator<string> {
@@ -118,19 +118,19 @@ it('a body that turns out malformed behind its answer is not answered a second t
   expect(upstream.requests).toEqual([])
 })
 
-/** How many times the gateway has answered that there is no such operation. */
+/** Number of requests refused because of an unknown operation. */
 async function refusedRequests(): Promise<number> {
   const metrics = await (await fetch(`${attacked.gateway.adminUrl}/metrics`)).text()
   return Number(/status="404",decision="none"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
 }
 
-/** How many times the gateway has counted what was no request. */
+/** Number of malformed requests. */
 async function unparsedRequests(): Promise<number> {
   const metrics = await (await fetch(`${attacked.gateway.adminUrl}/metrics`)).text()
   return Number(/reason="malformed_request"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
 }
 
-it('garbage behind a request does not get into an answer that has begun', async () => {
+it('does not insert an error for garbage into a response that has started', async () => {
   const { gateway, upstream } = attacked
   const before = await unparsedRequests()
   const started = createDeferred()

@@ -5,7 +5,7 @@ import { openRawConnection } from '../gateway/support/raw-connection.ts'
 import { rawRequest } from '../gateway/support/raw-request.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
-// A head that never ends costs the client nothing and the gateway a connection (known as slow loris).
+// An endless head costs the client nothing, and the gateway a connection (slow loris).
 const headersTimeoutMs = 400
 const setup: GatewaySetup = {
   adjust: (settings) => ({
@@ -20,7 +20,7 @@ it.each([
   ['comes byte by byte', 'GET /v1/table HTTP/1.1\r\n', 'x'],
   ['comes line by line', 'GET /v1/table HTTP/1.1\r\n', 'x: y\r\n'],
   ['begins with empty lines', '\r\n', '\r\n'],
-])('a head that %s is answered with 408, and its connection closed', async (_what, first, next) => {
+])('a head that %s gets a 408, and its connection is closed', async (_what, first, next) => {
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   const connection = openRawConnection(gateway.url)
   connection.write(first)
@@ -31,7 +31,7 @@ it.each([
   expect(upstream.requests).toEqual([])
 })
 
-it('a second head has no more time than the first', async () => {
+it('the timeout of a second head is that of the first', async () => {
   const { gateway } = await startGatewayAndUpstream(setup)
   const connection = openRawConnection(gateway.url)
   connection.write(rawRequest(['GET /openapi.json HTTP/1.1', 'host: g']))
@@ -40,13 +40,13 @@ it('a second head has no more time than the first', async () => {
   expect(await connection.waitForEnd()).toMatch(/HTTP\/1\.1 408 /)
 })
 
-it('a connection on which nothing was ever sent is closed without a word', async () => {
+it('closes a connection without any bytes without a response', async () => {
   const { gateway } = await startGatewayAndUpstream(setup)
   expect(await openRawConnection(gateway.url).waitForEnd()).toBe('')
   expect(await countRefusals(gateway, 'idle_timeout')).toBe(1)
 })
 
-it('a connection that is idle after an answer is closed without a word', async () => {
+it('closes an idle connection after a response without another response', async () => {
   const { gateway } = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, keepAliveTimeoutMs: 300 } }),
   })

@@ -3,7 +3,7 @@ import { errorCodes } from '../../src/catalog-api/catalog-error.ts'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { useSharedGateway } from '../gateway/support/running-gateway.ts'
 
-// What an upstream says of a request may show how it works and where its files lie.
+// Error messages of an upstream may reveal its implementation and file paths.
 const shared = useSharedGateway()
 const list = '/v1/namespace/$/list'
 const targets = ['/v1/table/t/describe', '/v1/table/t/drop']
@@ -53,25 +53,25 @@ it.each([
   'the table sales$eu.orders has no version 7: expected 3 <= v <= 5',
   'ungültig: тест',
   'sql parser error: unexpected token: "x", signature: f(a, b)',
-])('%s passes as it is', async (error) => {
+])('%s is forwarded unchanged', async (error) => {
   expect(await messagesOf(error)).toEqual([error, error, error])
 })
 
-it('the credential of the gateway, and others, do not reach the caller either', async () => {
+it('credentials do not reach the caller either', async () => {
   const said =
     'Bearer abc, or s3://key:hidden@bucket, or password=hidden was not accepted; unexpected token: x'
   const shown = 'Bearer [redacted], or [path], or password=[redacted] was not accepted; unexpected token: x'
   expect(await messagesOf(said)).toEqual([shown, shown, shown])
 })
 
-it('a message of nothing else, or without an end, is as good as none', async () => {
+it('replaces a message without other content or without an end', async () => {
   const none = 'the upstream refused the request with status 400'
   expect(await messagesOf('\n\tat a.b.C(D.java:1)')).toEqual([none, none, none])
   for (const message of await messagesOf('x '.repeat(20_000))) expect(message.length).toBeLessThan(600)
 })
 
 it.each(Object.entries(errorCodes).filter(([, { status }]) => status < 500 && status !== 401))(
-  'whatever the error, as %s',
+  'for every error, for example %s',
   async (_name, { code, status }) => {
     for (const message of await messagesOf('no\n\tat /srv/data/x.rs', status, code)) {
       expect(message).not.toMatch(/srv|\tat/)

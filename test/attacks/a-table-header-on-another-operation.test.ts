@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing } from './policies-of-a-lake.ts'
 
-// The headers of CreateTable stated properties and a location of operations whose upstream never reads them.
+// The headers of CreateTable stated properties and a location for operations whose upstream never reads them.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [
@@ -20,12 +20,12 @@ it.each([
   ['/v1/table/placed$t/declare', '{}', location, 'the member "location" of the body'],
   ['/v1/table/placed$t/register', '{}', location, 'the member "location" of the body'],
   ['/v1/table/placed$t/drop', '{}', location, undefined],
-])('%s with %s and %s is refused', async (target, body, line, belongs) => {
+])('%s with %s and %s is rejected', async (target, body, line, belongs) => {
   const says = belongs === undefined ? /does not accept header ".*"; omit it/ : `send it as ${belongs}`
   await attacked.isRefused({ as: 'ci', target, body, lines: [line] }, { kind: 'InvalidInput', says })
 })
 
-it('they count where they are read', async () => {
+it('accepts the headers on operations that read them', async () => {
   const body = Buffer.from('arrow')
   const lines = ['content-type: application/vnd.apache.arrow.stream']
   await attacked.passes({

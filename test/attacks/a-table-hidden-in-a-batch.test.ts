@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// The route of a batch names no object: what it does stands in the body alone.
+// The route of a batch names no object: only the body states its effects.
 const attacked = attackedGateway()
 const mine = { id: ['sandbox', 'orders'], version: 2, manifest_path: 'orders/_versions/staging' }
 const theirs = { ...mine, id: ['production', 'orders'] }
@@ -12,7 +12,7 @@ const batchCommit = '/v1/table/batch-commit'
 it.each([
   ['first', [theirs, mine, mine]],
   ['last', [mine, mine, theirs]],
-])('one foreign table, %s, refuses the whole batch', async (_where, tables) => {
+])('one forbidden table, %s, denies the whole batch', async (_where, tables) => {
   const expected = {
     kind: 'PermissionDenied',
     says: /CreateTableVersion \(.*\[\d\].*"production\.orders"/,
@@ -23,7 +23,7 @@ it.each([
   expect(ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent')).toEqual([])
 })
 
-it('a batch as a whole names no object, for its route names none', async () => {
+it('the batch itself has no object, like its route', async () => {
   for (const body of [
     { id: ['production', 'orders'], entries: [mine] },
     { entries: [mine], id: ['sandbox', 'orders'] },
@@ -40,7 +40,7 @@ it.each([
   ['deregister_table', { id: ['sandbox', 'orders'] }, 'DeregisterTable'],
   ['delete_table_versions', { id: ['sandbox', 'orders'], ranges: [] }, 'BatchDeleteTableVersions'],
   ['declare_table', { id: ['production', 'new'] }, 'DeclareTable'],
-])('%s in a batch needs what it needs by itself', async (name, request, permission) => {
+])('%s in a batch requires the same permissions as alone', async (name, request, permission) => {
   await attacked.isRefused(
     { target: batchCommit, body: { operations: [{ create_table_version: mine }, { [name]: request }] } },
     {
@@ -89,7 +89,7 @@ it.each<[what: string, operations: unknown, says: RegExp]>([
     [{ create_table_version: { ...mine, manifest_path: '../p/_versions/s' } }],
     /manifest_path/,
   ],
-])('%s in a batch is refused', async (_what, operations, says) => {
+])('%s in a batch is rejected', async (_what, operations, says) => {
   await attacked.isRefused(
     { as: 'owner', target: batchCommit, body: { operations } },
     { kind: 'InvalidInput', says },
@@ -104,11 +104,11 @@ it.each([
   ],
   ['a second spelling of the id', { entries: [{ ...mine, Id: theirs.id }] }, /is ambiguous; write "id"/],
   ['no body', undefined, /"entries"/],
-])('%s is refused', async (_what, body, says) => {
+])('%s is rejected', async (_what, body, says) => {
   await attacked.isRefused({ target: batchCreate, ...(body && { body }) }, { kind: 'InvalidInput', says })
 })
 
-it('a table called "version" or "batch-commit" is a table', async () => {
+it('a table may be called "version" or "batch-commit"', async () => {
   for (const target of ['/v1/table/version/drop', '/v1/table/batch-commit/drop']) {
     await attacked.isRefused({ target }, { kind: 'PermissionDenied', says: 'DropTable on' })
   }

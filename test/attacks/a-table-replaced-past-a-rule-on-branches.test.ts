@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { requiring } from './policies-of-a-lake.ts'
 
-// To deregister a table and register another dataset under its name replaces main.
+// Deregistering a table and registering another dataset with its name replaces main.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [requiring('lake', { branches: ['ci/*'] }), requiring('released', { notBranches: ['release'] })],

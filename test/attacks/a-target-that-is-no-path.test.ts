@@ -23,7 +23,7 @@ it.each<[method: string, target: string, ExpectedError]>([
   ['POST', '/v1/table/sandbox$x%/describe', noPath],
   ['POST', '/v1/table/sandbox$x%4/describe', noPath],
   ['POST', '/v1/table/sandbox$x|/describe', noPath],
-])('%s %s is refused', async (method, target, expected) => {
+])('%s %s is rejected', async (method, target, expected) => {
   await attacked.isRefused({ method, target }, expected)
 })
 
@@ -32,11 +32,11 @@ it.each([
   ['8 KiB', `sandbox$${'x'.repeat(8_192)}`, /at most 4096|longer than 4096/],
   ['many bytes of few characters', `sandbox$${'%E2%82%AC'.repeat(1_400)}`, /at most 4096|longer than 4096/],
   ['many parts', `sandbox${'$x'.repeat(64)}`, /has 65 parts; an id has at most 64/],
-])('an id of %s is refused', async (_what, id, says) => {
+])('rejects an id of %s', async (_what, id, says) => {
   await attacked.isRefused({ target: `/v1/table/${id}/describe` }, { kind: 'InvalidInput', says })
 })
 
-it('a semicolon begins no parameters of a path: it is a part of the name', async () => {
+it('a semicolon is part of the name and starts no path parameters', async () => {
   const arrival = await attacked.passes({ target: '/v1/table/sandbox$x;delimiter=./describe' })
   expect(arrival.target).toBe('/v1/table/sandbox%24x%3Bdelimiter%3D./describe')
 })

@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { requiring } from './policies-of-a-lake.ts'
 
-// White space, controls and characters of no width counted as a ticket.
+// Whitespace, control characters and zero-width characters counted as a ticket.
 const attacked = attackedGateway({ users: ['ci'], policies: [requiring('lake', { metadata: ['ticket'] })] })
 
 function commit(ticket: string): string {
@@ -11,7 +11,7 @@ function commit(ticket: string): string {
 const target = '/v1/table/lake$t/version/create'
 
 it.each(['', ' ', '\\u200b', '\\u0000', '\\u00ad', '\\u2800', '\\ufeff', '\\ue000', '\\u200b\\u0000 \\t'])(
-  'the ticket "%s" is none',
+  'the ticket "%s" is invalid',
   async (ticket) => {
     const body = commit(ticket)
     const expected = { kind: 'PermissionDenied', says: 'not allowed CreateTableVersion' } as const
@@ -21,6 +21,6 @@ it.each(['', ' ', '\\u200b', '\\u0000', '\\u00ad', '\\u2800', '\\ufeff', '\\ue00
   },
 )
 
-it.each(['T-1', '\\u200bT', '0'])('the ticket "%s" is one', async (ticket) => {
+it.each(['T-1', '\\u200bT', '0'])('the ticket "%s" is valid', async (ticket) => {
   await attacked.passes({ as: 'ci', target, body: commit(ticket) })
 })

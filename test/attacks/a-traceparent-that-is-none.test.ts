@@ -7,7 +7,7 @@ const trace = '0af7651916cd43dd8448eb211c80319c'
 const span = 'b7ad6b7169203331'
 const good = `traceparent: 00-${trace}-${span}-01`
 
-/** Header lines of which nothing may be continued. */
+/** Header lines that must not be continued. */
 const none: readonly (readonly string[])[] = [
   ['traceparent: '],
   ['traceparent: 00'],
@@ -31,7 +31,7 @@ const none: readonly (readonly string[])[] = [
   ['tracestate: vendor=lonely'],
 ]
 
-/** Header lines beside a good traceparent, and what of them goes on to the upstream. */
+/** Header lines next to a valid traceparent, and the parts that are forwarded. */
 const states: readonly (readonly [lines: readonly string[], passed: readonly string[]])[] = [
   [['tracestate: a=1', 'tracestate: b=2'], ['a=1,b=2']],
   [[`tracestate: a=${'x'.repeat(600)}`], []],
@@ -40,7 +40,7 @@ const states: readonly (readonly [lines: readonly string[], passed: readonly str
   [[`tracestate: ${members(200)}`], [members(32)]],
 ]
 
-it('what is no traceparent is not continued, and the upstream gets a good one in its place', async () => {
+it('replaces an invalid traceparent by a new one', async () => {
   const { gateway, upstream, spans } = await tracedGateway()
   const send = async (lines: readonly string[]): Promise<string[][]> => {
     const request = rawRequest([
@@ -70,7 +70,7 @@ it('what is no traceparent is not continued, and the upstream gets a good one in
       sent: [[expect.stringMatching(new RegExp(`^00-${trace}-(?!${span})[0-9a-f]{16}-01$`))], passed],
     })
   }
-  // Of a version to come, the part that is known is read; what goes on is of the version that is spoken here.
+  // The known part of a future version is read; the forwarded header has the supported version.
   const [sent] = await send([`traceparent: cc-${trace}-${span}-ff-what-will-be`])
   expect(sent).toEqual([expect.stringMatching(new RegExp(`^00-${trace}-(?!${span})[0-9a-f]{16}-01$`))])
 

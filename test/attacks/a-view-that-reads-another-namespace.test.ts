@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// `owner` may do everything in `sandbox`, and nothing elsewhere. The query of a view may read whatever tables it names,
-// and so may code that a column brings: a rule of one namespace cannot allow that.
+// `owner` may do everything in `sandbox`, and nothing elsewhere. The query of a view, or code in a column, may read any
+// table: a rule of one namespace cannot allow that.
 const attacked = attackedGateway({
   users: ['owner', 'trusted', 'partial'],
   policies: [
@@ -68,7 +68,7 @@ const reading: readonly Case[] = [
   ],
 ]
 
-it.each(reading)('%s needs ReadAnyTable at the root', async (_what, target, body, because) => {
+it.each(reading)('%s requires ReadAnyTable at the root', async (_what, target, body, because) => {
   for (const as of ['owner', 'partial']) {
     await attacked.isRefused(
       { as, target, body },
@@ -97,6 +97,6 @@ it.each<[what: string, target: string, body: object]>([
   ],
   ['a renamed column', '/v1/table/sandbox$t/alter_columns', { alterations: [{ path: 'a', rename: 'b' }] }],
   ['a refresh of a view that is there', '/v1/materialized_view/sandbox$view/refresh', {}],
-])('%s needs no more than before', async (_what, target, body) => {
+])('%s requires no additional permission', async (_what, target, body) => {
   await attacked.passes({ as: 'owner', target, body })
 })

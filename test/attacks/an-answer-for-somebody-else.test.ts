@@ -3,7 +3,7 @@ import { rawRequest as rawMessage } from '../gateway/support/raw-request.ts'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Bytes behind an answer would be the answer to whoever comes next over the same connection to the upstream.
+// Bytes after a response would become the response to the next request on the same upstream connection.
 const attacked = attackedGateway()
 const poison = rawMessage(['HTTP/1.1 200 OK', 'content-length: 10'], '{"evil":1}')
 
@@ -23,7 +23,7 @@ it.each([
     rawMessage(['HTTP/1.1 200 OK', 'content-length: 2', 'transfer-encoding: chunked'], `0\r\n\r\n${poison}`),
   ],
   ['two lengths', rawMessage(['HTTP/1.1 200 OK', 'content-length: 2', 'content-length: 60'], `{}${poison}`)],
-])('an upstream that sends %s answers nobody but the one who asked', async (_what, bytes) => {
+])('excess bytes of an upstream that sends %s do not reach other callers', async (_what, bytes) => {
   const { gateway, upstream } = attacked
   for (const operation of ['describe', 'update']) {
     upstream.answering = (_arrival, response) => response.socket?.write(bytes)
@@ -39,7 +39,7 @@ it.each([
   }
 })
 
-it('what comes before the answer is not the answer', async () => {
+it('discards bytes before the response', async () => {
   const { gateway, upstream } = attacked
   upstream.answering = (_arrival, response) => {
     response.writeEarlyHints({ link: '</evil>; rel=preload' })

@@ -5,11 +5,11 @@ import { rawRequest } from '../gateway/support/raw-request.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 
-// A client that asks for much and reads nothing of it holds the memory and the connection of the answer.
+// A client that requests a large response and does not read it holds its memory and connection.
 const sendTimeoutMs = 300
 const mebibytes = Buffer.alloc(48 * 1024 * 1024)
 
-it('an answer of which nothing is read is given up, though its upstream took long before', async () => {
+it('closes the connection of an unread response, even if its upstream was slow before', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, sendTimeoutMs: sendTimeoutMs } }),
   })

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// The body of this operation is data of the caller, and names no object; but a catalog that takes it wrapped as well
-// reads an envelope from it, and may believe the id in there.
+// The body of this operation is data of the caller, and names no object; but a catalog that also accepts a wrapped map
+// reads an envelope from it, and may use the id in there.
 const attacked = attackedGateway()
 const as = 'owner'
 const target = '/v1/table/sandbox$orders/schema_metadata/update'
@@ -24,14 +24,14 @@ it.each<[what: string, body: object | string, says: RegExp]>([
     /does not accept member "query.branch"/,
   ],
   ['a claim', { context: { 'gateway-principal': 'admin' }, metadata }, /reserved for the gateway/],
-])('a map with %s around it is refused', async (_what, body, says) => {
+])('rejects a map in an envelope with %s', async (_what, body, says) => {
   await attacked.isRefused({ as, target, body }, { kind: 'InvalidInput', says })
 })
 
 it.each([
   ['texts of those names', { id: 'a', identity: 'b', context: 'c', metadata: 'd', ID: 'e' }],
   ['an envelope that agrees', { id: ['sandbox', 'orders'], identity: null, context: { a: 'b' }, metadata }],
-])('a map with %s is passed on as it is', async (_what, body) => {
+])('forwards a map with %s unchanged', async (_what, body) => {
   const arrival = await attacked.passes({ as, target, body })
   expect(JSON.parse(String(await arrival.body))).toEqual(body)
 })

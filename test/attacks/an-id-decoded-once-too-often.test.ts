@@ -1,7 +1,7 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// An id that means one thing to the gateway and another to whoever decodes, cuts, folds or pastes it a second time.
+// An id that has another meaning for a server that decodes, truncates, folds or concatenates it again.
 const attacked = attackedGateway()
 
 it.each([
@@ -27,7 +27,7 @@ it.each([
   ['two delimiters', '$$', /a part of the id is empty/],
   ['nothing', '', /empty/],
   ['the root for a table', '$', /takes the id of a table; the root is a namespace/],
-])('%s in an id is refused', async (_what, id, says) => {
+])('rejects %s in an id', async (_what, id, says) => {
   await attacked.isRefused({ target: `/v1/table/${id}/describe` }, { kind: 'InvalidInput', says })
 })
 
@@ -37,14 +37,14 @@ it.each([
   ['a space behind', 'sandbox%20$orders'],
   ['a plus, which is no space', 'sandbox+$orders'],
   ['another normal form', 'sa%CC%81ndbox$orders'],
-])('%s makes another id, which nobody has allowed', async (_what, id) => {
+])('%s makes a different id, which is denied', async (_what, id) => {
   await attacked.isRefused(
     { target: `/v1/table/${id}/describe` },
     { kind: 'PermissionDenied', says: 'you are not allowed DescribeTable on' },
   )
 })
 
-it('the name of an index is held to the same grammar', async () => {
+it('applies the same grammar to index names', async () => {
   for (const index of ['a%2Fb', '..', '%00', 'a%5Cb', '%252F', "'"]) {
     await attacked.isRefused(
       { target: `/v1/table/sandbox$orders/index/${index}/stats` },

@@ -1,7 +1,7 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Servers that hand headers on as variables read `x_api_key` as `x-api-key`: a header that no check has seen.
+// Servers that pass headers as variables read `x_api_key` as `x-api-key`, which no check has seen.
 const attacked = attackedGateway()
 
 it.each([
@@ -17,7 +17,7 @@ it.each([
   ['x_catalog_table_location', 'x-catalog-table-location'],
   ['x_lance_table_location', 'x-lance-table-location'],
   ['x_lance_ctx_gateway', 'x-lance-ctx-gateway'],
-])('%s, which could be taken for %s, is refused', async (name, meant) => {
+])('%s, which resembles %s, is rejected', async (name, meant) => {
   await attacked.isRefused(
     { lines: [`${name}: 1`] },
     { kind: 'InvalidInput', says: `"${name.toLowerCase()}" is ambiguous with "${meant}"` },

@@ -5,7 +5,7 @@ import { withUpstream } from '../gateway/support/open-gateway.ts'
 import { respondWith, getHeaderValues, type ReceivedRequest } from '../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
-// A LanceDB server chooses the database by a header: a permission on `t` must not be one on the `t` of each database.
+// A LanceDB server chooses the database by a header: a permission on `t` must not apply to the `t` of every database.
 const describeTable = '/v1/table/t/describe'
 const lancedbHeaders = ['x-lancedb-database', 'x-lancedb-database-prefix', 'x-lancedb-user-id']
 
@@ -16,7 +16,7 @@ function databaseOf(arrival: ReceivedRequest | undefined): Record<string, string
 
 const none = { 'x-lancedb-database': [], 'x-lancedb-database-prefix': [], 'x-lancedb-user-id': [] }
 
-it('by default no database of a caller reaches the upstream, only the dialect of the client', async () => {
+it('by default only the dialect of the client reaches the upstream, not its database', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const headers = {
     'x-lancedb-database': 'payroll',
@@ -41,7 +41,7 @@ it('by default no database of a caller reaches the upstream, only the dialect of
   )
 })
 
-it('a configured database is sent with every request, whoever calls, and is recorded', async () => {
+it('sends a configured database with every request, and records it', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(() => ({ database: 'sales/eu/west' })),
   )
@@ -66,7 +66,7 @@ it.each([
   ['another case', { 'x-lancedb-database': 'Sales' }],
   ['another prefix', { 'x-lancedb-database': 'sales', 'x-lancedb-database-prefix': 'eu' }],
   ['an empty name', { 'x-lancedb-database': '' }],
-])('a caller that names %s than the configured one is refused', async (_what, headers) => {
+])('rejects a caller that names %s than the configured one', async (_what, headers) => {
   const { gateway, upstream } = await startGatewayAndUpstream(withUpstream(() => ({ database: 'sales' })))
   for (const target of [describeTable, '/v1/table/t/drop', '/v1/namespace/$/describe']) {
     expectError(await gateway.post(target, { headers }), {
@@ -77,7 +77,7 @@ it.each([
   expect(upstream.requests).toEqual([])
 })
 
-it('two databases, or one in an underscore spelling, are refused', async () => {
+it('rejects two databases, and the underscore spelling', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const twice = await fetch(`${gateway.url}${describeTable}`, {
     method: 'POST',

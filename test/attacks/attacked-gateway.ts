@@ -7,33 +7,33 @@ import type { ReceivedRequest } from '../gateway/support/recording-upstream.ts'
 import { useSharedGateway, type GatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import type { WrittenPolicy } from '../policy/policy-builder.ts'
 
-/** A request as an attacker writes it: nothing of it is made well-formed. */
+/** A request as written by the attacker, never normalized. */
 interface Attack {
-  /** POST unless told. */
+  /** Default POST. */
   readonly method?: string
-  /** A table that the caller may describe, unless told. */
+  /** Default: a table that the caller may describe. */
   readonly target?: string
-  /** `writer` unless told, nobody for null. */
+  /** Default `writer`, null for no credentials. */
   readonly as?: string | null
-  /** Header lines besides those that every request has. */
+  /** Additional header lines. */
   readonly lines?: readonly string[]
-  /** An object is sent as JSON; a content-length is added unless `lines` say how long it is. */
+  /** An object is sent as JSON; a content-length is added unless `lines` frame the body. */
   readonly body?: object | string | Buffer
 }
 
-/** A gateway under attack, with what belongs to the attackers and what does not. */
+/** A gateway with objects that the attackers may and may not access. */
 export interface AttackedGateway extends GatewayAndUpstream {
   /** Sends the attack as it is written. */
   send(attack: Attack): Promise<TestResponse | undefined>
-  /** The attack is answered with that error, and nothing of it reaches the upstream. */
+  /** Expects that error, and that nothing reaches the upstream. */
   isRefused(attack: Attack, expected: ExpectedError): Promise<void>
-  /** The request is served, and is all that reaches the upstream. */
+  /** Expects success, and that nothing else reaches the upstream. */
   passes(attack: Attack): Promise<ReceivedRequest>
 }
 
 /**
- * `writer` may fill, but not empty, `sandbox`; `clerk` may register tables there; `owner` may do everything there, but
- * nothing to the table `vault` in `sandbox` > `inner`. To all of them `production` is closed.
+ * `writer` may fill, but not empty, `sandbox`; `clerk` may register tables there; `owner` may do everything there,
+ * except to the table `vault` in `sandbox` > `inner`. None of them may access `production`.
  */
 const policies: readonly WrittenPolicy[] = [
   allowEverything,
@@ -75,7 +75,7 @@ const policies: readonly WrittenPolicy[] = [
   },
 ]
 
-/** One gateway for all attacks of a file; with policies and principals of its own, or those above. */
+/** One gateway for all attacks of a file, by default with the policies above. */
 export function attackedGateway(setup: Pick<GatewaySetup, 'policies' | 'users'> = {}): AttackedGateway {
   const { users = ['writer', 'clerk', 'owner'] } = setup
   const shared = useSharedGateway({
@@ -97,7 +97,7 @@ export function attackedGateway(setup: Pick<GatewaySetup, 'policies' | 'users'> 
     send,
     async isRefused(attack, expected) {
       expectError(await send(attack), expected)
-      // Another request shows that nothing is still on its way, and that the gateway is well.
+      // Another request shows that nothing is still in progress, and that the gateway works.
       expect(await shared.gateway.post('/v1/table/well/exists')).toMatchObject({ status: 200 })
       expect(shared.upstream.requests.splice(0)).toMatchObject([{ target: '/v1/table/well/exists' }])
     },
@@ -111,7 +111,7 @@ export function attackedGateway(setup: Pick<GatewaySetup, 'policies' | 'users'> 
   }
 }
 
-/** The bytes of the attack, over a connection of its own. */
+/** The bytes of an attack on its own connection. */
 function bytesOf(attack: Attack, gateway: TestedGateway): Buffer {
   const { method = 'POST', target = '/v1/table/sandbox$orders/describe', as = 'writer', lines = [] } = attack
   const isBytes = typeof attack.body === 'string' || Buffer.isBuffer(attack.body)

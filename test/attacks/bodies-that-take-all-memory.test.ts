@@ -7,8 +7,8 @@ import { rawRequest } from '../gateway/support/raw-request.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { eventually } from '../gateway/support/waiting.ts'
 
-// A JSON body is kept in memory until it can be judged. Many connections with most of a large body each, of which the
-// last byte never comes, must not take all memory of the process, nor what others need for theirs.
+// JSON bodies are buffered until they are checked. Many connections that send all but the last byte of a large body
+// must not exhaust the memory of the process, or the share of others.
 const mebibyte = 1024 * 1024
 const update = '/v1/table/orders/update'
 
@@ -31,7 +31,7 @@ async function reserved(gateway: TestedGateway): Promise<number> {
 it.each([
   ['a length', `content-length: ${mebibyte}`, `{"predicate":"${'x'.repeat(700_000)}`],
   ['chunks', 'transfer-encoding: chunked', `f0000\r\n{"predicate":"${'x'.repeat(0xf0000 - 14)}\r\n`],
-])('large bodies with %s that never end leave memory to others', async (_what, framing, body) => {
+])('incomplete large bodies with %s leave memory to others', async (_what, framing, body) => {
   const gateway = await pair()
   const attackers = Array.from({ length: 10 }, () => {
     const connection = openRawConnection(gateway.url)
@@ -39,7 +39,7 @@ it.each([
     connection.write(rawRequest([...lines, 'content-type: application/json'], body))
     return connection
   })
-  // Four of a mebibyte are half of what there is.
+  // Four bodies of one mebibyte fill half of the memory limit.
   await eventually(async () => expect(await countRefusals(gateway, 'overloaded')).toBe(6))
   expect(await reserved(gateway)).toBeLessThanOrEqual(4 * mebibyte)
   const large = { predicate: `name = '${'x'.repeat(900_000)}'`, updates: [] }

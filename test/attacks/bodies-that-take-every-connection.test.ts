@@ -7,8 +7,8 @@ import type { ReceivedRequest } from '../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { eventually } from '../gateway/support/waiting.ts'
 
-// A body that comes or goes slowly holds a connection to the catalog for as long as its client likes. With no more
-// than the defaults, that takes nothing from small requests, and from bodies of others no more than a share.
+// A slow upload or download holds an upstream connection for as long as the client likes. With the default settings,
+// that takes no connection from small requests, and only a share from bodies of others.
 const bodies = 100
 const insert = '/v1/table/orders/insert'
 const query = '/v1/table/orders/query'
@@ -25,7 +25,7 @@ function responseLargeQueries(
   else request.once('end', () => response.end('{}'))
 }
 
-it('slow uploads and downloads leave connections to small requests, and to the bodies of others', async () => {
+it('slow uploads and downloads leave connections to small requests and to bodies of others', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(allowEverythingForTwo)
   upstream.answering = responseLargeQueries
   const lines = (target: string): string[] => [
@@ -48,7 +48,7 @@ it('slow uploads and downloads leave connections to small requests, and to the b
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })
 })
 
-it('one principal cannot fill the pool of bodies, nor the queue for it', async () => {
+it('one principal cannot fill the bulk pool or its queue', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     ...allowEverythingForTwo,
     adjust: (settings) => ({

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// A namespace that one may drop can hold a table that one may not.
+// A namespace that the caller may drop can contain a table that it may not drop.
 const attacked = attackedGateway()
 
 it.each(['Cascade', 'cascade', 'CASCADE', '"Cascade"'])(
-  'behavior %s needs everything beneath, also what is denied there',
+  'behavior %s requires permission on everything below',
   async (behavior) => {
     for (const namespace of ['sandbox', 'sandbox$inner']) {
       await attacked.isRefused(
@@ -16,14 +16,14 @@ it.each(['Cascade', 'cascade', 'CASCADE', '"Cascade"'])(
   },
 )
 
-it('to overwrite a namespace is to drop everything beneath', async () => {
+it('overwriting a namespace drops everything below', async () => {
   await attacked.isRefused(
     { as: 'owner', target: '/v1/namespace/sandbox$inner/create', body: { mode: 'Overwrite' } },
     { kind: 'PermissionDenied', says: /not allowed DropTable \(mode Overwrite\)/ },
   )
 })
 
-it('who may drop namespaces but no tables cannot cascade', async () => {
+it('permission to drop namespaces but no tables does not allow a cascade', async () => {
   await attacked.isRefused(
     { target: '/v1/namespace/sandbox$other/drop', body: { behavior: 'Cascade' } },
     { kind: 'PermissionDenied', says: /not allowed DropTable/ },
@@ -36,14 +36,14 @@ it.each([
   [{ behavior: true }, /expected a string/],
   [{ Behavior: 'Cascade' }, /is ambiguous; write "behavior"/],
   [{ mode: 'Cascade' }, /has no mode "Cascade"/],
-])('%j is refused', async (body, says) => {
+])('%j is rejected', async (body, says) => {
   await attacked.isRefused(
     { as: 'owner', target: '/v1/namespace/sandbox/drop', body },
     { kind: 'InvalidInput', says },
   )
 })
 
-it('what is not denied beneath can be dropped', async () => {
+it('allows a cascade if nothing below is denied', async () => {
   const body = { behavior: 'Cascade' }
   const arrival = await attacked.passes({ as: 'owner', target: '/v1/namespace/sandbox$other/drop', body })
   expect(JSON.parse(String(await arrival.body))).toEqual(body)

@@ -9,73 +9,70 @@ import { upstreamSchema } from '../../src/config/upstream/upstream-settings.ts'
 import { readPemFile } from '../../src/lib/tls/pem-file.ts'
 import { hasOpenssl, makeAuthority, type TestAuthority } from '../identity/mtls/test-certificates.ts'
 
-// Who looks at files while they are written finds them empty, or cut. Without an authority, node:tls trusts all that the
-// world trusts: whoever has any certificate would be a client with one.
-describe.skipIf(!hasOpenssl())(
-  'files of TLS that are not whole are not taken (skipped without openssl)',
-  () => {
-    let folder = ''
-    let own: TestAuthority
-    let whole: Record<'certFile' | 'keyFile' | 'clientCaFile' | 'clientCrlFile', string>
+// Files that are being written may be empty or truncated. Without a CA, node:tls trusts all public CAs: any certificate
+// would be accepted as a client certificate.
+describe.skipIf(!hasOpenssl())('incomplete TLS files are not used (skipped without openssl)', () => {
+  let folder = ''
+  let own: TestAuthority
+  let whole: Record<'certFile' | 'keyFile' | 'clientCaFile' | 'clientCrlFile', string>
 
-    beforeAll(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'being-written-'))
-      own = await makeAuthority(folder, 'own')
-      const server = await own.issue('server', 'IP:127.0.0.1')
-      whole = {
-        certFile: server.cert,
-        keyFile: server.key,
-        clientCaFile: own.cert,
-        clientCrlFile: await own.revocationList([]),
-      }
-    })
-    afterAll(() => rm(folder, { recursive: true, force: true }))
-
-    async function written(texts: typeof whole): Promise<TlsSettings> {
-      const files = { ...texts }
-      for (const [name, text] of Object.entries(texts)) {
-        await writeFile((files[name as keyof typeof texts] = join(folder, name)), text)
-      }
-      return { ...files, clientAuth: 'required' }
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'being-written-'))
+    own = await makeAuthority(folder, 'own')
+    const server = await own.issue('server', 'IP:127.0.0.1')
+    whole = {
+      certFile: server.cert,
+      keyFile: server.key,
+      clientCaFile: own.cert,
+      clientCrlFile: await own.revocationList([]),
     }
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
 
-    it('what is whole is taken', async () => {
-      expect(await readServerCertificates(await written(whole))).toMatchObject({ ca: own.cert })
-    })
+  async function written(texts: typeof whole): Promise<TlsSettings> {
+    const files = { ...texts }
+    for (const [name, text] of Object.entries(texts)) {
+      await writeFile((files[name as keyof typeof texts] = join(folder, name)), text)
+    }
+    return { ...files, clientAuth: 'required' }
+  }
 
-    const states: readonly (readonly [state: string, spoil: (text: string) => string])[] = [
-      ['empty', () => ''],
-      ['cut', (text) => text.slice(0, -40)],
-      ['whole but for the next, which is cut,', (text) => text + text.slice(0, 200)],
-      ['blank', (text) => text.replaceAll(/[^\n]/g, ' ')],
-      ['something else', () => '-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----\n'],
-    ]
-    const names = ['certFile', 'keyFile', 'clientCaFile', 'clientCrlFile'] as const
+  it('accepts complete files', async () => {
+    expect(await readServerCertificates(await written(whole))).toMatchObject({ ca: own.cert })
+  })
 
-    it.each(states)('a file that is %s is refused, whichever it is', async (_state, spoil) => {
-      for (const name of names) {
-        const settings = await written({ ...whole, [name]: spoil(whole[name]) })
-        await expect(readServerCertificates(settings), name).rejects.toThrow(
-          /^expected a complete PEM file with a /,
-        )
-      }
-    })
+  const states: readonly (readonly [state: string, spoil: (text: string) => string])[] = [
+    ['empty', () => ''],
+    ['cut', (text) => text.slice(0, -40)],
+    ['whole but for the next, which is cut,', (text) => text + text.slice(0, 200)],
+    ['blank', (text) => text.replaceAll(/[^\n]/g, ' ')],
+    ['something else', () => '-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----\n'],
+  ]
+  const names = ['certFile', 'keyFile', 'clientCaFile', 'clientCrlFile'] as const
 
-    it.each(states)('an authority of the upstream that is %s is refused', async (_state, spoil) => {
-      const file = join(folder, 'upstream.pem')
-      await writeFile(file, spoil(own.cert))
-      const settings = upstreamSchema.parse({ url: 'https://127.0.0.1', caFile: file })
-      await expect(readUpstreamOptions(settings)).rejects.toThrow(
-        'expected a complete PEM file with a CERTIFICATE',
+  it.each(states)('rejects any file that is %s', async (_state, spoil) => {
+    for (const name of names) {
+      const settings = await written({ ...whole, [name]: spoil(whole[name]) })
+      await expect(readServerCertificates(settings), name).rejects.toThrow(
+        /^expected a complete PEM file with a /,
       )
-    })
+    }
+  })
 
-    it('text around what a file holds is no matter', async () => {
-      const file = join(folder, 'talkative.pem')
-      const text = `Subject: own\n${own.cert}\r\n# and its key\n${own.key.replaceAll('\n', '\r\n')}the end`
-      await writeFile(file, text)
-      expect(await readPemFile(file, 'CERTIFICATE')).toBe(text)
-      expect(await readPemFile(file, 'PRIVATE KEY')).toBe(text)
-    })
-  },
-)
+  it.each(states)('rejects an upstream CA that is %s', async (_state, spoil) => {
+    const file = join(folder, 'upstream.pem')
+    await writeFile(file, spoil(own.cert))
+    const settings = upstreamSchema.parse({ url: 'https://127.0.0.1', caFile: file })
+    await expect(readUpstreamOptions(settings)).rejects.toThrow(
+      'expected a complete PEM file with a CERTIFICATE',
+    )
+  })
+
+  it('accepts text around PEM blocks', async () => {
+    const file = join(folder, 'talkative.pem')
+    const text = `Subject: own\n${own.cert}\r\n# and its key\n${own.key.replaceAll('\n', '\r\n')}the end`
+    await writeFile(file, text)
+    expect(await readPemFile(file, 'CERTIFICATE')).toBe(text)
+    expect(await readPemFile(file, 'PRIVATE KEY')).toBe(text)
+  })
+})

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { getHeaderValues } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// `Connection: x-api-key` makes a proxy drop the header on the way: what was checked is not what arrives.
+// `Connection: x-api-key` makes a proxy drop the header: the request that was checked is not the one that arrives.
 const attacked = attackedGateway()
 
 it.each([
@@ -16,7 +16,7 @@ it.each([
   'x-request-id',
   'x-catalog-ctx-a',
   'x-catalog-table-location',
-])('a connection header that lists %s is refused', async (name) => {
+])('rejects a connection header that lists %s', async (name) => {
   await attacked.isRefused(
     { lines: [`connection: x-other , ${name}`, 'x-catalog-ctx-a: 1'] },
     { kind: 'InvalidInput', says: `the connection header lists "${name.toLowerCase()}"` },
@@ -24,7 +24,7 @@ it.each([
 })
 
 it.each(['x-forwarded-user', 'cookie', 'forwarded', 'x-real-ip'])(
-  'listing %s changes nothing: it is never passed on',
+  'listing %s has no effect: it is never forwarded',
   async (name) => {
     const arrival = await attacked.passes({ lines: [`${name}: admin`, `connection: ${name}`] })
     expect(getHeaderValues(arrival, name)).toEqual([])

@@ -4,7 +4,7 @@ import { sendRaw, rawRequest } from '../gateway/support/raw-request.ts'
 import { eventually } from '../gateway/support/waiting.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Two readers that find different ends of one request take the rest for two different next ones.
+// Two readers that find different ends of a request see different next requests.
 const attacked = attackedGateway()
 const malformed: ExpectedError = { kind: 'InvalidInput', says: 'not well-formed HTTP/1.1' }
 const encoding: ExpectedError = { kind: 'InvalidInput', says: /transfer-encoding|not well-formed/ }
@@ -45,9 +45,12 @@ it.each<[what: string, lines: string[], body: string, ExpectedError]>([
   ['a tabulator behind the encoding', ['transfer-encoding: chunked\t'], chunked, malformed],
   ['a tabulator behind the length', ['content-length: 5\t'], smuggled, malformed],
   ['a vertical tabulator', ['transfer-encoding: \x0bchunked'], chunked, encoding],
-])('%s is refused, and what stands behind is no request', async (_what, lines, body, expected) => {
-  await attacked.isRefused({ lines, body }, expected)
-})
+])(
+  '%s is rejected, and the following bytes are not parsed as a request',
+  async (_what, lines, body, expected) => {
+    await attacked.isRefused({ lines, body }, expected)
+  },
+)
 
 it.each([
   ['a size that is no number', 'zz\r\n{}\r\n0\r\n\r\n'],
@@ -59,7 +62,7 @@ it.each([
   ['a bare line feed behind a chunk', '2\r\n{}\n0\r\n\r\n'],
   ['a length in its trailers', '2\r\n{}\r\n0\r\ncontent-length: 9\r\n\r\n'],
   ['a line feed within an extension', '2;a\n{}\r\n0\r\n\r\n'],
-])('a body in chunks with %s is refused', async (_what, body) => {
+])('rejects a chunked body with %s', async (_what, body) => {
   for (const target of ['/v1/table/sandbox$orders/describe', '/v1/table/sandbox$orders/query']) {
     const response = await attacked.send({ target, lines: ['transfer-encoding: chunked'], body })
     expect(response).toMatchObject({ status: 400, json: { code: 13 } })
@@ -85,14 +88,14 @@ it.each<[what: string, bytes: string, ExpectedError]>([
     `CONNECT inside.example:443 HTTP/1.1\r\nhost: g\r\n\r\n${smuggled}`,
     { kind: 'Unsupported', status: 405, says: 'CONNECT' },
   ],
-])('%s is refused, and its connection closed', async (_what, bytes, expected) => {
+])('%s is rejected, and its connection closed', async (_what, bytes, expected) => {
   const responses = await sendRaw(attacked.gateway.url, bytes)
   expect(responses).toHaveLength(1)
   expectError(responses[0], expected)
   expect(attacked.upstream.requests).toEqual([])
 })
 
-it('an upload that turns out malformed is cut off upstream, never completed', async () => {
+it('aborts a malformed upload upstream, never completing it', async () => {
   const { gateway, upstream } = attacked
   upstream.answering = () => undefined
   async function* parts(): AsyncGenerator<string> {
@@ -114,7 +117,7 @@ it.each([
   ['trailers', ['transfer-encoding: Chunked'], '2\r\n{}\r\n0\r\nx-api-key: k\r\n\r\n'],
   ['a length with zeros in front', ['content-length: 002'], '{}'],
   ['Expect', ['expect: 100-continue', 'content-length: 2'], '{}'],
-])('%s end at this gateway: the upstream gets a request of our own framing', async (what, lines, body) => {
+])('%s end at this gateway: the forwarded request is framed again', async (what, lines, body) => {
   if (what === 'Expect') {
     const response = await attacked.send({ lines: lines.slice(1), body })
     expect(response?.status).toBe(200)

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Credentials that come unasked are decided like any others: a rule that grants them by what the body says grants
-// them to no other body, and the head alone cannot tell.
+// Vended credentials are authorized like anything else: a rule with a condition on the body grants them to matching
+// bodies only, and cannot be decided from the head.
 const attacked = attackedGateway({
   users: ['reader'],
   policies: [
@@ -36,13 +36,13 @@ it.each<[what: string, body: object | undefined, left: string]>([
   ['of no tag', {}, '{"location":"s3://b/t"}'],
   ['without a body', undefined, '{"location":"s3://b/t"}'],
   ['of a tag that is null', { tag: null }, '{"location":"s3://b/t"}'],
-])('a description %s holds no more than the rule grants', async (_what, body, left) => {
+])('a description %s contains only what the rule grants', async (_what, body, left) => {
   attacked.upstream.answering = respondWith(200, whole)
   const response = await attacked.send({ as: 'reader', target, ...(body && { body }) })
   expect([response?.status, String(response?.bytes)]).toEqual([200, left])
 })
 
-it('asked for with another tag, they are refused', async () => {
+it('denies a request for credentials with another tag', async () => {
   await attacked.isRefused(
     { as: 'reader', target, body: { tag: 'v2', vend_credentials: true } },
     { kind: 'PermissionDenied', says: /not allowed VendCredentials \(vend_credentials\) on "lake.t"/ },

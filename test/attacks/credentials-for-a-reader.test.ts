@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// To describe a table is to read; the storage credentials that may come with it are good for writing.
+// Describing a table is a read, but the storage credentials in its response allow writes.
 const attacked = attackedGateway()
 const vended = { aws_access_key_id: 'A', aws_secret_access_key: 'S', aws_session_token: 'T' }
 
@@ -16,7 +16,7 @@ it.each(['describe', 'declare', 'create-empty'])('%s with vend_credentials is de
   )
 })
 
-it.each([['true'], [1], [{}], [['true']]])('vend_credentials %j is refused', async (value) => {
+it.each([['true'], [1], [{}], [['true']]])('rejects vend_credentials %j', async (value) => {
   await attacked.isRefused(
     { as: 'owner', body: { vend_credentials: value } },
     { kind: 'InvalidInput', says: 'expected true or false' },
@@ -28,7 +28,7 @@ it.each([
   ['describe', { vend_credentials: false }],
   ['declare', {}],
   ['create', undefined],
-])('what the upstream vends unasked with %s %j is taken out of the answer', async (operation, body) => {
+])('removes credentials that the upstream vends unasked with %s %j', async (operation, body) => {
   attacked.upstream.answering = respondWith(
     200,
     '{"location":"s3://b/t", "version":7,"storage_options":' +
@@ -50,7 +50,7 @@ it.each([
   ['is not JSON', 'storage_options=aws_secret_access_key'],
   ['breaks off', '{"storage_options":{"aws_secret_access_key":"S"'],
   ['is compressed', Buffer.from([0x1f, 0x8b, 0x08])],
-])('an answer that %s is not passed on: nobody can say what it holds', async (_what, body) => {
+])('does not forward a response that %s, because its content is unknown', async (_what, body) => {
   attacked.upstream.answering = respondWith(200, body)
   const response = await attacked.send({})
   expect(response).toMatchObject({ status: 502, json: { code: 17 } })
@@ -69,14 +69,14 @@ it.each([
     '{"results":[{},{"b":{},"c":2}]}',
   ],
   ['{"storage\\u005foptions":{"aws_secret_access_key":"S"}}', '{}'],
-])('of %s is left %s, character for character', async (whole, left) => {
+])('removing from %s leaves %s, character for character', async (whole, left) => {
   attacked.upstream.answering = respondWith(200, whole)
   const response = await attacked.send({})
   expect(response).toMatchObject({ status: 200, json: JSON.parse(left) })
   expect(String(response?.bytes).replaceAll(' ', '')).toBe(left)
 })
 
-it('who is granted credentials gets them untouched', async () => {
+it('forwards granted credentials unchanged', async () => {
   const whole = `{"storage_options":${JSON.stringify(vended)},  "expires_at_millis":"1"}`
   attacked.upstream.answering = respondWith(200, whole)
   const response = await attacked.send({ as: 'owner', body: { vend_credentials: true } })

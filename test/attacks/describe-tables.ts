@@ -1,6 +1,6 @@
 import { Client } from 'undici'
 
-/** Describes a table so many times, one after the other, over one connection. */
+/** Describes a table `count` times in sequence, over one connection. */
 export async function describeTables(url: string, key: string, count: number) {
   const client = new Client(url)
   const statuses = new Map<number, number>()

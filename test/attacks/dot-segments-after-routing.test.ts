@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import type { ExpectedError } from '../gateway/support/expect-error.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// What is routed as `/v1/table/sandbox$x/..` is resolved to another path by proxies and servers behind.
+// Proxies and servers behind the gateway resolve `/v1/table/sandbox$x/..` to another path than the routed one.
 const attacked = attackedGateway()
 const segment: ExpectedError = {
   kind: 'InvalidInput',
@@ -27,6 +27,6 @@ it.each<[target: string, ExpectedError]>([
   ['//v1/table/production/drop', unknown],
   ['/v1/table/sandbox$x//describe', unknown],
   ['/v1/table/sandbox$x/describe//', unknown],
-])('%s is refused', async (target, expected) => {
+])('%s is rejected', async (target, expected) => {
   await attacked.isRefused({ target }, expected)
 })

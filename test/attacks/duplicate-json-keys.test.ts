@@ -1,7 +1,7 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// One reader keeps the first of two equal keys, the next one the last: each sees another id.
+// One reader uses the first of two equal keys, another one the last: each sees another id.
 const attacked = attackedGateway()
 
 it.each([
@@ -15,32 +15,29 @@ it.each([
   ['x', '{"a":[{"b":{"x":1,"y":2,"x":3}}]}'],
   ['', '{"":1,"":2}'],
   ['__proto__', '{"__proto__":{"id":["a"]},"__proto__":{}}'],
-])('the key "%s" twice is refused', async (key, body) => {
+])('rejects the repeated key "%s"', async (key, body) => {
   await attacked.isRefused(
     { body },
     { kind: 'InvalidInput', says: `duplicate key "${key}" in an object of the body` },
   )
 })
 
-/** So many names, the first of them with others than the rest. */
+/** Many names, the first of them with a duplicate. */
 const names = Array.from({ length: 12 }, (_, index) => `"n${index}":${index}`)
 
-it.each([8, 9, 10, 11])(
-  'the key "n%i" of an object with many is refused twice, whichever comes again',
-  async (index) => {
-    for (const body of [
-      `{${[...names, `"n${index}":0`].join()}}`,
-      `{"a":{${[...names, `"n${index}":0`].join()}}}`,
-      `{${[...names.slice(0, index), '"id":["sandbox","orders"]', ...names.slice(index), '"id":["production"]'].join()}}`,
-    ]) {
-      const key = body.includes('"id"') ? 'id' : `n${index}`
-      await attacked.isRefused({ body }, { kind: 'InvalidInput', says: `the key "${key}" stands twice` })
-    }
-  },
-)
+it.each([8, 9, 10, 11])('rejects the repeated key "n%i" of a large object', async (index) => {
+  for (const body of [
+    `{${[...names, `"n${index}":0`].join()}}`,
+    `{"a":{${[...names, `"n${index}":0`].join()}}}`,
+    `{${[...names.slice(0, index), '"id":["sandbox","orders"]', ...names.slice(index), '"id":["production"]'].join()}}`,
+  ]) {
+    const key = body.includes('"id"') ? 'id' : `n${index}`
+    await attacked.isRefused({ body }, { kind: 'InvalidInput', says: `the key "${key}" stands twice` })
+  }
+})
 
 it.each(['ID', 'Id', 'iD', 'Vend_Credentials', 'CONTEXT', 'Branch'])(
-  'the key %s is refused: readers that ignore case take it for another',
+  'rejects the key %s, which readers that ignore case take for another',
   async (key) => {
     await attacked.isRefused(
       { body: { [key]: 1 } },
@@ -50,7 +47,7 @@ it.each(['ID', 'Id', 'iD', 'Vend_Credentials', 'CONTEXT', 'Branch'])(
 )
 
 it.each(['id\0', 'id\0x', 'ID\0', 'identity\0'])(
-  'the key %j is refused: readers that end a text at NUL take it for another',
+  'rejects the key %j, which readers that truncate at NUL take for another',
   async (key) => {
     const [name = ''] = key.toLowerCase().split('\0')
     await attacked.isRefused(
@@ -60,7 +57,7 @@ it.each(['id\0', 'id\0x', 'ID\0', 'identity\0'])(
   },
 )
 
-it('a key with a letter that folds to another one is refused too', async () => {
+it('rejects a key with a letter that case folding changes to another', async () => {
   // U+017F, the long s, is an s to readers that ignore case as Unicode does.
   await attacked.isRefused(
     { target: '/v1/table/sandbox$o/create-empty', body: { '\u017Ftorage': 1, vend_credentialſ: true } },

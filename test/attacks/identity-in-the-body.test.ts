@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// A credential in the body would reach the upstream past the gateway, which has authenticated somebody else.
+// A credential in the body would reach the upstream, although the gateway authenticated another principal.
 const attacked = attackedGateway()
 
-it('an identity in the body authenticates nobody', async () => {
+it('an identity in the body does not authenticate', async () => {
   const identity = { api_key: attacked.gateway.key('dev') }
   await attacked.isRefused(
     { as: null, body: { identity } },
@@ -32,7 +32,7 @@ it.each([
     '{"k":9223372036854775807,"identity":{}}',
     '{"k":9223372036854775807}',
   ],
-])('an identity that stands %s is cut out, and nothing else', async (_what, body, forwarded) => {
+])('removes only the identity %s from the body', async (_what, body, forwarded) => {
   const arrival = await attacked.passes({ body })
   expect(JSON.parse(String(await arrival.body))).toEqual(JSON.parse(forwarded))
   expect(String(await arrival.body).replaceAll(' ', '')).toBe(forwarded.replaceAll(' ', ''))
@@ -46,14 +46,14 @@ it.each([
   ],
   ['in capitals', { IDENTITY: { api_key: 'k' } }, /"IDENTITY"/],
   ['in the query of a plan', { query: { identity: { api_key: 'k' } } }, /"query.identity" is not accepted/],
-])('an identity %s is refused', async (_what, body, says) => {
+])('rejects an identity %s', async (_what, body, says) => {
   await attacked.isRefused(
     { target: '/v1/table/sandbox$orders/explain_plan', body },
     { kind: 'InvalidInput', says },
   )
 })
 
-it.each(['identity', 'context'])('%s within a batch is refused', async (name) => {
+it.each(['identity', 'context'])('rejects %s within a batch', async (name) => {
   const entry = { id: ['sandbox', 'orders'], version: 2, manifest_path: 'o/_versions/s', [name]: { a: 'b' } }
   const expected = { kind: 'InvalidInput', says: `${name} is not accepted inside a batch` } as const
   await attacked.isRefused({ target: '/v1/table/version/batch-create', body: { entries: [entry] } }, expected)

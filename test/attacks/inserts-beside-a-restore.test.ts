@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { orders, streamOf } from '../backend/engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../backend/support/running-backend.ts'
 
-// Which writer is first is up to the engine, so they meet until an insert was too late.
-it('an insert that a restore preceded is a conflict, and no damaged upload', async () => {
+// The engine determines the order of the writers, so the test repeats until an insert was too late.
+it('an insert after a restore is a conflict, not a damaged upload', async () => {
   const { post } = await runningBackend()
   const rows = streamOf(orders(2))
   expect((await post('/v1/table/t/create', rows)).status).toBe(200)

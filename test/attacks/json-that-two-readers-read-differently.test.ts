@@ -28,7 +28,7 @@ it.each<[what: string, body: string | Buffer, says: RegExp]>([
   ['a number', '1', /not an object/],
   ['objects in 65 levels', '{"a":'.repeat(65) + '1' + '}'.repeat(65), /more than 64 levels deep/],
   ['lists in a million levels', `{"a":${'['.repeat(1_000_000)}`, /more than 64 levels deep/],
-])('%s is refused', async (_what, body, says) => {
+])('%s is rejected', async (_what, body, says) => {
   await attacked.isRefused(
     { body, lines: ['content-type: application/json'] },
     { kind: 'InvalidInput', says },
@@ -36,7 +36,7 @@ it.each<[what: string, body: string | Buffer, says: RegExp]>([
 })
 
 it.each(['gzip', 'deflate', 'br', 'zstd', 'GZIP', 'identity, gzip'])(
-  'a body with the content-encoding %s is refused: nobody has read what it says',
+  'rejects a body with the content-encoding %s',
   async (encoding) => {
     await attacked.isRefused(
       { body: gzipSync(json), lines: [`content-encoding: ${encoding}`] },
@@ -61,14 +61,14 @@ it.each([
   'multipart/form-data; boundary=x',
   'application/xml',
   'application/jsonp',
-])('a body of the type %s is refused', async (type) => {
+])('rejects a body of the type %s', async (type) => {
   await attacked.isRefused(
     { body: json, lines: [`content-type: ${type}`] },
     { kind: 'InvalidInput', says: 'expected application/json' },
   )
 })
 
-it('a body with very many members, or escapes, takes no time that grows with its square', async () => {
+it('checks a body with many members or escapes in less than quadratic time', async () => {
   const members = Array.from({ length: 100_000 }, (_, index) => `"${index}":0`).join(',')
   const escapes = '\\\\'.repeat(400_000)
   await attacked.passes({ body: `{${members}}`, lines: ['content-type: application/json'] })

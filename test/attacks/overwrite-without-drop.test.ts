@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// To replace all rows is to drop them: who may only create or insert must not get it as a mode.
+// Replacing all rows drops them: permission to create or insert must not allow it as a mode.
 const attacked = attackedGateway()
 const arrow = { body: 'ARROW' }
 
 it.each(['overwrite', 'Overwrite', 'OVERWRITE', 'over_write', '%22Overwrite%22'])(
-  'mode=%s in a query needs OverwriteTable',
+  'mode=%s in a query requires OverwriteTable',
   async (mode) => {
     for (const operation of ['create', 'insert']) {
       await attacked.isRefused(
@@ -17,7 +17,7 @@ it.each(['overwrite', 'Overwrite', 'OVERWRITE', 'over_write', '%22Overwrite%22']
   },
 )
 
-it.each(['overwrite', 'Overwrite', '"Overwrite"'])('mode %s in a body needs it too', async (mode) => {
+it.each(['overwrite', 'Overwrite', '"Overwrite"'])('mode %s in a body requires it, too', async (mode) => {
   const register = { as: 'clerk', target: '/v1/table/sandbox$orders/register' }
   await attacked.isRefused(
     { ...register, body: { location: 's3://bucket/orders', mode } },
@@ -43,14 +43,14 @@ it.each([
     'on=id&mode=overwrite',
     /MergeInsertIntoTable does not accept query parameter "mode"; omit it/,
   ],
-])('%s with %s is refused', async (operation, query, says) => {
+])('%s with %s is rejected', async (operation, query, says) => {
   await attacked.isRefused(
     { target: `/v1/table/sandbox$orders/${operation}?${query}`, ...arrow },
     { kind: 'InvalidInput', says },
   )
 })
 
-it('a merge that deletes what it does not match needs DeleteFromTable', async () => {
+it('a merge that deletes unmatched rows requires DeleteFromTable', async () => {
   const merge = '/v1/table/sandbox$orders/merge_insert?on=id'
   for (const value of ['true', 'True', 'TRUE']) {
     await attacked.isRefused(
@@ -64,7 +64,7 @@ it('a merge that deletes what it does not match needs DeleteFromTable', async ()
   )
 })
 
-it('who may overwrite can, and who may not can still do the rest', async () => {
+it('OverwriteTable allows overwriting, and its absence nothing less than before', async () => {
   const overwrite = { target: '/v1/table/sandbox$orders/insert?mode=Overwrite', ...arrow }
   expect((await attacked.passes({ as: 'owner', ...overwrite })).target).toBe(
     '/v1/table/sandbox%24orders/insert?mode=Overwrite',

@@ -2,19 +2,19 @@ import type { WrittenPolicy, WrittenRequirement, WrittenRule } from '../policy/p
 
 const subjects = { users: ['ci'] }
 
-/** Everything is allowed to `ci` in the namespace, under a condition if there is one. */
+/** Allows `ci` everything in the namespace, optionally under a condition. */
 export function allowing(namespace: string, when?: string): WrittenPolicy {
   return policyOf(namespace, [
     { id: 'all', effect: 'allow', subjects, operations: ['all'], ...(when && { when }) },
   ])
 }
 
-/** Everything is allowed to `ci` in the namespace, but what fails the requirement. */
+/** Allows `ci` everything in the namespace that satisfies the requirement. */
 export function requiring(namespace: string, requirement: Partial<WrittenRequirement>): WrittenPolicy {
   return { ...allowing(namespace), commits: { require: [{ id: 'demand', ...requirement }] } }
 }
 
-/** Everything is allowed to `ci` in the namespace, but these operations, under a condition if there is one. */
+/** Allows `ci` everything in the namespace except these operations, optionally under a condition. */
 export function denying(namespace: string, operations: readonly string[], when?: string): WrittenPolicy {
   const { rules } = allowing(namespace)
   const deny: WrittenRule = { id: 'no', effect: 'deny', subjects, operations, ...(when && { when }) }

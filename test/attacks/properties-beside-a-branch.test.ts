@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing, requiring } from './policies-of-a-lake.ts'
 
-// An update of a branch changed the properties of the whole table, too.
+// An update of a branch also changed the properties of the whole table.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [
@@ -31,7 +31,7 @@ it.each(['required', 'released', 'allowed'])(
   },
 )
 
-it('where the properties may be changed, the branch is judged all the same', async () => {
+it('authorizes the branch even if the properties may be changed', async () => {
   const attack = { as: 'ci', target: '/v1/table/named$t/update' }
   await attacked.passes({ ...attack, body: `{"branch":"ci/a",${update},"properties":{"env":"dev"}}` })
   await attacked.isRefused(

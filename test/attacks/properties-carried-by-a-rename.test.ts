@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { allowing, denying } from './policies-of-a-lake.ts'
 
-// A table took its properties, or its location, to where a rule denies them.
+// A rename carried the properties or the location of a table to a namespace whose rules deny them.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [
@@ -16,11 +16,11 @@ const attacked = attackedGateway({
 const target = '/v1/table/lake$t/rename'
 const body = (namespace: string): string => `{"new_table_name":"u","new_namespace_id":["${namespace}"]}`
 
-it.each(['labelled', 'placed', 'only'])('a rename into %s is denied', async (namespace) => {
+it.each(['labelled', 'placed', 'only'])('denies a rename into %s', async (namespace) => {
   const says = new RegExp(`not allowed CreateTable \\(the destination\\) on "${namespace}.u"`)
   await attacked.isRefused({ as: 'ci', target, body: body(namespace) }, { kind: 'PermissionDenied', says })
 })
 
-it('a rename to where no rule speaks of properties passes', async () => {
+it('allows a rename into a namespace without rules on properties', async () => {
   await attacked.passes({ as: 'ci', target, body: body('plain') })
 })

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Only the body says where a table goes.
+// Only the body states the destination of a rename.
 const attacked = attackedGateway()
 const target = '/v1/table/sandbox$orders/rename'
 const name = { new_table_name: 'orders' }
@@ -16,7 +16,7 @@ it.each([
     { new_table_name: 'vault', new_namespace_id: ['sandbox', 'inner'] },
     'sandbox.inner.vault',
   ],
-])('a rename %s is denied', async (_what, body, destination) => {
+])('denies a rename %s', async (_what, body, destination) => {
   await attacked.isRefused(
     { target, body },
     {
@@ -40,14 +40,14 @@ it.each<[what: string, body: object | undefined, says: RegExp]>([
     { ...name, New_Namespace_Id: ['production'] },
     /is ambiguous; write "new_namespace_id"/,
   ],
-])('a rename with %s is refused', async (_what, body, says) => {
+])('rejects a rename with %s', async (_what, body, says) => {
   await attacked.isRefused({ target, ...(body && { body }) }, { kind: 'InvalidInput', says })
 })
 
-/** The same namespace under both names of the member. */
+/** The same namespace in both spellings of the member. */
 const both = (namespace: string[]) => ({ ...name, new_namespace: namespace, new_namespace_id: namespace })
 
-it('one destination under both names of the member is one, and goes out and into the record as such', async () => {
+it('forwards and records equal destinations in both spellings as one', async () => {
   const body = both(['sandbox', 'archive'])
   const arrival = await attacked.passes({ target, body })
   expect(JSON.parse(String(await arrival.body))).toEqual(body)
@@ -60,13 +60,13 @@ it('one destination under both names of the member is one, and goes out and into
   )
 })
 
-it('a part with the delimiter is no way into a namespace, for those who may not and those who may', async () => {
+it('rejects a part that contains the delimiter, whatever the permissions', async () => {
   const body = { ...name, new_namespace_id: ['sandbox$inner'] }
   await attacked.isRefused({ target, body }, { kind: 'PermissionDenied', says: 'on "sandbox.inner.orders"' })
   await attacked.isRefused({ target, body, as: 'dev' }, { kind: 'InvalidInput', says: /"sandbox\$inner"/ })
 })
 
-it('a rename within what is allowed passes, and needs the source too', async () => {
+it('allows a rename within allowed namespaces, which also requires the source', async () => {
   const body = { ...name, new_namespace_id: ['sandbox', 'archive'] }
   expect((await attacked.passes({ target, body })).target).toBe('/v1/table/sandbox%24orders/rename')
   await attacked.isRefused(

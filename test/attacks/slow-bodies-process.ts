@@ -1,5 +1,5 @@
 // Opens that many uploads to a gateway, each of which sends 16 KiB and then 64 KiB/s, and as many downloads that are
-// read at that pace. Prints a line when all have begun; ends with its standard input.
+// read at that rate. Prints a line when all have begun; ends with its standard input.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 

@@ -1,5 +1,5 @@
-// Opens so many connections to a gateway and sends a byte on each of them every second: a third of them in the middle
-// of a head, a third in JSON, a third in an upload. Prints a line when all have begun; ends with its standard input.
+// Opens that many connections to a gateway and sends a byte on each of them every second: a third of them within a
+// head, a third within JSON, a third within an upload. Prints a line when all have begun; ends with its standard input.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 

@@ -2,8 +2,8 @@ import { beforeEach, expect, it } from 'vitest'
 import { orders, streamOf } from '../backend/engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../backend/support/running-backend.ts'
 
-// The engine reads one expression and ignores the rest of the text. The catalog puts texts in parentheses, so that a
-// rest is an error; a text that closes them itself would have a rest again.
+// The engine parses one expression and ignores the rest of the text. The catalog adds parentheses, so that a rest is an
+// error; a text that closes them itself would have a rest again.
 let catalog: Awaited<ReturnType<typeof runningBackend>>
 
 beforeEach(async () => {
@@ -26,7 +26,7 @@ const withRest = [
   'id = 1); (id = 2',
   'id = 1) -- or id = 2',
   'id in (1)), ((2)',
-  // Texts that a reader of other dialects finds balanced.
+  // Texts that are balanced in other dialects.
   String.raw`id = 1 and name <> '\'), (id = 2 or name <> '\'`,
   "id = 1 and name <> r'''a'''), (id = 2 or name <> '' '')",
   "id = 1 and name <> r'''), ('''",
@@ -40,7 +40,7 @@ const withRest = [
   'id = 1]), ([id = 2',
 ]
 
-it.for(withRest)('%s is refused in every member that holds SQL', async (sql) => {
+it.for(withRest)('%s is rejected in every member that holds SQL', async (sql) => {
   const requests: [target: string, body: unknown][] = [
     ['query', { k: 3, vector: [], filter: sql }],
     ['query', { k: 3, vector: [], columns: { column_aliases: { x: sql } } }],
@@ -79,11 +79,11 @@ it.for<[sql: string, rows: number]>([
   ["name like 'order%' and not (id = 1)", 2],
   ["x'0aFF' = X'0aff'", 3],
   ['array_has([1, 2], id)', 2],
-])('%s is read as a whole', async ([predicate, rows]) => {
+])('%s is parsed completely', async ([predicate, rows]) => {
   expect(await catalog.post('/v1/table/t/count_rows', { predicate })).toEqual(responseOf(rows))
 })
 
-it('calls within calls, which the parser of the engine reads twice on each level, are bounded', async () => {
+it('limits nested calls, which the parser of the engine parses twice on each level', async () => {
   expect(await count(nested(10, '1'))).toEqual(responseOf(1))
   expect(await count(nested(10, '1 2'))).toEqual(errorOf('InvalidInput'))
   for (const levels of [11, 40]) {
@@ -93,7 +93,7 @@ it('calls within calls, which the parser of the engine reads twice on each level
   }
 })
 
-it('a long error of the engine is read in short time', async () => {
+it('parses a long error of the engine quickly', async () => {
   const started = performance.now()
   const predicate = `id = 1 ${'x'.repeat(1_000_000)} y`
   expect(await catalog.post('/v1/table/t/count_rows', { predicate })).toEqual(errorOf('InvalidInput'))

@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
 import { requiring } from './policies-of-a-lake.ts'
 
-// The location lay in the folder, of an object store that the caller chose.
+// The location was in the allowed folder, but of an object store that the caller chose.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [requiring('lake', { folders: ['s3://lake/sales'] })],
@@ -22,11 +22,11 @@ it.each([
   { bucket: 'other' },
   { azure_storage_account_name: 'other' },
   {},
-])('storage options %j are denied', async (options) => {
+])('denies storage options %j', async (options) => {
   const says = /not allowed ChooseStorage \(storage_options\)/
   await attacked.isRefused(create(options), { kind: 'PermissionDenied', says })
 })
 
-it('the location alone passes', async () => {
+it('allows the location alone', async () => {
   await attacked.passes(create())
 })

@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import type { ExpectedError } from '../gateway/support/expect-error.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
-// Node joins two x-api-key headers, drops the second Authorization, and other servers take the last of each.
+// Node joins two x-api-key headers and drops the second Authorization; other servers take the last of each.
 const attacked = attackedGateway()
 
 function repeated(header: string): ExpectedError {
@@ -23,7 +23,7 @@ it.each<[what: string, lines: string[], ExpectedError]>([
     ['x-catalog-table-location: a', 'x-catalog-table-location: b'],
     repeated('x-catalog-table-location'),
   ],
-])('%s is refused', async (_what, lines, expected) => {
+])('%s is rejected', async (_what, lines, expected) => {
   await attacked.isRefused({ lines }, expected)
 })
 
@@ -43,17 +43,17 @@ it.each<[what: string, lines: string[], ExpectedError]>([
   ['no scheme', ['authorization: token'], { kind: 'Unauthenticated', says: 'Bearer' }],
   ['an empty token', ['authorization: Bearer '], { kind: 'InvalidInput', says: 'one token' }],
   ['two keys in one header', ['x-api-key: a, b'], { kind: 'Unauthenticated', says: 'not a whole API key' }],
-])('%s without a key is refused', async (_what, lines, expected) => {
+])('%s without a key is rejected', async (_what, lines, expected) => {
   await attacked.isRefused({ as: null, lines }, expected)
 })
 
-it('a second key behind more headers than Node keeps is refused', async () => {
+it('rejects a second key behind more headers than Node reads', async () => {
   const many = Array.from({ length: 2_500 }, () => 'a:1')
   const expected = { kind: 'InvalidInput', status: 431, says: 'more than the 128 headers' } as const
   await attacked.isRefused({ lines: [...many, 'x-api-key: other'] }, expected)
 })
 
-it('a key and a token that are not bound to each other are refused', async () => {
+it('rejects a key and a token that are not bound to each other', async () => {
   await attacked.isRefused(
     { lines: ['authorization: Bearer a.b.c'] },
     { kind: 'Unauthenticated', says: 'more than one credential was sent' },

@@ -9,14 +9,14 @@ import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 
-// Whoever opens connections and sends nothing must not take the files that everything else needs.
+// Idle connections must not exhaust the file descriptors of the process.
 function limited(limits: { maxConnections?: number; maxConnectionsPerAddress?: number }): GatewaySetup {
   return { adjust: (settings) => ({ ...settings, limits: { ...settings.limits, ...limits } }) }
 }
 
 const request = rawRequest(['GET /v1/table HTTP/1.1', 'host: g'])
 
-it('beyond the connections of one client others are closed, and those that there are go on', async () => {
+it('closes connections beyond the limit of one client, and keeps existing ones', async () => {
   const { gateway } = await startGatewayAndUpstream(limited({ maxConnectionsPerAddress: 3 }))
   const held = Array.from({ length: 3 }, () => openRawConnection(gateway.url))
   for (const connection of held) {
@@ -46,7 +46,7 @@ it.each([
   ['say nothing', ''],
   ['never end a head', 'GET /v1/table HTTP/1.1\r\nhost: g\r\nx-slow: '],
   ['have been answered', request],
-])('connections that %s give way to others, the oldest first', async (_what, sent) => {
+])('closes connections that %s for others, the oldest first', async (_what, sent) => {
   const { gateway } = await startGatewayAndUpstream(limited({ maxConnections: 3 }))
   const idle: RawConnection[] = []
   for (let count = 0; count < 3; count += 1) {
@@ -65,7 +65,7 @@ it.each([
   expect(await countRefusals(gateway, 'too_many_connections')).toBe(0)
 })
 
-it('connections with a request under way do not give way', async () => {
+it('does not close connections with an active request for others', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     ...limited({ maxConnections: 2 }),
     ...allowEverythingForTwo,
@@ -94,7 +94,7 @@ it('connections with a request under way do not give way', async () => {
   for (const answer of pending) expect(await answer).toMatchObject({ status: 200 })
 })
 
-it('small bodies that come slowly leave half of the connections to other principals', async () => {
+it('slow small bodies leave half of the connections to other principals', async () => {
   const { gateway } = await startGatewayAndUpstream({
     ...limited({ maxConnections: 8 }),
     ...allowEverythingForTwo,
@@ -106,12 +106,12 @@ it('small bodies that come slowly leave half of the connections to other princip
       rawRequest([...lines, `x-api-key: ${gateway.key('mallory')}`, 'content-length: 100'], '{'),
     )
   }
-  // Four are half of what there is; the others are answered.
+  // Four fill half of the limit; the others get a response.
   await eventually(async () => expect(await countRefusals(gateway, 'overloaded')).toBe(8))
   expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
 })
 
-it('connections from another address are not those of the same client', async () => {
+it('does not count connections of another address for the same client', async () => {
   const { gateway } = await startGatewayAndUpstream(limited({ maxConnectionsPerAddress: 1 }))
   const held = openRawConnection(gateway.url)
   held.write(request)

@@ -5,8 +5,8 @@ import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { useSharedGateway } from '../gateway/support/running-gateway.ts'
 import { createDeferred, eventually } from '../gateway/support/waiting.ts'
 
-// Were requests that are sent ahead of answers all run at once, one connection could take every place at the upstream,
-// and their answers would wait in memory for the first.
+// If all pipelined requests ran at once, one connection could occupy all upstream slots, and responses would wait in
+// memory for the first one.
 const shared = useSharedGateway()
 
 function requests(count: number, ...last: string[]): string {
@@ -14,7 +14,7 @@ function requests(count: number, ...last: string[]): string {
   return rawRequest(lines).repeat(count - 1) + rawRequest([...lines, ...last])
 }
 
-it('requests ahead are served one after the other, in their order', async () => {
+it('serves pipelined requests one after the other, in order', async () => {
   let count = 0
   let underWay = 0
   shared.upstream.answering = async (arrival, response, request) => {
@@ -31,7 +31,7 @@ it('requests ahead are served one after the other, in their order', async () => 
   expect(count).toBe(20)
 })
 
-it('however many are sent ahead, one is under way, and the rest is not even read', async () => {
+it('serves one pipelined request at a time, and does not read the others', async () => {
   const { gateway, upstream } = shared
   const finish = createDeferred()
   onTestFinished(() => finish.resolve(undefined))
@@ -40,7 +40,7 @@ it('however many are sent ahead, one is under way, and the rest is not even read
   const connection = openRawConnection(gateway.url)
   for (let round = 0; round < 400; round += 1) connection.write(requests(1_000))
   await eventually(() => expect(upstream.requests).toHaveLength(1))
-  // What the gateway does not read stays with the client.
+  // Unread requests stay with the client.
   await eventually(() => expect(connection.socket.writableLength).toBeGreaterThan(1_000_000))
   expect(upstream.requests).toHaveLength(1)
 })

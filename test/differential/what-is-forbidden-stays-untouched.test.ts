@@ -14,7 +14,7 @@ import { isThorough } from '../support/thorough.ts'
 const count = amount(isThorough ? 5_000 : 600)
 
 it(
-  'hostile requests neither read nor change what is forbidden in the bundled catalog',
+  'hostile requests neither read nor change forbidden objects of the bundled catalog',
   { timeout: 120_000 + count * 40 },
   async () => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'differential-')))

@@ -9,7 +9,7 @@ import { isThorough } from '../support/thorough.ts'
 const count = amount(isThorough ? 20_000 : 1_500)
 
 it(
-  'however leniently an upstream reads a request, it is the one that was authorized',
+  'every lenient reading of an upstream request is the authorized one',
   { timeout: 60_000 + count * 20 },
   async () => {
     const catalog = await startLenientCatalog()

@@ -10,9 +10,9 @@ import { getMember, readEntryFacts, type JsonObject } from '../facts/stated-fact
 import type { RequiredPermission } from './required-permission.ts'
 
 /**
- * The permissions that the entries of a batch need, in their order; none for other operations. An entry states its
- * own facts, by the same table as the operation that it stands for. Throws InvalidInput (400) at an entry that is
- * none, or that states a fact where its operation has none.
+ * Lists the permissions that the entries of a batch require, in order; none for other operations. Facts are read from
+ * each entry, by the table of the operation that the entry stands for. Throws InvalidInput (400) for an entry that is
+ * not an object, or that states a fact which its operation does not have.
  */
 export function* listBatchPermissions(
   { entries }: Operation,
@@ -33,7 +33,7 @@ export function* listBatchPermissions(
   }
 }
 
-/** Throws InvalidInput (413) for a batch of more entries than that. */
+/** Throws InvalidInput (413) if a batch has more than `maxEntries` entries. */
 export function assertBatchSize({ entries }: Operation, members: JsonObject, maxEntries: number): void {
   const list = entries && getMember(members, entries.member)
   if (!Array.isArray(list) || list.length <= maxEntries) return

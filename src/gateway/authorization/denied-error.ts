@@ -17,13 +17,13 @@ import type { RequiredPermission } from './required-permission.ts'
 type Denial = Extract<Decision, { allowed: false }>
 
 /**
- * A refusal by the policies. The answer is 403, or the very 404 of an object that is not there where the caller may
- * not know that it is; it never depends on whether it is there. A caller without a credential is asked for one with
- * 401 instead of 403 (RFC 9110 section 15.5.2). The log and the audit record tell the truth.
+ * A refusal by the policies. The response is 403, or the same 404 as for a missing object if the caller may not know
+ * that the object exists; it never depends on whether the object exists. A caller without credentials gets 401 instead
+ * of 403 (RFC 9110, section 15.5.2). The log and the audit record contain the actual reason.
  */
 export class DeniedError extends CatalogError {
   readonly decision: Denial
-  /** What was not allowed, on what. */
+  /** The denied permission and its object. */
   readonly denialMessage: string
 
   constructor(
@@ -45,7 +45,7 @@ export class DeniedError extends CatalogError {
   }
 }
 
-/** The refusal of that need, told in the way that the policies of the object choose. */
+/** Creates the error for a denied permission, concealed as the policies of the object say. */
 export function createDeniedError(
   permission: RequiredPermission,
   decision: Denial,
@@ -66,8 +66,8 @@ function describeDenial({ permission, id, requiredBy }: RequiredPermission): str
 }
 
 /**
- * What the catalog would answer if the object were not there, where it is to look so. Nothing is concealed from a
- * caller who may call the operation itself and only lacks an effect of it.
+ * The error that the catalog would return if the object did not exist, if the policies conceal it. Nothing is concealed
+ * from a caller that may call the operation itself and lacks only an additional permission.
  */
 function createConcealingError(
   { permission, kind, id, includesSubtree }: RequiredPermission,
@@ -85,7 +85,7 @@ function createConcealingError(
   return policies.isConcealed(parent) ? namespaceNotFound(parent.id) : tableNotFound(id)
 }
 
-/** Whether the object is not there before the operation, so that only its namespace can be missing. */
+/** Whether the operation creates the object, so that only its namespace can be missing. */
 function isCreation(permission: OperationName, kind: ObjectKind): boolean {
   const { errors } = getOperation(permission)
   return kind === 'namespace'

@@ -4,7 +4,6 @@ import { noFacts, type RequestFacts } from '../../policy/conditions/authorizatio
 import type { PolicySet } from '../../policy/policy-set.ts'
 import type { Authenticated } from '../context.ts'
 
-/** Messages that name no tag and no branch. */
 const messagesWithoutNames: Partial<Record<ErrorName, string>> = {
   TableTagNotFound: 'the table has no such tag',
   TableTagAlreadyExists: 'the tag already exists',
@@ -12,14 +11,14 @@ const messagesWithoutNames: Partial<Record<ErrorName, string>> = {
   TableBranchAlreadyExists: 'the branch already exists',
 }
 
-/** A request, with the policies that allowed it. */
+/** A request with the policies that allowed it. */
 interface PermittedRequest extends Authenticated {
   readonly permit: { readonly policies: PolicySet; readonly facts: RequestFacts }
 }
 
 /**
- * An error of the upstream as the caller may see it: catalogs name other tags and branches in errors about them, as
- * the tags that keep a branch from being deleted. A caller that may not list them gets a message without names.
+ * Removes the names of tags and branches from an upstream error if the caller may not list them: catalogs name other
+ * tags and branches in their messages, for example the tags that prevent the deletion of a branch.
  */
 export function hideReferences(error: CatalogError, request: PermittedRequest): CatalogError {
   const { route, principal, permit } = request
@@ -46,7 +45,7 @@ export function hideReferences(error: CatalogError, request: PermittedRequest): 
   )
 }
 
-/** Whether the operation is about tags or branches, or about versions, which tags and branches keep. */
+/** Whether the operation concerns tags or branches, or versions, which tags and branches retain. */
 function concernsReferences({ name, facts }: Operation): boolean {
   const isOnReference =
     name.endsWith('TableTag') || name.endsWith('TableBranch') || name === 'GetTableTagVersion'

@@ -18,7 +18,7 @@ import type { JsonObject } from '../facts/stated-facts.ts'
 import type { RequiredPermission } from './required-permission.ts'
 import type { Matched } from '../context.ts'
 
-/** The operations whose response may carry storage credentials that nobody asked for. */
+/** Operations whose response may contain storage credentials that the request did not ask for. */
 const vendingOperations: ReadonlySet<OperationName> = new Set([
   'DescribeTable',
   'DeclareTable',
@@ -27,8 +27,8 @@ const vendingOperations: ReadonlySet<OperationName> = new Set([
 ])
 
 /**
- * The permissions that a request needs by its route and its head, the one of its operation first. Facts that are
- * pending ask for nothing yet.
+ * Lists the permissions that the route and the head of a request require, that of the operation first. Pending facts
+ * require nothing yet.
  */
 export function listHeadPermissions(
   { route: { operation, id } }: Matched,
@@ -44,15 +44,15 @@ export function listHeadPermissions(
   return permissions
 }
 
-/** The operations that need more than their own permission if they state nothing, too. */
+/** Operations that require more than their own permission even if they state no facts. */
 const operationsWithImplicitPermissions: ReadonlySet<OperationName> = new Set([
   'RegisterTable',
   'CreateTableBranch',
 ])
 
 /**
- * The permissions that a whole request needs, each found when it is asked for. Throws InvalidInput (400) if the body
- * lacks what says on which objects, or if a staging manifest lies where none can.
+ * Lists the permissions that a whole request requires, lazily. Throws InvalidInput (400) if the body does not identify
+ * its objects, or if a staging manifest path is not valid.
  */
 export function* listRequestPermissions(
   request: Matched,
@@ -74,14 +74,14 @@ export function* listRequestPermissions(
   yield* listBatchPermissions(operation, members)
 }
 
-/** Whether an operation is refused without what its body says. */
+/** Whether the operation cannot be authorized without its body. */
 export function requiresBody({ name, entries }: Operation): boolean {
   return entries !== undefined || name === 'CreateTableVersion' || name === 'RenameTable'
 }
 
 /**
- * Whether a body is read whole before anything is sent: it can ask for more than the route says, or state a fact in
- * several places. (The properties of an update must stand before what is large.)
+ * Whether a body must be read completely before anything is forwarded, because it can require more than the route does,
+ * or state a fact in several locations. (The properties of an update must precede large members.)
  */
 export function isDecidedByBody(operation: Operation): boolean {
   const { body, facts, factsWithSeveralSources, entries, readsAnyTable, name } = operation
@@ -91,12 +91,12 @@ export function isDecidedByBody(operation: Operation): boolean {
   return factsWithSeveralSources.length > 0 || facts.some(canRequirePermission)
 }
 
-/** Whether a place that is no key of the properties can state a fact that asks for a permission. */
+/** Whether a location outside the properties can state a fact that requires a permission. */
 function canRequirePermission([fact, locations]: Operation['facts'][number]): boolean {
   return factsRequiringPermission.has(fact) && locations.some(({ in: part }) => part !== 'properties')
 }
 
-/** The facts that ask for a permission of their own. */
+/** Facts that require a permission of their own. */
 const factsRequiringPermission: ReadonlySet<FactName> = new Set([
   'mode',
   'behavior',
@@ -108,8 +108,8 @@ const factsRequiringPermission: ReadonlySet<FactName> = new Set([
 ])
 
 /**
- * The operation itself. A batch names no object in its route: its entries are decided one by one. A listing needs no
- * rule of its own for callers that may see something beneath the namespace.
+ * The permission of the operation itself. A batch names no object in its route: its entries are authorized one by one.
+ * A listing without a rule of its own is allowed to callers that may see something below the namespace.
  */
 function operationPermission(operation: Operation, id: Identifier, facts: KnownFacts): RequiredPermission {
   const own = operationFactsOf(operation, id, facts)
@@ -117,7 +117,7 @@ function operationPermission(operation: Operation, id: Identifier, facts: KnownF
   const { name: permission, object: kind } = operation
   if (fallback !== undefined) return { permission, kind, id, facts: own, fallback }
   const { unknownBranch } = operation
-  // Without a word a refusal would look as if it were about the branch that is stated.
+  // Otherwise the refusal would seem to concern the stated branch.
   const isByFact = unknownBranch !== undefined && unknownBranch !== 'always' && unknownBranch in facts.stated
   return { permission, kind, id, facts: own, ...(isByFact && { requiredBy: `with ${unknownBranch}` }) }
 }
@@ -127,7 +127,7 @@ function fallbackFor({ lists, object, effect }: Operation): RequiredPermission['
   return object === 'none' && effect !== 'read' ? 'entries-decide' : undefined
 }
 
-/** What a request does besides what its operation says, by the facts that it states. */
+/** Lists the permissions for the effects that the facts of a request state. */
 function listEffectPermissions(
   operation: Operation,
   id: Identifier,
@@ -149,7 +149,7 @@ function listEffectPermissions(
     permissions.push(...listDropPermissionsBelow(id, 'mode Overwrite'))
   if (stated.mode === 'overwrite' && kind === 'table') need('OverwriteTable', 'mode=overwrite')
   if (stated.behavior === 'cascade') permissions.push(...listDropPermissionsBelow(id, 'behavior Cascade'))
-  // A change of a whole table beside one of a branch needs both.
+  // A change of a whole table together with one of a branch requires both permissions.
   if (effect !== 'read' && unknownBranch !== undefined && unknownBranch !== 'always') {
     if (stated[unknownBranch] !== undefined) need(name, 'its branch')
   }
@@ -189,13 +189,13 @@ function credentialsPermission(
   }
 }
 
-/** What SQL or code reads is known to nobody before it runs: to allow it in one namespace would open all others. */
+/** The tables that SQL or code reads are unknown before it runs: allowing it in one namespace would open all others. */
 function readAnyTablePermission(requiredBy: string): RequiredPermission {
   const permission = 'ReadAnyTable'
   return { permission, kind: 'none', id: [], facts: permissionFacts(permission, [], {}), requiredBy }
 }
 
-/** Whether a JSON value has a member of that name, in any spelling and at any depth, that is not null. */
+/** Whether a JSON value contains a non-null member of that name, in any spelling and at any depth. */
 function hasMemberAtAnyDepth(value: unknown, name: string): boolean {
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).some(

@@ -11,29 +11,32 @@ export interface RequiredPermission {
   readonly permission: Permission
   readonly kind: ObjectKind
   readonly id: Identifier
-  /** The facts of this permission on this object; nothing is inherited from the request. */
+  /** Facts of this permission on this object; not inherited from the request. */
   readonly facts: OperationFacts
-  /** Whether it must be allowed on everything beneath the object, too. */
+  /** Whether the permission must also be allowed on everything below the object. */
   readonly includesSubtree?: true
-  /** What in the request asks for it, for the message of a refusal: `mode=overwrite`. */
+  /** The part of the request that requires it, for messages: `mode=overwrite`. */
   readonly requiredBy?: string
-  /** The entry of a batch that asks for it, and the facts that it states. */
+  /** The batch entry that requires it, and the facts of that entry. */
   readonly entry?: { readonly members: JsonObject; readonly stated: StatedFacts }
   /**
-   * What happens instead of a refusal: the entries of a batch decide if no rule speaks of the batch itself; the
-   * credentials are removed from the response; a listing that no rule speaks of shows what is visible beneath.
+   * What happens instead of a refusal: the entries of a batch decide if no rule matches the batch itself; credentials
+   * are removed from the response; a listing that no rule matches shows what is visible below.
    */
   readonly fallback?: 'entries-decide' | 'withheld' | 'what-is-visible'
 }
 
-/** A permission that a request needs, and what the policies decided. */
+/** A required permission with the decision of the policies. */
 export interface PermissionDecision {
   readonly requiredPermission: RequiredPermission
-  /** `undecided`: it depends on facts of the body. `left-out`: it is denied, and the request goes on without. */
+  /** `undecided`: depends on facts of the body. `left-out`: denied, and the request continues without it. */
   readonly result: Allowed | 'undecided' | 'left-out'
 }
 
-/** What a request needs besides its own operation: other permissions, other objects, the entries of a batch. */
+/**
+ * Lists the permissions that a request requires besides that of its operation: other permissions, other objects, batch
+ * entries.
+ */
 export function listAdditionalPermissions(
   decisions: readonly PermissionDecision[],
 ): readonly RequiredPermission[] {

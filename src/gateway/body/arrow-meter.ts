@@ -4,14 +4,14 @@ import { continuation, prefixLength, readMessage } from '../../lib/arrow/message
 import { readSchema } from '../../lib/arrow/schema.ts'
 import { formatSchemaFields } from './arrow-schema-text.ts'
 
-/** Beyond these a header is not read: that of a schema is decoded, that of a batch grows with its columns. */
+/** Larger headers are not read: a schema header is decoded, and a batch header grows with its columns. */
 const maxSchemaBytes = 1024 * 1024
 const maxHeaderBytes = 8 * 1024 * 1024
 
 /**
- * Counts what an Arrow IPC stream holds while it passes, by the headers of its messages alone: no data is decoded, and
- * none copied but a header that comes in several pieces. It never throws and never changes a byte; from the first
- * thing on that it cannot read it only counts bytes. What a header claims is not held against the data.
+ * Measures an Arrow IPC stream in passing, from its message headers alone: no data is decoded, and none is copied
+ * except a header that spans several chunks. It never throws and never changes a byte; after the first invalid message
+ * it only counts bytes. The claims of a header are not verified against the data.
  */
 export class ArrowMeter {
   #bytes = 0
@@ -19,28 +19,28 @@ export class ArrowMeter {
   #rows = 0
   #schema: string | undefined
   #problem: string | undefined
-  /** What is next: the prefix of a message, its header, its body, or nothing after the end of the stream. */
+  /** The part that is parsed next; `end` after the end of the stream. */
   #expectedPart: 'prefix' | 'header' | 'body' | 'end' = 'prefix'
-  /** The bytes of it that are still to come. */
+  /** Bytes of that part that are missing. */
   #remainingBytes = prefixLength
-  /** The pieces of a prefix or header that have come. */
+  /** Received chunks of an incomplete prefix or header. */
   #partialChunks: Buffer[] = []
 
-  /** Reads the next piece; it need not stay as it is afterwards. */
+  /** Reads the next chunk. The chunk is not used after the call. */
   push(chunk: Buffer): void {
     this.#bytes += chunk.length
     if (this.#problem !== undefined) return
     try {
       this.#read(chunk)
     } catch (error) {
-      // RangeError is what points outside of its message.
+      // Offsets outside of the message throw RangeError.
       this.#problem =
         error instanceof RangeError ? 'a header has an offset out of range' : 'a header is malformed'
     }
     if (this.#problem !== undefined) this.#partialChunks = []
   }
 
-  /** What there was so far. */
+  /** Returns the facts measured so far. */
   getFacts(): UploadFacts {
     const isWhole =
       this.#expectedPart === 'end' ||
@@ -70,7 +70,7 @@ export class ArrowMeter {
     }
   }
 
-  /** A piece may be written over when it has been read. */
+  /** Copies the chunk: its memory is reused. */
   #savePartial(taken: Buffer): void {
     this.#partialChunks.push(Buffer.from(taken))
   }

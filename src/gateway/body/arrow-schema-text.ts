@@ -10,11 +10,11 @@ type FieldText = readonly [
 ]
 
 /**
- * The canonical form of the fields of a schema, from which its fingerprint is computed: JSON without spaces, each field
- * `[name, nullable, [type, ...parameters], dictionary, [...children]]`. The type is its number in the union `Type` of
- * Arrow's Schema.fbs, its parameters follow in the order there, with the defaults filled in; the dictionary is null,
- * or `[bits, signed]` of its indices. Metadata, endianness and the ids of dictionaries are left out: they differ between
- * writers of the same table.
+ * Formats the fields of a schema in the canonical form that its fingerprint is computed from: JSON without spaces, each
+ * field `[name, nullable, [type, ...parameters], dictionary, [...children]]`. The type is its number in the union
+ * `Type` of Arrow's Schema.fbs, followed by its parameters in the order of that file with defaults filled in; the
+ * dictionary is null, or `[bits, signed]` of its indices. Metadata, endianness and dictionary ids are omitted: they
+ * differ between writers of the same table.
  */
 export function formatSchemaFields(schema: ArrowSchema): string {
   return JSON.stringify(schema.fields.map(formatField))
@@ -25,7 +25,7 @@ function formatField({ name, nullable, type, indexType, children }: ArrowField):
   return [name, nullable, formatType(type), dictionary, children.map(formatField)]
 }
 
-/** A missing time zone is the empty one. */
+/** A missing time zone is formatted as an empty one. */
 function formatType(type: ArrowType): readonly unknown[] {
   return Object.values(type).flatMap((parameter) => parameter ?? '')
 }

@@ -17,32 +17,33 @@ import {
 import { assertMemberSpelling } from '../facts/member-spelling.ts'
 import { createMapVisitor } from './map-visitor.ts'
 
-/** A JSON body that is judged chunk by chunk. */
+/** Checks a JSON body chunk by chunk. */
 export interface BodyChecker {
-  /** Refuses what no two readers may read differently, and each member as soon as it contradicts the route. */
+  /** Rejects JSON that parsers read differently, and each member as soon as it contradicts the route. */
   readonly json: JsonTransformer
-  /** The members read so far: all but `identity`, or those that repeat the route, state facts or are recorded. */
+  /** Members read so far: all but `identity`, or only those that repeat the route, state facts or are recorded. */
   readonly members: JsonObject
-  /** The object `query` in the body, once a member of it was read. */
+  /** The object `query` of the body, once a member of it has been read. */
   getQueryObject(): OpenObjectReference | undefined
-  /** The intent was made of the members read so far: a further one that belongs into it is refused. */
+  /** Called when the intent has been created: further members that belong into it are rejected. */
   freezeIntent(): void
 }
 
-/** How a body is judged. */
 interface BodyCheckerOptions {
-  /** Whether all members are kept, since they may decide. */
+  /** Whether all members are retained, because they may affect the decision. */
   readonly retainsAll: boolean
-  /** Whether SQL filters are kept for the intent: only of a body that is judged whole, since they may be as large. */
+  /**
+   * Whether SQL filters are retained for the intent. Only for a body that is checked as a whole: filters can be as
+   * large as the body.
+   */
   readonly retainsFilters: boolean
-  /** The most bytes of a value that is kept. */
+  /** Maximum size of a retained value. */
   readonly maxValueBytes: number
 }
 
-/** Begins to judge a body. */
 export function createBodyChecker(request: Matched, options: BodyCheckerOptions): BodyChecker {
   const { operation } = request.route
-  // Without a prototype: `__proto__` is a name like any other.
+  // No prototype: `__proto__` is a name like any other.
   const members = Object.create(null) as Record<string, unknown>
   let hasIntent = false
   let query: OpenObjectReference | undefined
@@ -77,7 +78,7 @@ function createMemberVisitor(
   const recorded = listDetailMembers(operation)
   const { emptyIsAbsent } = operation
   const holdsOptional = listOptionalParents(operation)
-  /** The names of the open members by their depth; a level that is a list has none. */
+  /** Names of the open members by depth; lists have none. */
   const path: string[] = []
 
   function interestInBody(name: string): MemberInterest {
@@ -128,14 +129,14 @@ function createMemberVisitor(
   }
 }
 
-/** Whether the intent holds what numbers stand in that member. */
+/** Whether the intent records the exact numbers of that member. */
 function recordsNumbers({ recorded, entries }: Operation, name: string): boolean {
   return recorded.includes(name) || entries?.member === name
 }
 
 const parentsByOperation = new WeakMap<Operation, ReadonlySet<string>>()
 
-/** The members of a body that hold members which count as not sent if they are empty. */
+/** Lists the members that contain members which count as absent if they are empty. */
 function listOptionalParents(operation: Operation): ReadonlySet<string> {
   let names = parentsByOperation.get(operation)
   if (names === undefined) {

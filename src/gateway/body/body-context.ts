@@ -3,7 +3,10 @@ import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { contextKeyToHeader } from '../context-keys.ts'
 import type { Received } from '../context.ts'
 
-/** Throws InvalidInput (400) for a `context` that is no object of strings, or sets what only headers or the gateway may. */
+/**
+ * Throws InvalidInput (400) if `context` is not an object of strings, or contains a key that only headers or the
+ * gateway may set.
+ */
 export function assertBodyContext(context: unknown): void {
   if (context === null) return
   if (typeof context !== 'object' || Array.isArray(context)) {
@@ -20,7 +23,7 @@ export function assertBodyContext(context: unknown): void {
   }
 }
 
-/** Whether a header of the request says the same as a context entry of the body: then the header wins. */
+/** Whether a header of the request has the same meaning as a context entry of the body; the header takes precedence. */
 export function isOverriddenByHeader(key: string, { head }: Received): boolean {
   const name = contextKeyToHeader(key)
   return head.headers.some((header, index) => index % 2 === 0 && header === name)

@@ -6,7 +6,9 @@ import type { Matched } from '../context.ts'
 import { assertBodyContext } from './body-context.ts'
 import { assertMemberSpelling } from '../facts/member-spelling.ts'
 
-/** The flags of DescribeTable that clients repeat in the body by the defaults of their model: the query wins. */
+/**
+ * Flags of DescribeTable that clients repeat in the body with the defaults of their model: the query takes precedence.
+ */
 const defaultedFlags: ReadonlySet<string> = new Set([
   'with_table_uri',
   'load_detailed_metadata',
@@ -14,9 +16,9 @@ const defaultedFlags: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Holds a member of a body against the route, the query and the table of facts (interface section 3.5). Returns the
- * JSON to send in its place, if it must change. Throws InvalidInput (400) for a member that contradicts the route,
- * that states a fact which the operation does not have, or that could not be good whatever the route says.
+ * Compares a body member with the route, the query and the table of facts (interface section 3.5). Returns replacement
+ * JSON if the member must change. Throws InvalidInput (400) for a member that contradicts the route, states a fact that
+ * the operation does not have, or is invalid for every route.
  */
 export function checkMember(request: Matched, name: string, value: unknown): string | undefined {
   const { operation, id, indexName, parameters } = request.route
@@ -24,7 +26,7 @@ export function checkMember(request: Matched, name: string, value: unknown): str
   assertFactSource(operation, 'body', name)
   assertFactValue(request, name, value)
   if (name === 'context') assertBodyContext(value)
-  // A route that names no object has the empty id, and so must the body: only its entries name any.
+  // A route without an object has the empty id, and so must the body: only its entries name objects.
   const hasSameId =
     operation.routeMembers.includes('id') || operation.object === 'none' || operation.body === 'map'
   if (name === 'id' && hasSameId) assertSameId(value, 'id', id)
@@ -38,7 +40,7 @@ export function checkMember(request: Matched, name: string, value: unknown): str
       throw conflictError(name, quoteForMessage(value), quoteForMessage(indexName ?? ''))
   }
   const parameter = parameters.get(name)
-  // Facts that may stand in both are compared as facts.
+  // Members that state facts are compared as facts.
   if (parameter === undefined || factForMember(operation, name) !== undefined) return undefined
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   const expected = typeof parameter === 'string' ? parameter : JSON.stringify(parameter)
@@ -48,7 +50,10 @@ export function checkMember(request: Matched, name: string, value: unknown): str
   throw conflictError(name, JSON.stringify(value), quoteForMessage(expected))
 }
 
-/** The same for a member of the object `query` in a body: it is about the object of the route, too. */
+/**
+ * Checks a member of the object `query` in a body, which concerns the object of the route, too. Throws InvalidInput
+ * (400).
+ */
 export function checkQueryMember({ route }: Matched, name: string, value: unknown): void {
   if (value === null) return
   assertFactSource(route.operation, 'body.query', name)
@@ -56,7 +61,7 @@ export function checkQueryMember({ route }: Matched, name: string, value: unknow
   if (name === 'context') throw refusal('invalid_body', '"query.context" is not accepted; send it as headers')
 }
 
-/** The same for all members of a value that may be the object `query` in a body. */
+/** Checks all members of a value that may be the object `query` in a body. Throws InvalidInput (400). */
 export function checkQuery(request: Matched, query: unknown): void {
   if (typeof query !== 'object' || query === null) return
   for (const [name, value] of Object.entries(query)) {
@@ -65,14 +70,14 @@ export function checkQuery(request: Matched, query: unknown): void {
   }
 }
 
-/** Throws InvalidInput (400) for a name that no object `query` has, or that could be taken for another. */
+/** Throws InvalidInput (400) for a name that no object `query` has, or that resembles one. */
 export function assertQueryMemberName(name: string): void {
   assertMemberSpelling(name)
   if (name === 'identity')
     throw refusal('invalid_body', '"query.identity" is not accepted; send it as headers')
 }
 
-/** Throws InvalidInput (400) for an id in the body that is no list of strings, or not the one of the route. */
+/** Throws InvalidInput (400) if an id in the body is not a list of strings, or differs from the id of the route. */
 function assertSameId(value: unknown, what: string, id: readonly string[]): void {
   if (!Array.isArray(value) || !value.every((part) => typeof part === 'string')) {
     throw refusal(
@@ -83,7 +88,7 @@ function assertSameId(value: unknown, what: string, id: readonly string[]): void
   if (!isSameIdentifier(value, id)) throw conflictError(what, JSON.stringify(value), JSON.stringify(id))
 }
 
-/** A fact is read again with the whole body; here it is refused before the rest of a large one has come. */
+/** Facts are read again from the complete body; this check rejects a large body early. */
 function assertFactValue({ route: { operation } }: Matched, name: string, value: unknown): void {
   const fact = factForMember(operation, name)
   if (fact !== undefined) parseFactMember(operation, fact, value, `the member "${name}" of the body`)
@@ -96,7 +101,7 @@ function conflictError(name: string, body: string, route: string): CatalogError 
   )
 }
 
-/** JSON of a readable length. */
+/** Limits JSON to a readable length. */
 function truncate(text: string): string {
   return text.length > 200 ? `${text.slice(0, 197)}...` : text
 }

@@ -4,9 +4,9 @@ import type { JsonTransformer } from '../json/json-transformer.ts'
 const highWaterMark = 64 * 1024
 
 /**
- * A JSON body as a stream of what is to go upstream: what has been read of it already, and the rest as it comes. Its
- * last piece is held back until `end` has judged that the whole is an object, or that it is none and need not be one;
- * the stream fails with the first thing that is wrong, so that nobody ever gets a whole body that was not good.
+ * Streams a checked JSON body: the part that has been read, then the rest as it arrives. The last chunk is held back
+ * until `end` has accepted the whole body. The stream fails at the first error, so the upstream never receives a
+ * complete invalid body.
  */
 export function createJsonStream(
   text: JsonTransformer,
@@ -14,9 +14,9 @@ export function createJsonStream(
   onEnd: (isObject: boolean) => void,
 ): Readable {
   const stream = Readable.from(readCheckedChunks(text, rest, onEnd), { objectMode: false, highWaterMark })
-  // An attempt that has ended has no listener any more for what the rest of the body fails with.
+  // An attempt that has ended no longer listens for errors of the remaining body.
   stream.on('error', () => undefined)
-  // A generator that was never started ends without a word to the one within.
+  // Closing a generator that was never started does not close the inner generator.
   return stream.once('close', () => void rest.return())
 }
 

@@ -6,21 +6,20 @@ import { checkMember, checkQuery } from './check-member.ts'
 import type { JsonVisitor } from '../json/json-transformer.ts'
 import { assertMemberSpelling, foldMemberName } from '../facts/member-spelling.ts'
 
-/** The members of an envelope. */
 const envelopeMembers: ReadonlySet<string> = new Set(['id', 'identity', 'context'])
 
 /**
- * Watches a map whose members are the data of the caller: strings, or null to remove a key. Some catalogs take the map
- * wrapped, too, as the member `metadata` of a request like any other, which is an object and so no value of a map.
- * Members beside such a map are held to the rules of any other body, and the facts among them are `found`. Nothing is
- * cut: without what stands beside it, a wrapped map could be taken for a bare one.
+ * Visits a map whose members are data of the caller: strings, or null to remove a key. Some catalogs also accept the
+ * map wrapped in the member `metadata` of an ordinary request; `metadata` is then an object, which is not a valid map
+ * value. Members next to a wrapped map follow the rules of any other body, and their facts are `found`. Nothing is
+ * removed: without its siblings, a wrapped map could be read as a bare one.
  */
 export function createMapVisitor(
   request: Matched,
   onMember: (name: string, value: unknown) => void,
 ): JsonVisitor {
   let isWrapped = false
-  /** What would decide if the map turned out to be wrapped. */
+  /** Members that affect the decision if the map turns out to be wrapped. */
   const beside: [name: string, value: unknown][] = []
 
   function judge(name: string, value: unknown): void {
@@ -50,7 +49,7 @@ export function createMapVisitor(
         return undefined
       }
       const value: unknown = JSON.parse(text)
-      // A value of a map is a string or null: anything else is the envelope of a request.
+      // Map values are strings or null; any other value indicates the envelope of a request.
       const isEntry = typeof value === 'string' || value === null
       if (isWrapped || !isEntry) judge(name, value)
       else beside.push([name, value])

@@ -5,12 +5,12 @@ import type { ArrowMeter } from './arrow-meter.ts'
 export type Payload =
   | { readonly form: 'none' }
   | { readonly form: 'bytes'; readonly bytes: Buffer }
-  /** If the stream fails, the attempt is aborted, so that the upstream never receives a whole request. */
+  /** If the stream fails, the attempt is aborted, so the upstream never receives a complete request. */
   | {
       readonly form: 'stream'
       readonly body: Readable
-      /** In bytes; undefined for a body sent in chunks. */
+      /** In bytes; undefined for the chunked coding. */
       readonly length: number | undefined
-      /** Of an Arrow stream: what has passed. */
+      /** Measures an Arrow stream. */
       readonly meter?: ArrowMeter
     }

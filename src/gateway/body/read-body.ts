@@ -2,17 +2,17 @@ import type { Readable } from 'node:stream'
 import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import type { DownstreamBody } from '../downstream.ts'
 
-/** What has been read of a body. */
+/** The beginning of a body. */
 export interface BodyStart {
   readonly bytes: Buffer
-  /** The rest of the body; undefined where nothing is left. Whoever has it reads it or returns it. */
+  /** The rest of the body; undefined if it is complete. The receiver must read it or call `return`. */
   readonly rest?: AsyncGenerator<Buffer, void> | undefined
 }
 
 /**
- * The pieces of a body, at most `limit` bytes of them; `arrived` is told of each. The body is not destroyed where the
- * reading ends early: with the body of a request its connection would go.
- * Throws InvalidInput with status 413 for a larger one, as soon as that is known, and 400 for one cut short.
+ * Reads a body in chunks, at most `limit` bytes; `arrived` is called for each chunk. The body is not destroyed if the
+ * reader stops early: that would close the connection of the request. Throws InvalidInput (413) as soon as a larger
+ * body is known, and InvalidInput (400) for an incomplete one.
  */
 export async function* readChunks(
   body: Readable,
@@ -30,7 +30,10 @@ export async function* readChunks(
   }
 }
 
-/** The whole body in memory; `arrived` is told of its bytes as they come. Throws InvalidInput (400) for one cut short. */
+/**
+ * Reads a whole body into memory; `arrived` is called with the number of bytes of each chunk. Throws InvalidInput (400)
+ * for an incomplete body.
+ */
 export async function readWholeBody(
   body: DownstreamBody,
   onBytes?: (bytes: number) => void,
@@ -48,8 +51,8 @@ function toBodyError(error: unknown): CatalogError {
 }
 
 /**
- * Reads the pieces into memory until there are more than `bytes`, or no more. `reserve` is called before a piece is
- * kept; what it throws ends the reading.
+ * Reads chunks into memory until there are more than `bytes`, or the body ends. `reserve` is called before a chunk is
+ * retained; if it throws, reading stops.
  */
 export async function readBodyStart(
   chunks: AsyncGenerator<Buffer, void>,
@@ -68,7 +71,7 @@ export async function readBodyStart(
   return { bytes: concatChunks(started, length), rest: chunks }
 }
 
-/** Counts the pieces of a body: tells of each, and throws InvalidInput with status 413 for the one that is too much. */
+/** Creates a counter of chunks, which reports each one and throws InvalidInput (413) when the maximum is exceeded. */
 export function createByteCounter(
   maxBytes: number | undefined,
   onBytes: ((bytes: number) => void) | undefined,
@@ -81,13 +84,13 @@ export function createByteCounter(
   }
 }
 
-/** Throws InvalidInput with status 413 where a body has more bytes than the limit, if there is one. */
+/** Throws InvalidInput (413) if a body exceeds the limit; undefined is no limit. */
 export function assertBodyLength(bytes: number | undefined, maxBytes: number | undefined): void {
   if (bytes === undefined || maxBytes === undefined || bytes <= maxBytes) return
   throw refusal('body_too_large', `the body is larger than the limit of ${maxBytes} bytes`)
 }
 
-/** One piece of all of them; itself where it is the only one. */
+/** Concatenates chunks; a single chunk is not copied. */
 export function concatChunks(chunks: readonly Buffer[], length?: number): Buffer {
   const [first] = chunks
   return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks, length)

@@ -16,13 +16,15 @@ import { findHeader, getMember, type JsonObject } from '../facts/stated-facts.ts
  * was judged goes out in all of them, so that no catalog finds another value, or none, where it looks.
  */
 
-/** The query parameters of a request as the upstream gets them, and headers to add. */
+/** The query parameters to forward, and headers to add. */
 export interface RestatedHead {
   readonly parameters: RouteMatch['parameters']
   readonly headers: readonly string[]
 }
 
-/** States facts of several places in all places of the head; undefined if it does already. */
+/**
+ * Repeats facts that have several locations in all their locations in the head. Returns undefined if nothing changes.
+ */
 export function restateHead({ route, head }: Matched, stated: StatedFacts): RestatedHead | undefined {
   if (route.operation.factsWithSeveralSources.length === 0) return undefined
   const parameters = new Map(route.parameters)
@@ -43,12 +45,12 @@ export function restateHead({ route, head }: Matched, stated: StatedFacts): Rest
 }
 
 /**
- * States facts of several places in all places of a body that was read whole and not taken yet. Throws InvalidInput
- * (400) for a member that is null and whose fact another place states.
+ * Repeats facts that have several locations in all their locations in a body that is complete and not forwarded yet.
+ * Throws InvalidInput (400) for a null member whose fact is stated elsewhere.
  */
 export function restateBody(operation: Operation, stated: StatedFacts, checker: BodyChecker): void {
   const { members, json } = checker
-  // The members of a bare map are data; `metadata` was found if the map is wrapped.
+  // The members of a bare map are data; `metadata` exists only if the map is wrapped.
   if (operation.body === 'map' && !Object.hasOwn(members, 'metadata')) return
   for (const [value, location] of sourcesToRestate(operation, stated)) {
     if (location.in === 'body') add(members, json.root, location, value)
@@ -88,7 +90,7 @@ function formatFactText(value: FactValue): string {
   return JSON.stringify(value instanceof Map ? Object.fromEntries(value) : value)
 }
 
-/** JSON that any reader of a header takes for the same text. */
+/** Escapes JSON so that every reader of a header decodes it to the same text. */
 function escapeNonAscii(json: string): string {
   return json.replaceAll(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -12,15 +12,15 @@ import {
 import { registerSinkMetrics, createSinkObserver } from '../../observability/metrics/sink-metrics.ts'
 import type { Bootstrap } from './open-observability.ts'
 
-/** The audit log, and the sinks that its records are delivered to. */
+/** The audit log and the sinks of its records. */
 interface OpenedAudit {
   readonly auditLog: AuditLog
   readonly sinks: Sinks
 }
 
 /**
- * Opens the audit log and its sinks. The sinks are opened first, so that retention removes nothing that they have not
- * delivered, and closed last, so that they deliver the last records. Retention keeps what `unresolved` names.
+ * Opens the audit log and its sinks. The sinks are opened first, so that retention removes nothing undelivered, and
+ * closed last, so that they deliver the last records. Retention keeps the segments named by `unresolved`.
  */
 export async function openAudit(
   { settings: { audit }, closers, metrics, log }: Bootstrap,

@@ -3,7 +3,7 @@ import { startChangeTracking, type RunningChangeTracking } from '../changes/star
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Bootstrap } from './open-observability.ts'
 
-/** Follows changes, and resolves those that the audit log holds in doubt. */
+/** Starts change tracking, and resolves in-doubt changes of the audit log. */
 export async function openChanges(
   { settings, closers, metrics, log }: Bootstrap,
   audit: AuditLog,
@@ -12,7 +12,7 @@ export async function openChanges(
   const { registry } = metrics
   const changes = await startChangeTracking({ audit, settings: settings.audit, upstreams, registry, log })
   closers.push(() => changes.close())
-  // Only now is it known which segments unresolved changes need.
+  // The segments that unresolved changes need are known only now.
   audit.prune()
   return changes
 }

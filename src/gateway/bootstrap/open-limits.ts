@@ -13,22 +13,22 @@ import { registerLoadSheddingMetrics } from '../../observability/metrics/load-sh
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Bootstrap } from './open-observability.ts'
 
-/** The limits of a gateway, and the capacity that its principals share. */
+/** The limits of a gateway, and its shared capacity. */
 interface OpenedLimits {
   readonly limits: Limits
-  /** Undefined if nothing is counted outside this process. */
+  /** Undefined without shared limits. */
   readonly shared: SharedLimits | undefined
   readonly activeRequests: FairCapacity
   readonly bodyMemory: BodyMemory
   readonly shedding: LoadShedder
-  /** Requests that were read and not handled yet. */
+  /** Requests that were received and have not started. */
   readonly requestQueue: RequestQueue
   readonly maxConnections: number
 }
 
 /**
- * Opens the limits. In one of several workers, `charge` counts for all of them. Throws if a file of the settings cannot
- * be used; a server of shared limits that does not respond delays the start only briefly.
+ * Opens the limits. In one of several workers, `charge` counts for all of them. Throws if a file of the settings is
+ * unusable; an unresponsive server of shared limits delays the start only briefly.
  */
 export async function openLimits(
   { settings, closers, metrics, log }: Bootstrap,
@@ -57,14 +57,14 @@ async function openShared(
   const { shared: sharing } = settings.limits
   const observer = registerSharedLimitsMetrics(metrics.registry, log, sharing)
   if (sharing === undefined) return charge && createWorkerSharedLimits(charge)
-  // A gateway that shares nothing does not carry the client of the server in memory.
+  // Imported on demand: a gateway without shared limits does not load the client.
   const { openSharedLimits } = await import('../../limits/shared/shared-limits.ts')
   const shared = await openSharedLimits(sharing, observer)
   closers.push(() => shared.close())
   return shared
 }
 
-/** The connections that the limit of open files allows, at most those of the settings. */
+/** The number of connections that the limit of open files allows, at most that of the settings. */
 async function allowedConnections({ settings, log }: Pick<Bootstrap, 'settings' | 'log'>): Promise<number> {
   const { maxConnections: wanted } = settings.limits
   const toUpstreams = settings.upstreams.reduce(

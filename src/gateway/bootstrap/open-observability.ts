@@ -9,7 +9,6 @@ import { version } from '../../version.ts'
 import { registerLogMetrics } from '../../observability/metrics/log-metrics.ts'
 import { registerSpanMetrics } from '../../observability/traces/span-metrics.ts'
 
-/** Used by every function that opens a part of the gateway. */
 export interface Bootstrap {
   readonly settings: GatewaySettings
   readonly closers: ClosingStack
@@ -17,13 +16,13 @@ export interface Bootstrap {
   readonly log: Logger
 }
 
-/** The log, the metrics and the traces of a gateway. */
+/** The log, metrics and traces of a gateway. */
 export interface Observability extends Bootstrap {
   readonly gatewayLog: GatewayLog
   readonly traces: Traces | undefined
 }
 
-/** Opens the log, the metrics and, if the settings have any, the traces. */
+/** Opens the log, the metrics and, if configured, the traces. */
 export async function openObservability(
   settings: GatewaySettings,
   closers: ClosingStack,
@@ -38,7 +37,7 @@ export async function openObservability(
   return { settings, closers, metrics, log, gatewayLog, traces }
 }
 
-/** A gateway without traces does not carry the library in memory. */
+/** Imported on demand: a gateway without traces does not load the library. */
 async function openTraces(settings: TracesSettings, observer: SpanObserver): Promise<Traces> {
   const library = await import('../../observability/traces/traces.ts')
   return library.openTraces(settings, version, observer)

@@ -11,7 +11,7 @@ import type { PolicySet } from '../../policy/policy-set.ts'
 import { createLogThrottle } from '../../observability/log/log-throttle.ts'
 import type { Bootstrap } from './open-observability.ts'
 
-/** Reports on policies go to these. */
+/** Receives reports about policies. */
 interface PolicyObservers extends Pick<Bootstrap, 'metrics' | 'log'> {
   readonly audit: AuditLog
   readonly follower?: PoliciesFollower | undefined
@@ -94,7 +94,7 @@ function openCandidate(folder: string, { log }: PolicyObservers): Promise<Policy
   })
 }
 
-/** What is in force, compared with the candidate: a set is made anew only where one of the two has changed. */
+/** Compares the policies in force with the candidate. A new set is created only if either has changed. */
 function besideCandidate(
   live: PolicySource,
   candidate: PolicySource,

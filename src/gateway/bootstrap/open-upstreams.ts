@@ -6,7 +6,7 @@ import { readUpstreamOptions } from '../upstream/upstream-files.ts'
 import { createUpstreams, type Upstreams } from '../upstream/upstreams.ts'
 import type { Bootstrap } from './open-observability.ts'
 
-/** Opens the upstreams, with the files that their settings name. */
+/** Opens the upstreams, and reads the files that their settings name. */
 export async function openUpstreams(
   { settings, closers, metrics }: Bootstrap,
   assertions: AssertionSigner | undefined,

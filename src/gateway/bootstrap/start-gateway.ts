@@ -27,12 +27,11 @@ import { openObservability } from './open-observability.ts'
 import { openPolicies } from './open-policies.ts'
 import { openUpstreams } from './open-upstreams.ts'
 
-/** Used by `startGateway`. */
 export interface GatewayOptions {
   readonly settings: GatewaySettings
   /** The development key, in memory only. */
   readonly staticKey?: StaticKey
-  /** Present in one of several processes that share a port. */
+  /** Present if several processes share a port. */
   readonly worker?: WorkerPart
 }
 
@@ -40,15 +39,15 @@ export interface GatewayOptions {
 export interface RunningGateway {
   readonly url: string
   readonly adminUrl: string
-  /** Reads all watched files again, and logs the result of each. */
+  /** Reloads all watched files, and logs each result. */
   readonly reload: () => Promise<void>
-  /** Drains, completes the audit log, and closes everything; further calls return the same promise. */
+  /** Drains requests, completes the audit log, and closes everything. Further calls return the same promise. */
   readonly close: () => Promise<void>
 }
 
 /**
- * Starts a gateway. Throws for settings, and files that they name, which cannot be used, before the first request is
- * accepted; everything opened until then is closed.
+ * Starts a gateway. Throws for unusable settings or files before the first request is accepted; everything opened until
+ * then is closed.
  */
 export async function startGateway({ settings, staticKey, worker }: GatewayOptions): Promise<RunningGateway> {
   const closers = new ClosingStack()

@@ -7,7 +7,7 @@ import type { Logger } from '../../observability/log/gateway-log.ts'
 const intervalMs = 500
 const materials = ['cert', 'key', 'ca', 'crl'] as const
 
-/** The certificates of a TLS listener that are watched. */
+/** The watched certificates of a TLS listener. */
 export interface WatchedCertificates {
   readonly settings: TlsSettings
   /** The certificates that the listener was opened with. */
@@ -17,8 +17,8 @@ export interface WatchedCertificates {
 }
 
 /**
- * Watches the files of a TLS listener: `onChange` is called within a second of a change. Files that belong together may
- * be written one after the other: until they fit, the last good ones stay in force.
+ * Watches the files of a TLS listener and calls `onChange` within a second of a change. Files that belong together may
+ * be written one after the other: until they match, the last valid ones stay in force.
  */
 export async function watchCertificates({
   settings,

@@ -12,42 +12,41 @@ import { getBranch, type TableHistory } from '../../audit/resolution/table-histo
 import { getOperation } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 
-/** Follows changes from their intent to what became of them. */
+/** Tracks changes from their intent to their outcome. */
 export interface ChangeTracker {
-  /** The version that a commit follows, as `IntentEntry.before` has it. */
+  /** The version that a commit follows, for `IntentEntry.before`. */
   getPreviousVersion(operation: Permission, id: ObjectId, details: Details | undefined): number | undefined
-  /** A change is about to be recorded. Whoever begins one ends it. */
+  /** Starts tracking a change whose intent is about to be recorded. The caller must end every change. */
   startChange(entry: IntentEntry): TrackedChange
 }
 
 /** A change between its intent and its outcome. */
 export interface TrackedChange {
   readonly entry: IntentEntry
-  /** Whether the change made a version that the response does not state, and `addVersion` may find. */
+  /** Whether the change created a version that the response does not state, and that `addVersion` may find. */
   lacksVersion(outcome: OutcomeEntry): boolean
-  /** The outcome with the newest version that the upstream describes now, or without one. Never rejects. */
+  /** Returns the outcome with the newest version that the upstream describes, or unchanged. Never rejects. */
   addVersion(outcome: OutcomeEntry): Promise<OutcomeEntry>
-  /** The outcome, with what it shows of versions that were made past this log. */
+  /** Completes the outcome with evidence of versions that were created outside this log. */
   complete(outcome: OutcomeEntry): OutcomeEntry
-  /** Has it found out what became of the change, whose outcome is unknown, if its intent was recorded. */
+  /** Resolves the unknown outcome of the change in the background, if its intent was recorded. */
   resolveLater(receipt: Promise<IntentReceipt>): void
 }
 
 interface ChangeTrackerOptions {
   readonly history: TableHistory
-  /** The chain that intents are written to. */
+  /** The chain of the intents. */
   readonly chain: string
-  /** Whether versions that were made past the log are recorded. */
+  /** Whether out-of-band versions are recorded. */
   readonly isContinuous: boolean
   readonly resolve: (request: InDoubtChange) => void
-  /** Asks for the newest version of the branch of a change; undefined if that could not be learnt. Never rejects. */
+  /** Fetches the newest version of the branch of a change; undefined if it could not be fetched. Never rejects. */
   readonly observeVersion: (entry: IntentEntry) => Promise<CreatedVersion | undefined>
   readonly onOutOfBand: (outOfBand: readonly OutOfBandVersions[], request: string) => void
-  /** What became of a change, as far as it is known at once. */
+  /** Called with the immediate result of a change. */
   readonly onEnd: (entry: IntentEntry, result: OutcomeEntry['result']) => void
 }
 
-/** Tracks the changes of one log. */
 export function createChangeTracker(options: ChangeTrackerOptions): ChangeTracker {
   const { history, chain, isContinuous, resolve, observeVersion, onOutOfBand, onEnd } = options
   return {
@@ -64,7 +63,7 @@ export function createChangeTracker(options: ChangeTrackerOptions): ChangeTracke
         lacksVersion: ({ result, status, versions }) =>
           isContinuous &&
           result === 'committed' &&
-          // It only began: the version comes later.
+          // 202 means started: the version is created later.
           status !== 202 &&
           versions === undefined &&
           getOperation(entry.operation).versions !== undefined,
@@ -74,7 +73,7 @@ export function createChangeTracker(options: ChangeTrackerOptions): ChangeTracke
         },
         complete(outcome) {
           onEnd(entry, outcome.result)
-          // What became of it is still open, and so is what else it explains.
+          // The outcome is unknown, so it explains no versions yet.
           if (outcome.result === 'unknown') return outcome
           const outOfBand = history.end(change, toChangeEffect(outcome))
           if (!isContinuous || outOfBand.length === 0) return outcome

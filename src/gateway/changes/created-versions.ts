@@ -3,7 +3,6 @@ import { getMember } from '../facts/stated-facts.ts'
 import type { Details, IntentEntry, CreatedVersion } from '../../audit/records/audit-record.ts'
 import { getBranch } from '../../audit/resolution/table-history.ts'
 
-/** What a version belongs to. */
 interface ChangedBranch {
   readonly id: CreatedVersion['id']
   readonly details?: Details | undefined
@@ -14,8 +13,8 @@ type ChangeFacts = Pick<IntentEntry, 'operation' | 'id' | 'objects' | 'details' 
 const maxTextLength = 1024
 
 /**
- * The versions that a change made, as the answer of success says: `{version: 7}`, `{version: {version: 7, ...}}`, or
- * those of a batch in the order of its entries. Empty where the answer says nothing of the kind.
+ * Reads the versions that a change created from its success response: `{version: 7}`, `{version: {version: 7, ...}}`,
+ * or those of a batch in the order of its entries. Empty if the response states none.
  */
 export function readCreatedVersions(change: ChangeFacts, response: unknown): CreatedVersion[] {
   if (change.effect !== 'commit') return []
@@ -40,7 +39,7 @@ export function readCreatedVersions(change: ChangeFacts, response: unknown): Cre
     .filter((made) => made !== undefined)
 }
 
-/** A version as the interface writes it: its number, or an object; undefined for anything else. */
+/** Parses a version of the interface: a number or an object. Undefined for anything else. */
 export function readCreatedVersion(
   { id, details }: ChangedBranch,
   value: unknown,

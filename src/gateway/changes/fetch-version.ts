@@ -11,11 +11,11 @@ import { readResponse } from '../../http1/client/read-response.ts'
 import { buildUpstreamTarget } from '../upstream/upstream-target.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
-/** The answer is one version; its metadata may be long. */
+/** The response is one version; its metadata may be long. */
 const maxResponseBytes = 1024 * 1024
 const timeoutMs = 30_000
 
-/** A version of a branch; without a number its newest one. */
+/** Selects a version of a branch; the newest one without a number. */
 interface VersionQuery {
   readonly id: ObjectId
   /** Undefined for the main branch. */
@@ -23,14 +23,15 @@ interface VersionQuery {
   readonly version?: number
 }
 
-/** Holds slots like a principal. */
+/** The gateway holds slots like a principal. */
 const gatewayHolder = Symbol('gateway')
 
 const describeVersion = getOperation('DescribeTableVersion')
 
 /**
- * Asks an upstream for a version, or for the newest one, in the name of the gateway itself. It gives way to clients:
- * it fails at once if no slot is free or the circuit is open. Throws Error if nothing was learnt.
+ * Fetches a version, or the newest one, from an upstream with the credentials of the gateway. Clients have priority:
+ * the request fails at once if no slot is free or the circuit is open. Throws Error if the version could not be
+ * determined.
  */
 export async function fetchVersion(
   upstream: Upstream,

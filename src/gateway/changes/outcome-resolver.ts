@@ -11,32 +11,31 @@ import type { TableHistory } from '../../audit/resolution/table-history.ts'
 import { fetchVersion } from './fetch-version.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
-/** When the upstream is asked, in milliseconds. */
+/** In milliseconds. */
 interface ResolutionTimes {
   /**
-   * How long a request may still be at work in the upstream after its outcome was lost. Absence counts after that
-   * time, and when it was seen twice, so long apart.
+   * How long the upstream may still execute a request after its outcome was lost. Absence counts only after this time,
+   * and only if it was observed twice, this far apart.
    */
   readonly settleTimeMs: number
-  /** An outcome that is older stays unknown for good. */
+  /** Changes older than this remain unknown. */
   readonly maxAgeMs: number
 }
 
-/** Finds out in the background what became of changes whose outcome is unknown. */
+/** Resolves in-doubt changes in the background. */
 export interface OutcomeResolver {
-  /** Takes up a question. One too many stays unknown until the next start. */
+  /** Adds an in-doubt change. If there are too many, it stays unknown until the next start. */
   add(request: InDoubtChange): void
-  /** The intents of the questions that are open. */
+  /** Lists the intents of unresolved changes. */
   listInDoubtIntents(): IntentReference[]
   close(): Promise<void>
 }
 
-/** What the resolver works with. */
 interface OutcomeResolverOptions {
   readonly audit: Pick<AuditLog, 'recordResolution'>
   readonly history: TableHistory
   readonly upstreams: readonly Upstream[]
-  /** Whether versions that were made past the log are recorded. */
+  /** Whether out-of-band versions are recorded. */
   readonly isContinuous: boolean
   readonly times: ResolutionTimes
   readonly onResolved: (entry: ResolvedEntry, request: InDoubtChange) => void
@@ -45,14 +44,14 @@ interface OutcomeResolverOptions {
 interface PendingResolution {
   readonly change: InDoubtChange
   lookups: number
-  /** Whether the upstream has told something of it. */
+  /** Whether a lookup has returned a result. */
   hasLookupResult: boolean
-  /** When the upstream is asked next, and how long it is left alone after that if it says nothing. */
+  /** Time of the next lookup, and the delay after it if it fails. */
   nextAt: number
   retryDelayMs: number
-  /** When it was first seen to be absent at a time that counts. */
+  /** Time of the first observed absence that counts. */
   absentSince: number | undefined
-  /** What is left is to record it. */
+  /** Set if only recording is left. */
   resolution: ResolvedEntry | undefined
 }
 
@@ -60,7 +59,9 @@ const maxPending = 10_000
 const initialRetryDelayMs = 500
 const maxRetryDelayMs = 5 * 60_000
 
-/** Begins to resolve. Upstreams are asked one question at a time, and only what clients leave them room for. */
+/**
+ * Starts resolving. There is one lookup at a time for each upstream, and only with capacity that clients do not use.
+ */
 export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeResolver {
   const { audit, history, upstreams, isContinuous, times, onResolved } = options
   const pending = new Set<PendingResolution>()
@@ -98,7 +99,7 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
     each.hasLookupResult = true
     const { result, evidence } = judgement
     const resolvedAt = each.change.since + times.settleTimeMs
-    // What nobody can tell yet may show when changes of others have come to their ends.
+    // An undecided change may be decided by the outcomes of other changes.
     const isEarly = Date.now() < resolvedAt && (result === 'absent' || result === 'undecided')
     if (isEarly) each.nextAt = resolvedAt
     else if (result === 'undecided' && othersMayReport(each)) each.nextAt = Date.now() + initialRetryDelayMs
@@ -109,7 +110,7 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
     } else await decide(each, 'not_committed', evidence, versions)
   }
 
-  /** Whether another change of the same tables has not been asked about yet: it may have made the version. */
+  /** Whether another change of the same tables has not been looked up yet: it may have created the version. */
   function othersMayReport({ change }: PendingResolution): boolean {
     const keys = new Set(change.change.tables.map(({ key }) => key))
     for (const other of pending) {
@@ -118,7 +119,7 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
     return false
   }
 
-  /** A batch is made as a whole or not at all: the first lookup that decides, decides for all. */
+  /** A batch is atomic: the first conclusive lookup decides for all entries. */
   async function poll(
     each: PendingResolution,
   ): Promise<{ judgement: ResolutionDecision; versions: CreatedVersion[] }> {
@@ -132,7 +133,7 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
       const found = await fetchVersion(upstream, lookup, closing.signal)
       each.lookups += 1
       if (typeof found.found === 'object') versions.push(found.found)
-      // The further versions of a batch that was made are looked up for the record.
+      // The other versions of a committed batch are looked up for the record.
       if (judgement.result !== 'committed') judgement = decideResolution(request, lookup, found, history)
       if (judgement.result === 'taken' || judgement.result === 'absent') break
     }
@@ -164,7 +165,7 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
     onResolved(entry, each.change)
   }
 
-  /** Nothing was learnt, or nothing could be recorded. */
+  /** Called if a lookup or the record failed. */
   async function postpone(each: PendingResolution): Promise<void> {
     const now = Date.now()
     each.nextAt = now + each.retryDelayMs * (0.75 + 0.5 * Math.random())

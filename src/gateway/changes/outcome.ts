@@ -7,13 +7,13 @@ import type { Matched } from '../context.ts'
 import type { TrackedChange } from './change-tracker.ts'
 import { getFailureReason } from '../upstream/attempt-failure.ts'
 
-/** A change that was sent upstream. */
+/** A change that was sent to the upstream. */
 interface SentChange extends Matched {
   readonly payload: Payload
   readonly intent: { readonly change: TrackedChange } | undefined
 }
 
-/** What became of a change that the upstream answered. */
+/** Creates the outcome of a change with a response. */
 export function createOutcome(
   response: UpstreamResponse,
   request: SentChange,
@@ -34,7 +34,7 @@ export function createOutcome(
   }
 }
 
-/** What became of a change that was not answered. */
+/** Creates the outcome of a change without a response. */
 export function createFailureOutcome(error: unknown, request: SentChange, startedAt: number): OutcomeEntry {
   return {
     result: isUnchanged(error, request) ? 'failed' : 'unknown',
@@ -45,9 +45,9 @@ export function createFailureOutcome(error: unknown, request: SentChange, starte
 }
 
 /**
- * A request of which nothing was sent changes nothing, and neither does a JSON body that was broken off for what was
- * found in it: without its end it is no JSON. An Arrow stream says inside where it ends, so that a catalog may have
- * taken it for whole before the request was.
+ * A request of which nothing was sent changes nothing. Neither does a JSON body that was aborted by a check: truncated
+ * JSON is invalid. An Arrow stream marks its own end, so a catalog may have accepted it as complete before the request
+ * was.
  */
 function isUnchanged(error: unknown, { route }: SentChange): boolean {
   if (!(error instanceof AttemptFailed) || error.progress === 'unsent') return true
@@ -58,7 +58,7 @@ function elapsedMs(startedAt: number): number {
   return Math.round((performance.now() - startedAt) * 100) / 100
 }
 
-/** The answer of success to a change; undefined where it is no JSON. */
+/** Parses the success response to a change; undefined if it is not JSON. */
 function parseResponse({ status, body }: UpstreamResponse): unknown {
   if (status >= 300 || body === undefined || body.length === 0) return undefined
   try {

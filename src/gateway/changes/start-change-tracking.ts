@@ -12,12 +12,12 @@ import { createVersionObserver } from './version-observer.ts'
 import { createOutcomeResolver } from './outcome-resolver.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
-/** The changes of a gateway, followed until it is closed. */
+/** The change tracking of a running gateway. */
 export interface RunningChangeTracking {
   readonly tracker: ChangeTracker
-  /** The intents whose outcome is unknown and still looked for. */
+  /** Lists the intents of in-doubt changes that are being resolved. */
   listInDoubtIntents(): IntentReference[]
-  /** Ends the questions to upstreams; what is open then is taken up by the next start. */
+  /** Aborts lookups; the next start resumes unresolved changes. */
   close(): Promise<void>
 }
 
@@ -29,12 +29,12 @@ interface ChangeTrackingOptions {
   readonly log: Logger
 }
 
-/** A script that goes past the gateway must not fill the log of the gateway. */
+/** A script that bypasses the gateway must not fill its log. */
 const maxLinesPerSecond = 10
 
 /**
- * Reads what the newest part of the audit log says of tables and of changes with an unknown outcome, begins to resolve
- * these, and follows the changes to come. Rejects when the log cannot be read.
+ * Reads tables and in-doubt changes from the newest part of the audit log, starts resolving the latter, and tracks new
+ * changes. Rejects if the log cannot be read.
  */
 export async function startChangeTracking(options: ChangeTrackingOptions): Promise<RunningChangeTracking> {
   const { audit, settings, upstreams, log } = options
@@ -65,7 +65,7 @@ export async function startChangeTracking(options: ChangeTrackingOptions): Promi
       log.info({ requestId: request, result, evidence }, 'in-doubt change resolved')
     },
   })
-  for (const question of requests) resolver.add(question)
+  for (const request of requests) resolver.add(request)
   const observer = createVersionObserver(upstreams)
   const tracker = createChangeTracker({
     history,

@@ -3,21 +3,20 @@ import { getBranch } from '../../audit/resolution/table-history.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { fetchVersion } from './fetch-version.ts'
 
-/** Asks upstreams for the versions that responses to changes do not state. */
+/** Fetches versions that responses to changes do not state. */
 export interface VersionObserver {
   /**
-   * The newest version of the branch that a change names. Undefined if the upstream is busy, unreachable or slow, or
+   * Fetches the newest version of the branch of a change. Undefined if the upstream is busy, unreachable or slow, or
    * does not describe versions.
    */
   observe(entry: IntentEntry): Promise<CreatedVersion | undefined>
-  /** Aborts the requests, and resolves when all of them have ended. */
+  /** Aborts the requests, and resolves when all have ended. */
   close(): Promise<void>
 }
 
-/** The client waits for its response meanwhile. */
+/** The client waits for its response during this time. */
 const timeoutMs = 5_000
 
-/** Creates an observer that asks these upstreams. */
 export function createVersionObserver(upstreams: readonly Upstream[]): VersionObserver {
   const byName = new Map(upstreams.map((upstream) => [upstream.name, upstream]))
   const closing = new AbortController()

@@ -8,7 +8,7 @@ import { getMember, type JsonObject } from './stated-facts.ts'
 
 const detailMembersByOperation = new WeakMap<Operation, ReadonlySet<string>>()
 
-/** The members of a body that the intent of a change may hold. */
+/** Lists the body members that the intent of a change may record. */
 export function listDetailMembers(operation: Operation): ReadonlySet<string> {
   let members = detailMembersByOperation.get(operation)
   if (members === undefined) {
@@ -20,8 +20,8 @@ export function listDetailMembers(operation: Operation): ReadonlySet<string> {
 }
 
 /**
- * What an audit record says of a change: the facts that were judged, under the names of the interface, and what else
- * the operation records. Cut to a bounded size, and never the data itself.
+ * Creates the details of a change for the audit log: the facts that were authorized, under their names in the
+ * interface, and other recorded members of the operation. They are limited in size and never contain table data.
  */
 export function createChangeDetails(
   { operation, indexName, parameters }: RouteMatch,
@@ -33,7 +33,7 @@ export function createChangeDetails(
   return indexName === undefined ? details : { ...details, index_name: indexName }
 }
 
-/** The same of an entry of a batch. */
+/** Creates the details of a batch entry. */
 export function createEntryDetails(operation: Operation, stated: StatedFacts, entry: JsonObject): Details {
   return createDetails(operation, stated, (name) => getMember(entry, name))
 }
@@ -42,14 +42,14 @@ function createDetails(operation: Operation, stated: StatedFacts, sent: (name: s
   const details = formatFactDetails(operation, stated)
   for (const name of operation.recorded) {
     const value = sent(name)
-    // The log hashes filters, unless it is told otherwise: two that begin alike are not the same.
+    // The log hashes filters by default: filters with the same prefix would become equal if they were truncated.
     if (value !== undefined)
       details[name] = isFilterMember(name) ? (value as Details[string]) : truncateDetail(value)
   }
   return details
 }
 
-/** Whether a member holds SQL, and with it values of rows. */
+/** Whether a member contains SQL, and therefore values of rows. */
 export function isFilterMember(name: string): boolean {
   return (filterMembers as readonly string[]).includes(name)
 }

@@ -12,19 +12,19 @@ import { assertBranch, assertTag } from '../../catalog-api/reference-names.ts'
 import { JsonTransformer } from '../json/json-transformer.ts'
 
 /**
- * No fact is larger than any that means something: each condition on it costs time by its size. In characters of a
- * text, keys of a map, and names of a list.
+ * Maximum size of a fact, because evaluating a condition takes time in proportion: characters of a text, keys of a map,
+ * names of a list.
  */
 const maxTextLength = 8192
 const maxKeys = 1000
 const maxNames = 64
 
-/** The value of a fact, in its one form. */
+/** A fact value in its canonical form. */
 export type FactValue = string | boolean | readonly string[] | ReadonlyMap<string, string>
 
 /**
- * The value of a fact that a query parameter or a header states as text; maps are JSON. `where` names the place in
- * messages. Throws InvalidInput (400) for a value that the fact cannot have.
+ * Parses a fact from a query parameter or a header; maps are JSON. `where` names the location in messages. Throws
+ * InvalidInput (400) for a value that the fact cannot have.
  */
 export function parseFactText(operation: Operation, fact: FactName, text: string, where: string): FactValue {
   const type: FactType = factTypes[fact]
@@ -33,8 +33,8 @@ export function parseFactText(operation: Operation, fact: FactName, text: string
 }
 
 /**
- * The value of a fact that a member of the body states; undefined for null, which states nothing. Throws InvalidInput
- * (400) for a value that the fact cannot have.
+ * Parses a fact from a body member; undefined for null, which states nothing. Throws InvalidInput (400) for a value
+ * that the fact cannot have.
  */
 export function parseFactMember(
   operation: Operation,
@@ -58,12 +58,11 @@ export function parseFactMember(
   return parseFactString(operation, fact, value, where)
 }
 
-/** Whether two values of a fact are the same. */
 export function isSameFactValue(one: FactValue, other: FactValue): boolean {
   return one === other || serializeFact(one) === serializeFact(other)
 }
 
-/** A value of a fact as text, for messages. */
+/** Formats a fact value for messages. */
 export function formatFactForMessage(value: FactValue): string {
   const text = typeof value === 'string' ? quoteForMessage(value) : serializeFact(value)
   return text.length > 200 ? `${text.slice(0, 197)}...` : text
@@ -96,7 +95,7 @@ function parseFactWord({ name, modes, behaviors }: Operation, fact: FactName, te
   )
 }
 
-/** JSON that decides something has one meaning, wherever it stands: the same rules as for a body. */
+/** JSON that affects a decision must be unambiguous in a header as in a body. */
 function parseFactMapText(text: string, where: string): ReadonlyMap<string, string> {
   const bytes = Buffer.from(text)
   const json = new JsonTransformer({ visitName: () => 'nothing' }, 0)
@@ -138,7 +137,7 @@ function wrongTypeError(where: string, value: unknown, expected: string): Catalo
   return refusal('invalid_fact', `${where} is ${describeJsonValue(value)}; expected ${expected}`)
 }
 
-/** A JSON value in a word or two, for messages. */
+/** Describes a JSON value briefly, for messages. */
 export function describeJsonValue(value: unknown): string {
   if (value === undefined) return 'absent'
   if (Array.isArray(value)) return 'a list'

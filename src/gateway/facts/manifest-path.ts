@@ -2,8 +2,8 @@ import { refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 
 /**
- * Throws InvalidInput (400) unless the path is one of a staging manifest of some table, and reached without a detour.
- * Whether it lies under the table only the catalog knows. `where` is the member that holds it.
+ * Throws InvalidInput (400) unless the path is a canonical path of the staging manifest of some table. Only the catalog
+ * knows whether it is below this table. `where` is the member that contains it.
  */
 export function assertManifestPath(path: string | undefined, where: string): void {
   if (path === undefined) throw refusal('invalid_body', `the body has no "${where}", the staging manifest`)

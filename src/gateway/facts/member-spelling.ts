@@ -3,8 +3,8 @@ import { refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 
 /**
- * Throws InvalidInput (400) for a key that differs from a member that decides something only in the case of its
- * letters, or in what stands behind a NUL: some servers would read it as that member, and some would not.
+ * Throws InvalidInput (400) for a key that differs from a member with an effect only in case, or in what follows a NUL:
+ * some servers would read it as that member.
  */
 export function assertMemberSpelling(name: string): void {
   if (decisiveMembers.has(name)) return
@@ -17,9 +17,9 @@ export function assertMemberSpelling(name: string): void {
   }
 }
 
-/** A key as the most lenient reader has it. */
+/** Normalizes a key as the most lenient reader does. */
 export function foldMemberName(name: string): string {
-  // Through upper case, so that the long s is an s, as it is to readers that fold by Unicode.
+  // Upper case first: the long s becomes s, as it does for readers that fold by Unicode.
   const folded = name.toUpperCase().toLowerCase()
   const end = folded.indexOf('\0')
   return end === -1 ? folded : folded.slice(0, end)

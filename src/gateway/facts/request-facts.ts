@@ -2,12 +2,12 @@ import { headerDialects } from '../../catalog-api/headers.ts'
 import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
 import type { ReceivedHead } from '../received-head.ts'
 
-/** The facts of a request that do not depend on its operation, each found out only if a condition reads it. */
+/** Creates the facts that do not depend on the operation. Each is computed only if a condition reads it. */
 export function createRequestFacts(head: ReceivedHead, now: Date): RequestFacts {
   return new HeadFacts(head, now)
 }
 
-/** A class: an object with getters of its own takes microseconds to create, and each request has one. */
+/** A class: creating an object literal with getters takes microseconds for each request. */
 class HeadFacts implements RequestFacts {
   readonly clientAddress: string
   readonly now: Date

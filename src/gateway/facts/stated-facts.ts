@@ -24,10 +24,9 @@ import {
   type FactValue,
 } from './fact-values.ts'
 
-/** The members of a JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** A value, and the place that states it. */
+/** A value and its location. */
 interface Statement {
   readonly source: FactSource
   readonly value: FactValue
@@ -36,8 +35,8 @@ interface Statement {
 type ReadSource = (fact: FactName, location: FactSource) => FactValue | undefined
 
 /**
- * The facts that the head of a request states. Facts that its body may state are pending, unless the head states them.
- * Throws InvalidInput (400) for a value that a fact cannot have, or if two places disagree.
+ * Reads the facts in the head of a request. Facts that the body may state are pending, unless the head states them.
+ * Throws InvalidInput (400) for a value that a fact cannot have, or if two locations disagree.
  */
 export function readHeadFacts(request: Matched): KnownFacts {
   const { operation } = request.route
@@ -47,8 +46,8 @@ export function readHeadFacts(request: Matched): KnownFacts {
 }
 
 /**
- * The facts that a request states in its head and in the members of its body that were read. If these are not all,
- * facts that the rest may state are pending. Throws as `readHeadFacts` does.
+ * Reads the facts in the head and in the given members of the body. If these are not all, facts that the rest may state
+ * are pending. Throws as `readHeadFacts` does.
  */
 export function readBodyFacts(request: Matched, members: JsonObject, isWhole: boolean): KnownFacts {
   const { operation } = request.route
@@ -63,7 +62,7 @@ function withPendingFacts(operation: Operation, stated: StatedFacts): KnownFacts
   return { stated, pendingFacts: new Set(operation.facts.filter(isPending).map(([name]) => name)) }
 }
 
-/** The facts of an entry of a batch: only what its own members state. Throws as `readHeadFacts` does. */
+/** Reads the facts of a batch entry, from its own members only. Throws as `readHeadFacts` does. */
 export function readEntryFacts(operation: Operation, entry: JsonObject, what: string): KnownFacts {
   return createKnownFacts(
     readFacts(operation, (fact, { in: part, name }) => {
@@ -73,7 +72,7 @@ export function readEntryFacts(operation: Operation, entry: JsonObject, what: st
   )
 }
 
-/** The member of that name of its own, never of a prototype; undefined for null. */
+/** Returns an own member; undefined for null and for inherited ones. */
 export function getMember(members: unknown, name: string): unknown {
   const isObject = typeof members === 'object' && members !== null && Object.hasOwn(members, name)
   return isObject ? ((members as JsonObject)[name] ?? undefined) : undefined
@@ -118,7 +117,7 @@ function readFacts(operation: Operation, read: ReadSource): StatedFacts {
   return facts.properties === undefined ? facts : withLocationProperty(operation, facts, facts.properties)
 }
 
-/** Some catalogs take the location of an object from its properties. Every name of it must say the same. */
+/** Some catalogs take the location of an object from its properties. All its names must agree. */
 function withLocationProperty(
   operation: Operation,
   facts: StatedFacts,
@@ -151,13 +150,13 @@ function assertSameStatement(one: Statement, other: Statement): void {
   )
 }
 
-/** Bytes beyond ASCII in a header are read in two ways: as Latin-1 and as UTF-8. */
+/** Readers decode non-ASCII bytes in a header as Latin-1 or as UTF-8. */
 function assertAscii(text: string, where: string): void {
   if (/^[\x20-\x7e]*$/.test(text)) return
   throw refusal('invalid_body', `${where} has a non-ASCII character; escape it in JSON`)
 }
 
-/** The value of a header among names and values in turn. */
+/** Finds the value of a header among names and values in turn. */
 export function findHeader(headers: readonly string[], name: string): string | undefined {
   for (let index = 0; index < headers.length; index += 2) {
     if (headers[index] === name) return headers[index + 1]

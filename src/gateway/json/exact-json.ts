@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** A number that JavaScript cannot hold, such as 2^53 + 1 or 1e400: in JSON, the text that was sent. */
+/** A JSON number that JavaScript cannot represent, such as 2^53 + 1 or 1e400, as the text that was sent. */
 class ExactNumber {
   readonly #text: string
 
@@ -13,15 +13,15 @@ class ExactNumber {
   }
 }
 
-/** What a text has somewhere that holds a number with so many digits, or an exponent. */
+/** Matches every text that contains a number with many digits or an exponent. */
 const possiblyInexact = /[\d.]{16}|\d[eE]/
 const numberPattern = /-?\d[\d.eE+-]*/y
 const maxExactDigits = 15
 
-/** No caller can write it: it marks the numbers that are read as text. */
+/** Random, so that callers cannot produce it: marks numbers that are read as text. */
 const marker = `${randomBytes(16).toString('base64url')}:`
 
-/** The value of a JSON text, as JSON.parse reads it, except that no number is rounded: see `SentNumber`. */
+/** Parses JSON as JSON.parse does, but does not round numbers: see `SentNumber`. */
 export function parseExactJson(text: string): unknown {
   if (!possiblyInexact.test(text)) return JSON.parse(text)
   return JSON.parse(markInexactNumbers(text), (_name, value: unknown) =>
@@ -53,7 +53,7 @@ function markInexactNumbers(text: string): string {
   return marked + text.slice(written)
 }
 
-/** The index behind the quote that ends the string. */
+/** Returns the index behind the closing quote of the string. */
 function findStringEnd(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0
@@ -63,7 +63,7 @@ function findStringEnd(text: string, start: number): number {
   return text.length
 }
 
-/** Whether a number in JSON is read as the very number that it says. */
+/** Whether JavaScript represents the number exactly. */
 function isExact(sent: string): boolean {
   const value = Number(sent)
   if (Number.isSafeInteger(value) && String(value) === sent) return true

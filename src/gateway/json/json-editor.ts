@@ -1,24 +1,23 @@
-/** A part of a text that goes out as another text; nothing for a part that is cut out. Offsets are of the whole text. */
+/** A part of a text that is replaced, or removed if the text is empty. Offsets are in the whole text. */
 interface Edit {
   readonly from: number
   to: number
   readonly text: Buffer | undefined
 }
 
-/** Returns a text that comes in chunks, with edits. */
+/** Applies edits to a text that arrives in chunks. */
 export class JsonEditor {
   #chunks: Buffer[] = []
-  /** The offset of the first byte that is held. */
+  /** Offset of the first byte that is held. */
   #offset = 0
-  /** In the order of their offsets; the last cut may have no end yet. */
+  /** Ordered by offset; the last cut may have no end yet. */
   readonly #edits: Edit[] = []
 
-  /** Holds the next chunk. */
   push(chunk: Buffer): void {
     this.#chunks.push(chunk)
   }
 
-  /** Cuts out a part behind every other edit and every byte that was taken. */
+  /** Removes a part behind all other edits and all taken bytes. */
   cut(from: number, to = Number.POSITIVE_INFINITY): void {
     this.#edits.push({ from, to, text: undefined })
   }
@@ -29,12 +28,12 @@ export class JsonEditor {
     if (last !== undefined) last.to = to
   }
 
-  /** Replaces a part behind every other edit and every byte that was taken. */
+  /** Replaces a part behind all other edits and all taken bytes. */
   replace(from: number, to: number, text: string): void {
     this.#edits.push({ from, to, text: Buffer.from(text) })
   }
 
-  /** Inserts a text anywhere behind the bytes that were taken. */
+  /** Inserts a text anywhere behind the taken bytes. */
   insert(at: number, text: string): void {
     const next = this.#edits.findIndex(({ from }) => from >= at)
     this.#edits.splice(next === -1 ? this.#edits.length : next, 0, {
@@ -44,7 +43,7 @@ export class JsonEditor {
     })
   }
 
-  /** Returns, once, what is before that offset. */
+  /** Returns the bytes before an offset, and forgets them. */
   takeUntil(to: number): Buffer[] {
     const taken: Buffer[] = []
     let chunk = this.#chunks[0]

@@ -1,17 +1,17 @@
 import { refusal } from '../../catalog-api/catalog-error.ts'
 
-/** Of a name, with the space before it. */
+/** Includes the whitespace before the name. */
 const maxNameBytes = 64 * 1024
 
-/** The name that is being read from a JSON text, and kept where the end of a piece cuts it. */
+/** Reads a member name of a JSON text, which may span chunks. */
 export class JsonNameReader {
-  /** Where the brace or the comma before the name is, in the whole text. */
+  /** Offset of the brace or comma before the name in the whole text. */
   separator = 0
-  /** Whether the text has come to the name. */
+  /** Whether the name has started. */
   isOpen = false
-  /** Whether an escape stands in it. */
+  /** Whether it contains an escape. */
   isEscaped = false
-  /** Where it begins in the piece, quote and all; and what of it came in the pieces before. */
+  /** Start of the name with its quote in the current chunk, and the parts in earlier chunks. */
   #chunkStart = 0
   #previousChunks: Buffer[] = []
 
@@ -21,13 +21,13 @@ export class JsonNameReader {
     this.#chunkStart = at
   }
 
-  /** Keeps what the piece holds of the name, for the piece is at its end. */
+  /** Saves the part of the name at the end of a chunk. */
   saveChunk(chunk: Buffer): void {
     this.#previousChunks.push(Buffer.from(chunk.subarray(this.#chunkStart)))
     this.#chunkStart = 0
   }
 
-  /** The name, as it is read: `"\u0069d"` is `id`. It ends before that place in the piece. */
+  /** Returns the decoded name: `"\u0069d"` is `id`. It ends before `end` in the chunk. */
   end(chunk: Buffer, end: number): string {
     this.isOpen = false
     if (this.#previousChunks.length === 0 && !this.isEscaped)
@@ -39,7 +39,7 @@ export class JsonNameReader {
     return String(JSON.parse(text))
   }
 
-  /** Throws InvalidInput (400) for one that is too long: an editor of the text has to hold back all of it. */
+  /** Throws InvalidInput (400) if the name is too long: an editor has to hold it back completely. */
   assertLength(end: number): void {
     if (end - this.separator <= maxNameBytes) return
     throw refusal(

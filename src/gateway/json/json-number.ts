@@ -7,7 +7,7 @@ const parts = ['none', 'minus', 'zero', 'integer', 'point', 'fraction', 'e', 'si
 
 type Part = (typeof parts)[number]
 
-/** For each part what may follow it; a number may end only behind those of `whole`. */
+/** The parts that may follow each part. A number may end only after those of `whole`. */
 const nextParts: Readonly<Record<Part, Readonly<Record<string, Part>>>> = {
   none: { '-': 'minus', '0': 'zero', '123456789': 'integer' },
   minus: { '0': 'zero', '123456789': 'integer' },
@@ -24,7 +24,7 @@ const finalParts: ReadonlySet<number> = new Set(
   (['zero', 'integer', 'fraction', 'exponent'] as const).map((part) => parts.indexOf(part)),
 )
 
-/** Where no number has begun, and where a byte belongs to no number. */
+/** The part of a byte outside of a number. */
 export const noNumber = 0
 
 const transitions = new Uint8Array(parts.length * 256)
@@ -34,12 +34,12 @@ for (const [index, part] of parts.entries()) {
   }
 }
 
-/** The part of a number that the byte belongs to, behind that part; `noNumber` where it belongs to none. */
+/** Returns the part that a byte belongs to, given the part before it; `noNumber` if it belongs to none. */
 export function continueNumber(part: number, byte: number): number {
   return transitions[part * 256 + byte] as number
 }
 
-/** Whether a number may end with that part. */
+/** Whether a number may end after that part. */
 export function canEndNumber(part: number): boolean {
   return finalParts.has(part)
 }

@@ -3,18 +3,18 @@ import { JsonNameReader } from './json-name-reader.ts'
 import { continueNumber, canEndNumber, noNumber } from './json-number.ts'
 import { Utf8Validator } from './utf8-validator.ts'
 
-/** Who is told of the members of all objects in a JSON text. Places are offsets in the whole text, in bytes. */
+/** Receives the members of all objects in a JSON text. Offsets are in bytes of the whole text. */
 export interface JsonScanHandler {
   readonly openObject: (at: number) => void
-  /** A comma between two members. */
+  /** Called for a comma between two members. */
   readonly comma: (at: number) => void
-  /** A name, as it is read: `"\u0069d"` is `id`. The members of the outermost object have depth 1. */
+  /** Called with a decoded name: `"\u0069d"` is `id`. Members of the outermost object have depth 1. */
   readonly name: (name: string, depth: number) => void
-  /** The value of a member begins. */
+  /** Called at the start of a member value. */
   readonly value: (at: number) => void
-  /** The first item of a list begins. */
+  /** Called at the start of the first item of a list. */
   readonly firstItem: () => void
-  /** The value of a member has ended before that offset; whether it is an object or a list without anything in it. */
+  /** Called at the end of a member value; `isEmpty` for an object or list without content. */
   readonly valueEnd: (at: number, depth: number, isEmpty: boolean) => void
   readonly closeObject: () => void
 }
@@ -47,33 +47,32 @@ const expectations = {
 } as const
 
 /**
- * Reads a JSON text in whatever pieces it comes: strict UTF-8 without a byte order mark, RFC 8259 to the letter, an
- * object or `null` or nothing at all, at most 64 levels deep. It keeps nothing of it but a name that is cut by the end
- * of a piece. Every method throws InvalidInput (400) as soon as no further piece can make the text good.
+ * Validates a JSON text that arrives in chunks: strict UTF-8 without a byte order mark, RFC 8259, an object, `null` or
+ * nothing, at most 64 levels deep. Retains nothing but a name that spans chunks. Every method throws InvalidInput (400)
+ * as soon as no continuation of the text can be valid.
  */
 export class JsonScanner {
   readonly #handler: JsonScanHandler
   readonly #utf8 = new Utf8Validator()
   #expected: number = expectations.start
   #chunk: Buffer = nothing
-  /** Where the piece begins in the whole text. */
+  /** Offset of the chunk in the whole text. */
   #chunkOffset = 0
-  /** How many objects and lists are open, and which of them are objects. */
+  /** Number of open objects and lists, and which of them are objects. */
   #depth = 0
   readonly #isObject: boolean[] = [false]
   #numberPart = noNumber
   #literal: Buffer = nothing
-  /** How many bytes of a literal, or digits of an escape, have been read. */
+  /** Bytes of a literal, or digits of an escape, that have been read. */
   #count = 0
   #isNull = false
-  /** The last name, or the one that comes next. */
+  /** The last or the next name. */
   readonly #name = new JsonNameReader()
 
   constructor(events: JsonScanHandler) {
     this.#handler = events
   }
 
-  /** Reads the next piece. */
   push(chunk: Buffer): void {
     if (!this.#utf8.push(chunk)) throw refusal('malformed_body', 'the body is not valid UTF-8')
     this.#chunk = chunk
@@ -84,7 +83,7 @@ export class JsonScanner {
     if (this.#awaitsName()) this.#name.assertLength(this.#chunkOffset)
   }
 
-  /** The text is at its end. Answers whether it is an object, and not `null` or empty. */
+  /** Ends the text. Returns whether it is an object, rather than `null` or empty. */
   end(): boolean {
     if (!this.#utf8.end()) throw refusal('malformed_body', 'the body is not valid UTF-8')
     if (this.#expected === expectations.start) return false
@@ -92,12 +91,12 @@ export class JsonScanner {
     return !this.#isNull
   }
 
-  /** How much of the text is before any name that is not known yet, and before the comma that would go with it. */
+  /** Everything before this offset precedes any unfinished name and its comma. */
   get safeEnd(): number {
     return this.#awaitsName() ? this.#name.separator : this.#chunkOffset
   }
 
-  /** Reads at least one byte, or comes to expect something else; answers where to go on. */
+  /** Reads at least one byte, or changes the expectation; returns the next index. */
   #step(at: number): number {
     switch (this.#expected) {
       case expectations.string:
@@ -210,7 +209,7 @@ export class JsonScanner {
     return at + 1
   }
 
-  /** Behind a value: a comma, or the end of the object or list, of its own kind. */
+  /** Expects a comma, or the end of the enclosing object or list. */
   #afterValue(byte: number, at: number): number {
     const isObject = this.#isObject[this.#depth] === true
     if (byte === (isObject ? 0x7d : 0x5d)) return this.#close(at)

@@ -4,25 +4,25 @@ import { JsonEditor } from './json-editor.ts'
 import { JsonScanner } from './json-scanner.ts'
 
 /**
- * What is wanted of a member. `value`: its text. `members`: the names within. `both`: the two together. `removal`:
- * that the text goes on without it.
+ * The interest in a member. `value`: its text. `members`: the names within. `both`: the two together. `removal`: the
+ * member is removed from the text.
  */
 export type MemberInterest = 'nothing' | 'value' | 'members' | 'both' | 'removal'
 
-/** Receives the members of a JSON text. Every method may throw to refuse the text. */
+/** Receives the members of a JSON text. Every method may throw to reject the text. */
 export interface JsonVisitor {
   /**
-   * Receives a name, decoded, and the object that it is a member of; the members of the outermost object have depth 1,
-   * and a list is a level, too.
+   * Receives a decoded name, and the object that contains it. Members of the outermost object have depth 1; lists count
+   * as levels.
    */
   readonly visitName: (name: string, depth: number, object: OpenObjectReference) => MemberInterest
-  /** Whether the member of the last name counts as not sent if it is `{}` or `[]`: then the text goes on without it. */
+  /** Whether the last named member counts as absent if it is `{}` or `[]`: then it is removed. */
   readonly isAbsentIfEmpty?: (name: string, depth: number) => boolean
-  /** Receives the text of a value that was wanted; a returned text replaces it. */
+  /** Receives the text of a requested value; a returned text replaces it. */
   readonly visitValue?: (text: string, name: string, depth: number) => string | undefined
 }
 
-/** Where a member begins: the brace or comma before its name. */
+/** Start of a member: the brace or comma before its name. */
 interface MemberStart {
   readonly object: OpenObject
   readonly separator: number
@@ -30,19 +30,19 @@ interface MemberStart {
 }
 
 interface OpenObject {
-  /** The offset behind its brace. */
+  /** Offset behind its brace. */
   readonly begin: number
-  /** Most objects have few: a list of them is made, and searched, faster than a set. */
+  /** Most objects have few members: an array is faster to create and to search than a set. */
   readonly firstNames: string[]
   furtherNames: Set<string> | undefined
-  /** What its names take of the room for names. */
+  /** Share of the budget for names that its names use. */
   nameCost: number
-  /** Whether a member of it stays. */
-  keepsOne: boolean
+  /** Whether any of its members remains. */
+  hasMember: boolean
 }
 
-/** An object of the text, to add members to. */
-export type OpenObjectReference = Pick<OpenObject, 'begin' | 'keepsOne'>
+/** An open object, to add members to. */
+export type OpenObjectReference = Pick<OpenObject, 'begin' | 'hasMember'>
 
 interface PendingValue {
   readonly name: string
@@ -53,15 +53,15 @@ interface PendingValue {
 
 const nothing = Buffer.alloc(0)
 
-/** The names of all objects that are open, in characters and a share for each. */
+/** Budget for the names of all open objects: characters, plus a constant for each name. */
 const maxNameCost = 4 * 1024 * 1024
 const nameOverhead = 32
 const maxListedNames = 8
 
 /**
- * A JSON text of which every reader must have the same idea, in whatever pieces it comes: what JsonScanner demands,
- * and no name twice in any object. Of what it passes it keeps the names of open objects and the values that are
- * wanted, in bounded memory. Every method throws InvalidInput (400) for a text that cannot be good any more.
+ * Transforms a JSON text that arrives in chunks, and rejects a text that parsers may read differently: it must satisfy
+ * JsonScanner, and no object may repeat a name. Retains only the names of open objects and requested values, in bounded
+ * memory. Every method throws InvalidInput (400) once the text cannot be valid.
  */
 export class JsonTransformer {
   readonly #visitor: JsonVisitor
@@ -72,17 +72,17 @@ export class JsonTransformer {
   #root: OpenObject | undefined
   #remainingNameCost = maxNameCost
   #chunk: Buffer = nothing
-  /** Where the piece begins in the whole text. */
+  /** Offset of the chunk in the whole text. */
   #chunkOffset = 0
-  /** What stands before the next name, and where. */
+  /** The separator before the next name, and its offset. */
   #separator = 0
   #isComma = false
-  /** The watcher hears of nothing within the member that is open at this depth; 0 for none. */
+  /** The visitor is not called within the member that is open at this depth; 0 for none. */
   #skippedDepth = 0
   #isRemoving = false
-  /** A member that goes if it turns out to be empty. */
+  /** A member that is removed if it turns out to be empty. */
   #possiblyAbsent: MemberStart | undefined
-  /** The values that are being read, each within the one before. */
+  /** Values that are being read, each nested in the previous one. */
   readonly #pendingValues: PendingValue[] = []
 
   constructor(watcher: JsonVisitor, maximumValueBytes: number) {
@@ -103,7 +103,7 @@ export class JsonTransformer {
     })
   }
 
-  /** Reads the next piece, and keeps it until it is taken. */
+  /** Reads the next chunk, and holds it until it is taken. */
   push(chunk: Buffer): void {
     this.#chunk = chunk
     this.#editor.push(chunk)
@@ -116,12 +116,12 @@ export class JsonTransformer {
     this.#chunkOffset += chunk.length
   }
 
-  /** The text is at its end. Answers whether it is an object, and not `null` or empty. */
+  /** Ends the text. Returns whether it is an object, rather than `null` or empty. */
   end(): boolean {
     return this.#scanner.end()
   }
 
-  /** Gives back, once, what stands before the last piece, without the members that were to be removed. */
+  /** Takes everything before the last chunk, without the removed members. */
   takeReady(): Buffer[] {
     const undecided = this.#possiblyAbsent?.separator ?? this.#chunkOffset
     // A value that is being read may still be replaced.
@@ -130,25 +130,25 @@ export class JsonTransformer {
     return this.#editor.takeUntil(Math.min(this.#scanner.safeEnd, undecided, wanted, before))
   }
 
-  /** Gives back all that is left, after the end. */
+  /** Takes the rest. Called after `end`. */
   takeRest(): Buffer[] {
     return this.#editor.takeUntil(this.#chunkOffset)
   }
 
-  /** Adds a member in front of all others of an object that was opened, before any of it is taken. */
+  /** Adds a member at the start of an open object, before any part of that object is taken. */
   addMember(object: OpenObjectReference, name: string, value: unknown): void {
     const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
-    this.#editor.insert(object.begin, object.keepsOne ? `${text},` : text)
-    object.keepsOne = true
+    this.#editor.insert(object.begin, object.hasMember ? `${text},` : text)
+    object.hasMember = true
   }
 
-  /** The outermost object, once it has begun. */
+  /** The outermost object, once it has started. */
   get root(): OpenObjectReference | undefined {
     return this.#root
   }
 
   #openObject(at: number): void {
-    const object = { begin: at + 1, firstNames: [], furtherNames: undefined, nameCost: 0, keepsOne: false }
+    const object = { begin: at + 1, firstNames: [], furtherNames: undefined, nameCost: 0, hasMember: false }
     this.#openObjects.push(object)
     this.#root ??= object
     this.#setSeparator(at, false)
@@ -191,9 +191,9 @@ export class JsonTransformer {
   }
 
   #retainMember({ object, separator, isComma }: MemberStart): void {
-    // The members before it were removed, and their comma is left.
-    if (isComma && !object.keepsOne) this.#editor.cut(separator, separator + 1)
-    object.keepsOne = true
+    // The members before it were removed, which left their comma.
+    if (isComma && !object.hasMember) this.#editor.cut(separator, separator + 1)
+    object.hasMember = true
   }
 
   #retainPossiblyAbsent(): void {
@@ -245,7 +245,7 @@ export class JsonTransformer {
   }
 }
 
-/** Where the text of a member begins that is removed: with its comma, or behind the brace. */
+/** Offset at which the text of a removed member starts: with its comma, or behind the brace. */
 function memberStart({ separator, isComma }: MemberStart): number {
   return isComma ? separator : separator + 1
 }

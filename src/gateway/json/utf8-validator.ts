@@ -2,12 +2,12 @@ import { isUtf8 } from 'node:buffer'
 
 const nothing = Buffer.alloc(0)
 
-/** Whether the pieces of a text make strict UTF-8 together (RFC 3629). A piece may end within a character. */
+/** Validates a text in chunks as strict UTF-8 (RFC 3629). A chunk may end within a character. */
 export class Utf8Validator {
-  /** The bytes of a character that has begun in the pieces so far. */
+  /** Bytes of an incomplete character. */
   #partialCharacter: Buffer = nothing
 
-  /** Answers false where no further piece can make it UTF-8. */
+  /** Returns false if no continuation can make the text valid. */
   push(chunk: Buffer): boolean {
     let start = 0
     if (this.#partialCharacter.length > 0) {
@@ -23,13 +23,13 @@ export class Utf8Validator {
     return isUtf8(start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end))
   }
 
-  /** Whether the text ends behind a character. */
+  /** Whether the text ends at a character boundary. */
   end(): boolean {
     return this.#partialCharacter.length === 0
   }
 }
 
-/** How many bytes stand before the character that the end of the piece cuts through, if it cuts through one. */
+/** Number of bytes before a character that is incomplete at the end of the chunk. */
 function completeLength(chunk: Buffer): number {
   for (let back = 1; back <= 3 && back <= chunk.length; back += 1) {
     const byte = chunk[chunk.length - back] as number
@@ -39,7 +39,7 @@ function completeLength(chunk: Buffer): number {
   return chunk.length
 }
 
-/** The bytes of the character that begins with that byte. */
+/** Length in bytes of the character that starts with that byte. */
 function characterLength(first = 0): number {
   return first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1
 }

@@ -1,62 +1,61 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 
-/** Where names come from, in pages; the order in which it gives them should be that of `compareIdentifiers`. */
+/** A paged source of names, which should be in the order of `compareIdentifiers`. */
 export interface ListingSource {
-  /** Tells sources apart; a position names it. */
+  /** Unique name of the source, used in positions. */
   readonly name: string
-  /** The page that a token of the source leads to, the first without one, of about that many names. */
+  /** Reads the page of a source token, the first without one, of about `size` names. */
   read(token: string | undefined, size: number): Promise<SourcePage>
-  /** What a name stands for; undefined where this gateway cannot be asked for it, or not at this source. */
+  /** The id of a name; undefined if this gateway cannot serve it, or not from this source. */
   toIdentifier(name: string): Identifier | undefined
 }
 
-/** A page of a source; without a token it is the last. */
+/** A page of a source; the last one if it has no token. */
 export interface SourcePage {
   readonly names: readonly string[]
   readonly next: string | undefined
 }
 
-/** Where a listing goes on. */
+/** Where a listing continues. */
 export interface ListingPosition {
-  /** Nothing up to this id is wanted. */
+  /** Only ids after this one are listed. */
   readonly startAfter?: Identifier | undefined
-  /** The sources that have more, by name. */
+  /** Sources that have more, by name. */
   readonly sources: readonly (readonly [name: string, at: SourcePosition])[]
 }
 
-/** A page that was asked for with this token and size, behind the name that was taken last. */
+/** The token and size of a source page, and the name in it that was taken last. */
 interface SourcePosition {
   readonly token?: string | undefined
   readonly size?: number | undefined
   readonly after?: string | undefined
 }
 
-/** A page of a listing; without a position there is nothing more. */
+/** A page of a listing; the last one if it has no position. */
 export interface ListingPage {
   readonly ids: readonly Identifier[]
   readonly position: ListingPosition | undefined
 }
 
-/** What is wanted of a listing. */
 export interface ListingPageRequest {
   readonly limit: number
   readonly startAfter: Identifier | undefined
-  /** Undefined for the beginning. */
+  /** Undefined for the first page. */
   readonly position: ListingPosition | undefined
   readonly isVisible: (id: Identifier) => boolean
 }
 
-/** So many pages of sources are read for one page, besides one of each: then it is answered as it is. */
+/** Maximum number of source pages that are read for one page, besides one of each source. */
 const maxReads = 32
-/** A page is full with so many characters of names, too. */
+/** A page is also full with this many characters of names. */
 const maxPageCharacters = 4 * 1024 * 1024
 const minReadSize = 100
 const maxReadSize = 1000
 
 /**
- * Reads the next page of what several sources list together: only what is to be shown, in order where every source
- * keeps it, and full up to the limit. Whether there is more is said as if nothing else existed: the page is the last
- * unless another id to show was found behind it, or too much was read without finding one.
+ * Reads the next page of a listing merged from several sources: visible ids only, ordered if every source is ordered,
+ * filled up to the limit. Whether there are more pages depends on visible ids only: a page is the last one unless
+ * another visible id was found behind it, or the maximum number of reads was reached.
  */
 export async function readListingPage(
   sources: readonly ListingSource[],
@@ -78,7 +77,7 @@ export async function readListingPage(
   for (;;) {
     for (let spent = cursorsToRead(cursors); spent.length > 0; spent = cursorsToRead(cursors)) {
       if (reads + spent.length > readsAllowed) return { ids, position: here() }
-      // One more than wanted tells whether there is more; where that was not enough, much is hidden.
+      // One more than needed shows whether there is more. If that was not enough, many names are hidden.
       const size = reads === 0 ? Math.min(maxReadSize, Math.max(minReadSize, limit + 1)) : maxReadSize
       reads += spent.length
       await Promise.all(spent.map((cursor) => cursor.readPage(size)))
@@ -93,7 +92,7 @@ export async function readListingPage(
   }
 }
 
-/** The order of listings: that of the names from the root down, each by the bytes of UTF-8. */
+/** The order of listings: name by name from the root, by UTF-8 bytes. */
 export function compareIdentifiers(one: Identifier, other: Identifier): number {
   const length = Math.min(one.length, other.length)
   for (let index = 0; index < length; index += 1) {
@@ -103,12 +102,12 @@ export function compareIdentifiers(one: Identifier, other: Identifier): number {
   return one.length - other.length
 }
 
-/** Goes through what one source has to show. */
+/** Iterates over the visible ids of one source. */
 interface Cursor {
   readonly name: string
-  /** The next id to show; undefined where the page has none any more. */
+  /** The next visible id; undefined at the end of the page. */
   peek(): Identifier | undefined
-  /** Whether another page must be read to know what comes next. */
+  /** Whether the next id requires another page. */
   needsRead(): boolean
   readPage(size: number): Promise<void>
   advance(): void
@@ -146,7 +145,7 @@ function createCursor(source: ListingSource, start: SourcePosition, request: Lis
       page = await source.read(token, at.size ?? size)
       const found = after === undefined ? -1 : page.names.indexOf(after)
       index = found + 1
-      // The name that was taken last may be gone: what comes behind it is then told by the order.
+      // The name that was taken last may have been removed: the order then shows which names follow it.
       behind = after !== undefined && found === -1 ? (source.toIdentifier(after) ?? startAfter) : startAfter
       advance()
     },

@@ -27,34 +27,32 @@ interface PermittedListing extends Authenticated {
   readonly allowedBy: { readonly revision: string }
 }
 
-/** Used by `list`. */
 interface ListingOptions {
   readonly upstreams: Upstreams
   readonly pageTokens: PageTokens
-  /** Of the request, where traces are on. */
+  /** Spans of the request, if traces are on. */
   readonly spans: RequestSpans | undefined
 }
 
-/** No page holds more names, whatever the limit; without a limit it is this one. */
+/** Maximum, and default, number of names on a page. */
 const maxPageSize = 10_000
 
 /**
- * Answers a listing of names in the place of the upstream: what the caller may see of it, over all upstreams that
- * have a part in it. Throws InterfaceError (400 for a page token, 502, 503, 504, what an upstream refused with), or
- * ClientGone.
+ * Serves a listing itself: the names that the caller may see, merged from all upstreams that have a part in it. Throws
+ * CatalogError (400 for a page token, 502, 503, 504, or the error of an upstream) or ClientDisconnected.
  */
 export async function createListingResponse(
   request: PermittedListing,
   response: DownstreamResponse,
   { upstreams, pageTokens, spans }: ListingOptions,
 ): Promise<UpstreamResponse> {
-  const { head, route: meaning, principal, permit } = request
+  const { head, route, principal, permit } = request
   const { policies, facts } = permit
-  const kind = meaning.operation.lists === 'namespaces' ? 'namespace' : 'table'
-  const limit = getLimit(meaning)
+  const kind = route.operation.lists === 'namespaces' ? 'namespace' : 'table'
+  const limit = getLimit(route)
   const scope = createTokenScope(request)
-  const { position, startAfter } = readPosition(meaning, pageTokens, scope)
-  const sources = createListingSources(meaning, upstreams, (upstream, target) =>
+  const { position, startAfter } = readPosition(route, pageTokens, scope)
+  const sources = createListingSources(route, upstreams, (upstream, target) =>
     readUpstreamJson(upstream, target, {
       holder: getPrincipalKey(principal),
       response,
@@ -71,7 +69,7 @@ export async function createListingResponse(
   })
   const isMore = page.position !== undefined && limit > 0
   const body = {
-    [kind === 'namespace' ? 'namespaces' : 'tables']: page.ids.map((id) => formatListedName(id, meaning)),
+    [kind === 'namespace' ? 'namespaces' : 'tables']: page.ids.map((id) => formatListedName(id, route)),
     ...(isMore && { page_token: pageTokens.seal(page.position, scope) }),
   }
   return {
@@ -94,18 +92,18 @@ function getLimit({ parameters }: RouteMatch): number {
 }
 
 /**
- * Whom and what a page token is for. The policies are no part of it: each page is filtered by those in force, and a
- * position leads nowhere but to a place in the same listing.
+ * The caller and the listing that a page token belongs to. Policies are not part of it: each page is filtered by those
+ * in force, and a position only leads to another part of the same listing.
  */
 function createTokenScope({ principal, route: { operation, id, parameters } }: PermittedListing): string {
-  // Whoever is called anonymous is not the caller without a credential.
+  // A principal named "anonymous" is not the caller without credentials.
   const caller = principal.method === 'anonymous' ? null : principal.name
   return JSON.stringify([1, caller, operation.name, id, parameters.get('include_declared') ?? 'true'])
 }
 
 /**
- * Where the page begins. A page token that is none of ours is a name to start after, as LanceDB sends it: it is
- * compared with what is listed, and never sent to an upstream, which could take it for something else.
+ * Parses the start of the page. A page token that the gateway did not issue is a name to start after, as LanceDB sends
+ * it: it is compared with listed names, and never sent to an upstream, which could interpret it differently.
  */
 function readPosition(
   route: RouteMatch,

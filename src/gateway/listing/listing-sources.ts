@@ -10,16 +10,16 @@ import { compareIdentifiers, type ListingSource, type SourcePage } from './listi
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
-/** Reads what an upstream answers to an operation. */
+/** Reads the response of an upstream to an operation. */
 export type ReadUpstream = (
   upstream: Upstream,
   target: RouteMatch,
 ) => Promise<Readonly<Record<string, unknown>>>
 
 /**
- * What a listing is made of: what the upstream of the namespace lists there, less what lies at another one, and the
- * names that lead to where others begin, whether that upstream has such namespaces or not. All tables are what each
- * upstream lists as such, less what lies at another one.
+ * Creates the sources of a listing: the listing of the upstream of the namespace, without names that belong to other
+ * upstreams, and the names of mount points, whether or not that upstream has such namespaces. A listing of all tables
+ * merges those of all upstreams, each without names that belong to others.
  */
 export function createListingSources(
   route: RouteMatch,
@@ -36,7 +36,7 @@ export function createListingSources(
   const elsewhere = new Set(leadingOn)
   const rest: ListingSource = {
     name: own.name,
-    // What other upstreams hold beneath is there, also where this one has no such namespace.
+    // Namespaces of other upstreams exist even if this upstream has no such namespace.
     read: (token, size) => own.read(token, size).catch(emptyIfNamespaceMissing),
     toIdentifier: (name) => (elsewhere.has(name) ? undefined : own.toIdentifier(name)),
   }
@@ -52,7 +52,7 @@ function createAllTablesSource(
   const { delimiter } = upstream
   return {
     name: upstream.name,
-    // No id that can be written there has a part that holds its delimiter: no name can pass for the id of another.
+    // No part of a valid id contains this delimiter, so a name cannot be mistaken for another id.
     read: (token, size) => readPage(read, upstream, { ...route, delimiter }, token, size),
     toIdentifier: (name) => toIdentifierAt(upstream, upstreams, () => parseIdentifier(name, delimiter)),
   }
@@ -71,7 +71,7 @@ function createChildrenSource(
   }
 }
 
-/** The name of an upstream begins with no dash. */
+/** Names of upstreams do not start with a dash. */
 const mountSourceName = '-'
 
 function createMountSource(namespace: Identifier, names: readonly string[]): ListingSource {
@@ -83,7 +83,7 @@ function createMountSource(namespace: Identifier, names: readonly string[]): Lis
   }
 }
 
-/** The id, where a request for it could be written and would come to that upstream. */
+/** The id, if a request for it is possible and would be routed to that upstream. */
 function toIdentifierAt(
   upstream: Upstream,
   upstreams: Upstreams,

@@ -2,31 +2,31 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { readFile } from 'node:fs/promises'
 import { type CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 
-/** Turns positions in listings into texts that clients hand back and can neither read nor make. */
+/** Encrypts positions in listings as tokens, which clients can neither read nor create. */
 export interface PageTokens {
   /**
-   * AES-256-GCM over the position as JSON; opens for the same scope alone. Texts of about the same length hold
-   * positions of different lengths. Throws ServiceUnavailable (502) where the text would not fit into a request.
+   * Encrypts a position as JSON with AES-256-GCM, bound to the scope. Lengths are padded, so that they do not reveal
+   * the length of the position. Throws ServiceUnavailable (502) if the token would not fit into a request.
    */
   seal(position: unknown, scope: string): string
-  /** The position again. Throws InvalidInput (400) for a text of another scope or another key, or a changed one. */
+  /** Decrypts a position. Throws InvalidInput (400) for a token of another scope or key, or a modified one. */
   open(token: string, scope: string): unknown
-  /** Whether a text looks like one of these: no name and no id does. */
+  /** Whether a text has the form of these tokens, which no name and no id has. */
   isSealed(token: string): boolean
 }
 
-/** No name holds it, so that a sealed token and a name are never taken for each other. */
+/** No name contains it, so that names and tokens cannot be confused. */
 const marker = '/'
 const cipherName = 'aes-256-gcm'
 const nonceBytes = 12
 const tagBytes = 16
-/** Lengths are rounded up to this, so that they do not tell how long the names in a position are. */
+/** Lengths are rounded up to this, so that they do not reveal the length of names. */
 const paddingBytes = 128
-/** Half of what a request target may have. */
+/** Half of the maximum length of a request target. */
 const maxTokenLength = 8192
 const minSecretBytes = 32
 
-/** Makes tokens under a key that is derived from the secret, which replicas share; without one, from random bytes. */
+/** Creates tokens with a key derived from the secret, which replicas share; the default is random. */
 export function createPageTokens(secret: Uint8Array = randomBytes(minSecretBytes)): PageTokens {
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'catalog-gateway page tokens', 32))
   return {
@@ -65,7 +65,7 @@ export function createPageTokens(secret: Uint8Array = randomBytes(minSecretBytes
   }
 }
 
-/** Reads the secret of page tokens; white space around it does not count. Throws if it is shorter than 32 bytes. */
+/** Reads the secret of page tokens without surrounding whitespace. Throws if it is shorter than 32 bytes. */
 export async function readPageTokenSecret(file: string): Promise<Buffer> {
   const secret = Buffer.from((await readFile(file, 'utf8')).trim())
   if (secret.length < minSecretBytes) {
@@ -74,7 +74,7 @@ export async function readPageTokenSecret(file: string): Promise<Buffer> {
   return secret
 }
 
-/** White space at the end means nothing in JSON. */
+/** Pads with spaces, which JSON ignores. */
 function padPosition(position: unknown): Buffer {
   const text = Buffer.from(JSON.stringify(position))
   const bytes = Buffer.alloc(Math.ceil(text.length / paddingBytes) * paddingBytes, ' ')

@@ -12,16 +12,14 @@ import type { PoliciesFollower } from './policies-follower.ts'
 import type { RequestReporter } from './request-reporter.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
-/** What a gateway keeps for its console, from its start on. */
+/** Records what the console shows, from the start of the gateway on. */
 export interface ConsoleRecorder {
   readonly policyFollower: PoliciesFollower
-  /** The same report, and what the console shows of each request. */
+  /** Wraps a reporter to record each request for the console. */
   wrapReporter(report: RequestReporter): RequestReporter
-  /** What the console reads. */
   createSource(parts: ConsoleSourceOptions): ConsoleSource
 }
 
-/** What the console asks when somebody looks. */
 interface ConsoleSourceOptions {
   readonly checks: readonly ReadinessCheck[]
   readonly upstreams: readonly Upstream[]
@@ -31,7 +29,7 @@ interface ConsoleSourceOptions {
   readonly sinks: Pick<Sinks, 'status'>
 }
 
-/** Begins to keep what the console shows: of a request some counts, and of a refused one a line, in bounded memory. */
+/** Creates a recorder with bounded memory: counts for every request, and a line for each refused one. */
 export function createConsoleRecorder(): ConsoleRecorder {
   const startedAt = Date.now()
   const traffic = createTraffic()
@@ -80,7 +78,6 @@ export function createConsoleRecorder(): ConsoleRecorder {
   }
 }
 
-/** What is known of the policies in force, as they are followed. */
 interface PoliciesInForce extends PoliciesFollower {
   documents: readonly PolicyDocument[]
   loadedAt: number

@@ -1,22 +1,21 @@
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import type { Trace } from '../trace.ts'
 
-/** What is known of a request that was refused. */
 type RefusedRequest = Pick<Trace, 'requestId' | 'client' | 'progress' | 'policyRevision'>
 
-/** A refusal of somebody who is not known. */
+/** A refusal without a principal. */
 interface CredentialRefusal {
   readonly status: number
   readonly reason: string
 }
 
 /**
- * Records in the audit log who was not let in, or denied something without a credential, so that whoever tries keys or
- * sends none cannot fill the disk with it.
+ * Records refusals without a principal in the audit log, at a limited rate, so that guessing keys, or sending none,
+ * cannot fill the disk.
  */
 export interface CredentialRefusalRecorder {
   record(request: RefusedRequest, error: CredentialRefusal): void
-  /** Records what was counted and not recorded yet. */
+  /** Records counts that have not been recorded yet. */
   close(): void
 }
 
@@ -31,8 +30,8 @@ const periodMs = 60_000
 const maxClients = 1_000
 
 /**
- * The first refusal of a client for a reason is recorded at once; further ones are counted, and recorded as one when
- * the minute is over. When too many clients are counted, those beyond are counted together, by reason.
+ * Creates a recorder. The first refusal by client and reason is recorded at once; further ones are counted, and
+ * recorded as one at the end of the minute. Clients beyond the maximum are counted together, by reason.
  */
 export function createCredentialRefusalRecorder(
   audit: Pick<AuditLog, 'recordRefusal'>,

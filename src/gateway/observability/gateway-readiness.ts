@@ -5,7 +5,6 @@ import type { PolicySource } from '../../policy/source/policy-source.ts'
 import type { ReadinessCheck } from '../../observability/health/readiness.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
-/** What must be well before requests are sent to a gateway. */
 interface GatewayReadinessOptions {
   readonly audit: Pick<AuditLog, 'status'>
   readonly policies: Pick<PolicySource, 'current'>
@@ -14,10 +13,13 @@ interface GatewayReadinessOptions {
   readonly shared: Pick<SharedLimits, 'isReady'> | undefined
 }
 
-/** The checks of a gateway; each says what is wrong in words for an operator, and none does work of its own. */
+/**
+ * Creates the readiness checks of a gateway. Each returns a description of the problem for operators; none does work of
+ * its own.
+ */
 export function createReadinessChecks(parts: GatewayReadinessOptions): ReadinessCheck[] {
   const { audit, policies, authenticator, upstreams, shared } = parts
-  // Once it had keys, losing them is no reason to leave: the other replicas lose them too, and API keys still work.
+  // Losing the keys later does not make the gateway unready: other replicas lose them too, and API keys still work.
   let hadKeys = false
   return [
     {
@@ -39,7 +41,7 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
     },
     {
       name: 'shared_limits',
-      // As with keys, losing the server later is no reason to leave.
+      // As with keys, losing the server later does not make the gateway unready.
       problem: () =>
         shared?.isReady() === false
           ? 'shared limits not connected yet: limited requests are refused'

@@ -1,12 +1,12 @@
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 
-/** How a request ended, for its line in the log, its metrics and its spans. */
+/** The end of a request, for its log line, metrics and spans. */
 export interface RequestEnd {
-  /** The name of the operation or of the document, or `unknown`. */
+  /** Name of the operation or document, or `unknown`. */
   readonly operation: string
-  /** What was answered; 499 where the client left before. */
+  /** Status of the response; 499 if the client disconnected first. */
   readonly status: number
-  /** Of the policies; `none` where they were not asked, or what they allowed failed. */
+  /** Decision of the policies; `none` if they were not asked, or if an allowed request failed. */
   readonly decision: 'allow' | 'deny' | 'none'
   readonly refusal: CatalogError | undefined
   /** Milliseconds of performance.now(). */

@@ -9,9 +9,9 @@ import type { RuleReference } from '../../policy/engine/decision.ts'
 import { stages, type Trace } from '../trace.ts'
 
 /**
- * The line of a request in the log, in the words of the design, as the text of JSON members, each with the comma before
- * it. It holds no header, no query and no body: what of them a message quotes is their structure, never a value that
- * could be a secret. Whoever counts lines counts each as one divided by its sample rate.
+ * Formats the log line of a request as JSON members, each with the comma before it. It contains no header, query or
+ * body; messages describe their structure, never a value that could be a secret. To count requests, weight each line by
+ * the inverse of its sample rate.
  */
 export function formatRequestLogLine(
   trace: Trace,
@@ -61,7 +61,7 @@ const formatRuleMembers = memoizeText(
 
 const stageMemberNames = stages.map((stage, location) => `${location === 0 ? '' : ','}"${stage}":`)
 
-/** Every request has come to the first stage. */
+/** Every request has reached the first stage. */
 function formatStageDurations({ stageMs }: Trace): string {
   let text = ''
   for (let location = 0; location < stageMemberNames.length; location += 1) {
@@ -71,10 +71,10 @@ function formatStageDurations({ stageMs }: Trace): string {
   return text
 }
 
-/** Of all durations under a millisecond, by their microseconds. */
+/** Texts of all durations under a millisecond, by microseconds. */
 const millisecondTexts = Array.from({ length: 1000 }, (_, microseconds) => String(microseconds / 1000))
 
-/** To the microsecond, and without the way of all digits of a number, which takes three times as long. */
+/** Rounds to microseconds. Formatting all digits of a number takes three times as long. */
 function formatMilliseconds(duration: number): string {
   const microseconds = Math.round(duration * 1000)
   if (microseconds < 1000) return millisecondTexts[microseconds] ?? '0'
@@ -82,7 +82,7 @@ function formatMilliseconds(duration: number): string {
   return `${whole}${(millisecondTexts[microseconds - whole * 1000] ?? '').slice(1)}`
 }
 
-/** Of a failure that is ours, where it happened. What is said of broken JSON quotes it, secrets included. */
+/** The stack of an internal error. Messages about invalid JSON are left out: they quote it, secrets included. */
 function describeCause({ kind, cause }: CatalogError): string | undefined {
   if (!(cause instanceof Error)) return undefined
   if (cause instanceof SyntaxError) return cause.name

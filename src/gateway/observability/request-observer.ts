@@ -16,28 +16,27 @@ import type { CredentialRefusalRecorder } from './credential-refusal-recorder.ts
 import type { RequestReporter } from './request-reporter.ts'
 import type { Trace } from '../trace.ts'
 
-/** What the server tells as requests come and go. */
+/** Receives the events of requests from the server. */
 export interface RequestObserver {
-  /** A request has arrived. */
   requestStarted(trace: Trace, request: IncomingRequest): void
-  /** Its answer is over: now it is counted, and has its line. */
+  /** Called when the response is complete or aborted: updates metrics and writes the log line. */
   requestEnded(trace: Trace, response: OutgoingResponse): void
-  /** A stage refused it. */
+  /** Called when a stage refuses the request. */
   requestRefused(trace: Trace, error: CatalogError): void
-  /** What came over a connection was no request, or its connection was closed without an answer. */
+  /** Called for bytes that are not a request, and for a connection that was closed without a response. */
   readonly connectionRejected: (
     reason: ConnectionErrorReason | 'connect_not_supported',
     client?: string,
     cause?: string,
   ) => void
-  /** The gateway closes, and requests that are under way are cut off. */
+  /** Called if active requests are aborted by a shutdown. */
   readonly requestsAborted: () => void
 }
 
-/** Whoever sends no requests must not fill the disk with lines about it: so many of each reason are written. */
+/** By reason: connections without requests must not fill the disk with log lines. */
 const maxLinesPerSecond = 10
 
-/** Counts and logs every request, and records in the audit log what the policies denied. */
+/** Creates an observer that counts and logs every request, and records denials in the audit log. */
 export function createRequestObserver(
   metrics: Metrics,
   log: Logger,

@@ -9,13 +9,13 @@ import { formatRequestLogLine } from './request-log-line.ts'
 import { createSpanAttributes } from './span-attributes.ts'
 import type { Trace } from '../trace.ts'
 
-/** Tells of each request by itself, as metrics do not: its line in the log, and its spans where traces are on. */
+/** Reports single requests: log lines and, if traces are on, spans. */
 export interface RequestReporter {
   requestStarted(trace: Trace, request: IncomingRequest): void
   requestEnded(trace: Trace, response: OutgoingResponse, end: RequestEnd): void
 }
 
-/** The report that the settings ask for; without traces nothing is done for them. */
+/** Creates the reporter that the settings ask for; without traces it does no work for them. */
 export function createRequestReporter(
   log: Pick<GatewayLog, 'logger' | 'write'>,
   settings: Pick<GatewaySettings, 'log' | 'traces'>,
@@ -64,7 +64,7 @@ function writeLogLine(
   )
 }
 
-/** A read of the catalog or of a document that went well. */
+/** Whether the request was a successful read of the catalog or of a document. */
 function isSuccessfulRead(
   { progress, document }: Trace,
   response: OutgoingResponse,

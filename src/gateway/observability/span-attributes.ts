@@ -4,8 +4,8 @@ import type { RequestEnd } from './request-end.ts'
 import type { Trace } from '../trace.ts'
 
 /**
- * What the span of a request says: nothing of who called and on what, unless the settings ask for it, and never a
- * credential. Names are those of the semantic conventions of HTTP, and our own where there are none.
+ * Creates the attributes of the request span. Callers and objects are included only if the settings ask for them,
+ * credentials never. Names follow the HTTP semantic conventions of OpenTelemetry, if there is one.
  */
 export function createSpanAttributes(
   trace: Trace,

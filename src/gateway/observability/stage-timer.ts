@@ -1,9 +1,9 @@
 import type { DurationHistogram } from '../../observability/metrics/duration-histogram.ts'
 import { stages, type Trace } from '../trace.ts'
 
-/** Counts how long each stage of a request took, when its last one is over. */
+/** Creates a function that records the stage durations of a completed request. */
 export function createStageTimer(histogram: DurationHistogram): (trace: Trace) => void {
-  // Found once: this runs for every request.
+  // Looked up once: this runs for every request.
   const series = stages.map((stage) => histogram.labels(stage))
   return ({ stageMs }) => {
     for (let location = 0; location < series.length; location += 1) {

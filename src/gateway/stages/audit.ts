@@ -8,13 +8,13 @@ import { createEntryDetails } from '../facts/change-details.ts'
 import { listAdditionalPermissions, type RequiredPermission } from '../authorization/required-permission.ts'
 import type { Checked } from './check.ts'
 
-/** A request that may be forwarded: the intent of a change is in the audit log, as its class is audited. */
+/** A request that may be forwarded: the intent of a change is in the audit log, if its operation is audited. */
 export interface Audited extends Checked {
-  /** Undefined for operations that are not audited: reads, unless the settings say otherwise. */
+  /** Undefined for operations that are not audited; by default these are reads. */
   readonly intent: WrittenIntent | undefined
 }
 
-/** An intent that was given to the audit log. */
+/** An intent that was passed to the audit log. */
 export interface WrittenIntent {
   /** Resolved, unless the record is asynchronous. */
   readonly receipt: Promise<IntentReceipt>
@@ -23,13 +23,12 @@ export interface WrittenIntent {
   readonly change: TrackedChange
 }
 
-/** Used by `audit`. */
 export interface AuditOptions {
   readonly auditLog: AuditLog
   readonly changeTracker: ChangeTracker
 }
 
-/** A disk that hangs must not hold changes for ever. */
+/** A hanging disk must not delay changes forever. */
 const writeTimeoutMs = 10_000
 
 /**
@@ -43,7 +42,7 @@ export async function audit(request: Checked, { auditLog, changeTracker }: Audit
   const change = changeTracker.startChange(createIntent(request, auditLog, changeTracker))
   if (mode === 'besteffort') {
     const receipt = auditLog.recordIntent(change.entry, false)
-    // The log counts the failure, and the outcome meets it again.
+    // The log counts the failure, and the outcome reports it again.
     receipt.catch(() => undefined)
     return { ...request, intent: { receipt, awaitsOutcome: false, change } }
   }

@@ -4,7 +4,6 @@ import { AuthenticationError } from '../../identity/authentication-error.ts'
 import type { FailedAuthentications } from '../../limits/failed-authentications.ts'
 import type { Authenticated, Matched } from '../context.ts'
 
-/** Used by `authenticate`. */
 export interface AuthenticateOptions {
   readonly authenticator: Authenticator
   readonly failedAuthentications: FailedAuthentications

@@ -75,12 +75,14 @@ export function authorize(request: Authenticated, policies: PolicySet, now = new
   const facts = createRequestFacts(request.head, now)
   const read = readHeadFacts(request)
   const decisions = listHeadPermissions(request, read).map((requiredPermission): PermissionDecision => {
-    const question = createAuthorizationRequest(requiredPermission, request, facts)
-    const decision = policies.decidePartially(question)
+    const authorizationRequest = createAuthorizationRequest(requiredPermission, request, facts)
+    const decision = policies.decidePartially(authorizationRequest)
     return {
       requiredPermission,
       result:
-        decision === undefined ? 'undecided' : toResult(requiredPermission, decision, question, policies),
+        decision === undefined
+          ? 'undecided'
+          : toResult(requiredPermission, decision, authorizationRequest, policies),
     }
   })
   return { ...request, permit: new HeadPermit({ policies, facts, stated: read.stated, decisions }) }
@@ -169,10 +171,12 @@ function decidePermission(
   facts: RequestFacts,
   policies: PolicySet,
 ): PermissionDecision['result'] {
-  const question = createAuthorizationRequest(permission, request, facts)
+  const authorizationRequest = createAuthorizationRequest(permission, request, facts)
   const decision =
-    permission.includesSubtree === true ? policies.decideBeneath(question) : policies.decide(question)
-  return toResult(permission, decision, question, policies)
+    permission.includesSubtree === true
+      ? policies.decideBeneath(authorizationRequest)
+      : policies.decide(authorizationRequest)
+  return toResult(permission, decision, authorizationRequest, policies)
 }
 
 /** Throws DeniedError, unless the request goes on without the permission. */

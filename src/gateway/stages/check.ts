@@ -36,7 +36,7 @@ import {
 } from './authorize.ts'
 import { limitEntries, type Admitted } from './limit.ts'
 
-/** A request whose body agrees with its route, whose body the policies allow, and that concerns one upstream. */
+/** A request whose body agrees with its route, is allowed by the policies and concerns one upstream. */
 export interface Checked extends Admitted {
   readonly permit: FullPermit
   readonly payload: Payload
@@ -49,7 +49,6 @@ export interface Checked extends Admitted {
   readonly details: Details
 }
 
-/** Used by `check`. */
 export interface CheckOptions {
   readonly bodyLimits: BodyLimits
   readonly limits: Limits

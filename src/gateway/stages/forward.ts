@@ -23,7 +23,6 @@ import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Audited, WrittenIntent } from './audit.ts'
 import type { Checked } from './check.ts'
 
-/** Used by `forward`. */
 export interface ForwardOptions {
   readonly auditLog: AuditLog
   readonly upstreams: Upstreams
@@ -31,9 +30,9 @@ export interface ForwardOptions {
 }
 
 /**
- * Before an audit record is written: refuses what cannot be forwarded now, and waits for the beginning of a body that
- * streams, so that a client that sends none holds no connection to the upstream. Throws ServiceUnavailable (503), or
- * what reading the body fails with.
+ * Called before the intent is written: refuses a request that cannot be forwarded now, and waits for the beginning of a
+ * streamed body, so that a client that sends none holds no connection to the upstream. Throws ServiceUnavailable (503),
+ * or the error of reading the body.
  */
 export async function prepareForwarding({ upstream, payload }: Checked, body: DownstreamBody): Promise<void> {
   assertCircuitClosed(upstream)
@@ -43,8 +42,8 @@ export async function prepareForwarding({ upstream, payload }: Checked, body: Do
 /**
  * Stage 8: sends the request upstream and the response downstream. The response to a change is held back until its
  * outcome is in the audit log, so a client never knows of a commit that the log does not. A listing is merged from all
- * upstreams that have a part in it. Resolves with the error that the upstream responded with, if it did. Throws
- * InterfaceError (502, 503, 504, or what was wrong with the body), or ClientDisconnected.
+ * upstreams that have a part in it. Resolves with the upstream's error, if it responded with one. Throws CatalogError
+ * (502, 503, 504, or an error of the body), or ClientDisconnected.
  */
 export async function forward(
   request: Audited,
@@ -64,11 +63,11 @@ export async function forward(
     holder: getPrincipalKey(request.principal),
     buffersResponse: !isRead || permit.withholdsCredentials,
   }
-  let answer: UpstreamResponse
+  let upstreamResponse: UpstreamResponse
   let outgoing: UpstreamRequest | undefined
   try {
     const mayRepeat = isRead && payload.form !== 'stream'
-    answer =
+    upstreamResponse =
       route.operation.lists === undefined
         ? await callUpstream(request.upstream, (outgoing = createUpstreamRequest(request)), client, mayRepeat)
         : await createListingResponse(request, response, { upstreams, pageTokens, spans })
@@ -78,13 +77,14 @@ export async function forward(
     }
     throw toDownstreamError(error)
   }
-  if (intent !== undefined) await recordOutcome(intent, auditLog, createOutcome(answer, request, startedAt))
-  if (answer.body === undefined) return undefined
-  if (answer.status < 300) {
-    sendHeldResponse(answer, answer.body, request, response)
+  if (intent !== undefined)
+    await recordOutcome(intent, auditLog, createOutcome(upstreamResponse, request, startedAt))
+  if (upstreamResponse.body === undefined) return undefined
+  if (upstreamResponse.status < 300) {
+    sendHeldResponse(upstreamResponse, upstreamResponse.body, request, response)
     return undefined
   }
-  const error = createUpstreamError(answer, request.upstream, outgoing?.headers ?? [])
+  const error = createUpstreamError(upstreamResponse, request.upstream, outgoing?.headers ?? [])
   const { headers, body } = formatErrorResponse(hideReferences(error, request), responseContext(request))
   response.writeHead(error.status, headers)
   scheduleAtTickEnd(() => response.end(body))
@@ -122,7 +122,7 @@ function createUpstreamRequest(request: Audited): UpstreamRequest {
 }
 
 /**
- * A change that was made succeeds even if its outcome cannot be written: an error would make clients repeat it. The log
+ * A committed change succeeds even if its outcome cannot be written: an error would make clients repeat it. The log
  * retains the intent, shows that it has no outcome, and counts the failure.
  */
 async function recordOutcome(intent: WrittenIntent, audit: AuditLog, outcome: OutcomeEntry): Promise<void> {
@@ -163,7 +163,6 @@ function sendHeldResponse(
   scheduleAtTickEnd(() => response.end(body))
 }
 
-/** Removes what the caller may not see. */
 function removeWithheldMembers(body: Buffer, request: Audited): Buffer {
   const { operation } = request.route
   const hidden = [

@@ -9,16 +9,14 @@ import { ClientDisconnected } from '../client-disconnected.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import type { Authorized, FullPermit } from './authorize.ts'
 
-/** Used by `limit`. */
 export interface LimitOptions {
   readonly limits: Limits
-  /** Requests under way, which principals share: as many as there may be connections. */
+  /** Active requests of all principals: at most as many as there may be connections. */
   readonly activeRequests: FairCapacity
   readonly shedding: LoadShedder
   readonly bodyMemory: BodyMemory
 }
 
-/** A request within the limits. */
 export interface Admitted extends Authorized {
   /** Counts bytes of the body against byte quotas; undefined if no quota counts them. */
   readonly countReceived: ((bytes: number) => void) | undefined
@@ -60,7 +58,7 @@ export function limit(
 }
 
 /**
- * Counts each entry of a batch as a request: a batch is no way around a rate. Throws LimitReached (429) or
+ * Counts each entry of a batch as a request, so that batches do not bypass rate limits. Throws LimitReached (429) or
  * LimitsUnavailable (503).
  */
 export function limitEntries(request: Authorized, { decisions }: FullPermit, limits: Limits): void {
@@ -76,7 +74,7 @@ function limitedRequest({ head, route, principal }: Authorized): LimitedRequest 
   return { principal, route: route, client, hasBody, contentLength }
 }
 
-/** Reports the bytes that are sent downstream while a response is long. Returns what reports the rest and stops. */
+/** Reports sent bytes while a long response is sent. Returns a function that reports the rest and stops. */
 function countSent(response: DownstreamResponse, report: NonNullable<LimitLease['countSent']>): () => void {
   let reported = response.request.socket.bytesWritten
   const count = (): void => {

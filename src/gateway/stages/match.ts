@@ -6,10 +6,9 @@ import type { Matched, Received } from '../context.ts'
 import { buildUpstreamTarget } from '../upstream/upstream-target.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
-/** A route, and the upstream that serves it. */
 type UpstreamRoute = Pick<Matched, 'route' | 'upstream' | 'upstreamTarget'>
 
-/** Finds the route of a method and a request target. Throws InterfaceError (400, 404, 405). */
+/** Finds the route of a method and a request target. Throws CatalogError (400, 404, 405). */
 export type FindRoute = (method: string, target: string) => UpstreamRoute
 
 const maxCachedRoutes = 4_096
@@ -18,7 +17,7 @@ const maxCachedTargetLength = 512
 
 /**
  * Stage 2: finds the operation and the id by the operations table alone, and the upstream by the id. Throws
- * InterfaceError (400, 404, 405).
+ * CatalogError (400, 404, 405).
  */
 export function match(request: Received, findRoute: FindRoute): Matched {
   const { method, target, hasBody, tableHeaders } = request.head
@@ -31,7 +30,6 @@ export function match(request: Received, findRoute: FindRoute): Matched {
   return { ...request, ...found }
 }
 
-/** Parses each target. */
 export function createRouteFinder(upstreams: Upstreams): FindRoute {
   return (method, target) => {
     const route = parseTarget(method, target)
@@ -40,7 +38,7 @@ export function createRouteFinder(upstreams: Upstreams): FindRoute {
   }
 }
 
-/** Caches the routes that were found: clients repeat targets, and parsing one takes 2 us. */
+/** Caches found routes: clients repeat targets, and parsing one takes 2 us. */
 export function cacheRoutes(find: FindRoute): FindRoute {
   const caches = new Map(
     ['GET', 'POST'].map((method) => [method, new LRUCache<string, UpstreamRoute>({ max: maxCachedRoutes })]),

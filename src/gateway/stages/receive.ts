@@ -15,7 +15,7 @@ import { contextKeyToHeader } from '../context-keys.ts'
 import type { Received } from '../context.ts'
 import type { ReceivedHead } from '../received-head.ts'
 
-/** Headers that say what a request is or who sends it: never twice, never listed in `Connection`. */
+/** Headers that identify a request or its sender: rejected if repeated or listed in `Connection`. */
 const guardedHeaders: ReadonlySet<string> = new Set([
   apiKeyHeader,
   requestIdHeader,
@@ -30,7 +30,6 @@ const guardedHeaders: ReadonlySet<string> = new Set([
   'transfer-encoding',
 ])
 
-/** What `receive` accepts. */
 export interface ReceiveOptions {
   readonly dialects: ReadonlySet<HeaderDialect>
   readonly maxHeaders: number
@@ -38,7 +37,7 @@ export interface ReceiveOptions {
 
 /**
  * Stage 1: reads the head of a request from its raw header list, in one pass. Throws InvalidInput (400, 417, 431, 505)
- * for a head that two readers could understand differently: a repeated or connection-listed header that matters, an
+ * for a head that two readers could interpret differently: a repeated or connection-listed header that matters, an
  * underscore spelling of one, a reserved context key, a dialect that is not accepted.
  */
 export function receive(
@@ -73,7 +72,7 @@ export function receive(
     throw refusal('unsupported_http_version', `unsupported HTTP version ${version}; expected HTTP/1.1`)
   }
   const transferEncoding = single.get('transfer-encoding')
-  // Whatever speaks HTTP/1.0 before us knows no chunks, and may have seen another end of the body (RFC 9112, 6.1).
+  // An HTTP/1.0 proxy in front does not know chunks, and may have seen another end of the body (RFC 9112, 6.1).
   if (transferEncoding !== undefined && version === '1.0') {
     throw refusal('unsupported_transfer_encoding', 'unexpected transfer-encoding in an HTTP/1.0 request')
   }
@@ -115,7 +114,7 @@ export function receive(
   return { head }
 }
 
-/** A remote client of LanceDB names a database with every request: that tells its dialect. */
+/** A remote client of LanceDB names a database with every request, which identifies its dialect. */
 function readDatabase(single: ReadonlyMap<string, string>): string | undefined {
   const database = single.get(lancedbDatabaseHeader)
   const prefix = single.get(lancedbPrefixHeader)

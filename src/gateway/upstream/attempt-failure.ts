@@ -8,7 +8,7 @@ import {
   type TransportErrorCode,
 } from '../../http1/client/transport-error.ts'
 
-/** Why an attempt failed: the connection to the client, or the refusal that the client gets. */
+/** Kinds of failure: the client disconnected, or the kind of the error that the client gets. */
 type FailureKind =
   | 'downstream'
   | 'upstream_response_too_large'
@@ -35,28 +35,28 @@ const failureByTransportCode: Readonly<Partial<Record<TransportErrorCode, Failur
   BAD_REQUEST: 'upstream_request_invalid',
 }
 
-/** Whether that status says that a server, or the server behind a proxy, cannot serve requests now. */
+/** Whether the status means that a server, or one behind a proxy, cannot serve requests now. */
 export function isUnavailableStatus(status: number): boolean {
   return status === 502 || status === 503 || status === 504
 }
 
 /**
- * Whether a response says that the upstream cannot serve requests now. An error of the catalog itself, with a code of
- * the interface, does not: the catalog is there, and a caller may have provoked it.
+ * Whether a response means that the upstream cannot serve requests now. An error with a code of the interface does not:
+ * the catalog itself responded, and a caller may have provoked the error.
  */
 export function isUnavailableResponse({ status, body }: UpstreamResponse): boolean {
   return isUnavailableStatus(status) && !isErrorResponse(body)
 }
 
-/** Whether it was the connection to the upstream that failed: not the client, nor the patience of the gateway. */
+/** Whether the connection to the upstream failed, rather than the client or a timeout. */
 export function isTransportFailure(cause: unknown): boolean {
   const failure = classifyFailure(cause)
   return failure === 'upstream_unreachable' || failure === 'upstream_connect_timeout'
 }
 
 /**
- * What a client is answered for a failed exchange: 502, 503 or 504, or what was found wrong with the body that it was
- * sending. ClientDisconnected stays as it is, and so does what is no failed exchange.
+ * The error that a client gets for a failed attempt: 502, 503 or 504, or the error of its own body. ClientDisconnected
+ * and other errors are returned unchanged.
  */
 export function toDownstreamError(error: unknown): unknown {
   if (!(error instanceof AttemptFailed)) return error
@@ -65,7 +65,7 @@ export function toDownstreamError(error: unknown): unknown {
   return failure === 'downstream' ? cause : refusal(failure, failureMessages[failure], { cause })
 }
 
-/** Why an exchange failed, in one word for the audit record: the code of a transport error, where there is one. */
+/** Why an attempt failed, in one word for the audit record: the code of a transport error, if there is one. */
 export function getFailureReason(error: unknown): string {
   const cause = error instanceof AttemptFailed ? error.cause : error
   if (cause instanceof CatalogError) return cause.reason

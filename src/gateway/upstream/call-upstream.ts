@@ -11,15 +11,15 @@ import { runTracedAttempt } from './traced-attempt.ts'
 import { isTransportFailure, isUnavailableResponse } from './attempt-failure.ts'
 import type { Upstream } from './upstream.ts'
 
-/** Between the repeats of a read, after the first, which is at once. */
+/** Delay between retries; the first one is sent at once. */
 const retryDelayMs = 50
 
 /**
  * Sends a request to an upstream when a slot of its pool is free and the circuit is closed. A request that `mayRepeat`
- * (a read whose body is in memory) is sent again if the connection failed before the response began, within the retry
- * budget of the upstream. No response is requested again, whatever its status: a 503 with `retry-after` tells the
- * client when to come back, and retries of the gateway would only add to the load. Rejects with ExchangeFailed if the
- * request was sent, else with ClientDisconnected or ServiceUnavailable (503).
+ * (a read whose body is in memory) is retried if the connection failed before the response began, within the retry
+ * budget of the upstream. A response is never retried, whatever its status: a 503 with `retry-after` tells the client
+ * when to retry, and retries of the gateway would only add to the load. Rejects with AttemptFailed if the request was
+ * sent, else with ClientDisconnected or ServiceUnavailable (503).
  */
 export async function callUpstream(
   upstream: Upstream,
@@ -65,8 +65,8 @@ export function assertCircuitClosed({ breaker }: Upstream): void {
 }
 
 /**
- * Whether a failed attempt speaks against the upstream. A client that went away, an upload that was cut off before it
- * was complete, and a timeout, which may be due to one large request, do not.
+ * Whether a failed attempt counts as a failure of the upstream. A client that disconnected, an incomplete upload, and a
+ * timeout, which one large request may cause, do not count.
  */
 function isUpstreamFailure(error: unknown, { body }: UpstreamRequest): boolean {
   if (!(error instanceof AttemptFailed) || !isTransportFailure(error.cause)) return false

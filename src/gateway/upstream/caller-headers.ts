@@ -13,10 +13,10 @@ export interface ForwardedRequest {
   readonly allowedBy: { readonly revision: string }
 }
 
-/** The headers that tell an upstream who calls: names and values in turn. */
+/** Creates the headers that identify the caller to an upstream: names and values in turn. */
 export type CallerHeaders = (request: ForwardedRequest) => readonly string[]
 
-/** Makes them for one upstream. Throws for `assertion` without keys to sign with. */
+/** Creates the function for one upstream. Throws for `assertion` without signing keys. */
 export function createCallerHeaders(
   upstream: string,
   identity: CallerIdentity,
@@ -26,7 +26,7 @@ export function createCallerHeaders(
   if (identity === 'original') return createVerifiedCredentialHeaders
   if (assertions === undefined) throw new Error('no key to sign assertions')
   return ({ principal, route, allowedBy, head }) => {
-    // Nobody vouches for whoever sends no credential.
+    // There is no principal to assert.
     if (principal.method === 'anonymous') return []
     const assertion = assertions.createHeader({
       principal,

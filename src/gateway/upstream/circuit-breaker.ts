@@ -1,4 +1,3 @@
-/** When the circuit of an upstream opens. */
 export interface CircuitBreakerSettings {
   /** Consecutive failed requests after which the upstream is probed at once. */
   readonly consecutiveFailures: number
@@ -6,16 +5,16 @@ export interface CircuitBreakerSettings {
   readonly probeIntervalMs: number
 }
 
-/** `closed`: requests are sent. `open`: they are refused. */
+/** `closed`: requests are sent. `open`: they are rejected. */
 export type CircuitState = 'closed' | 'open'
 
-/** One failed probe may be an accident. */
+/** One failed probe may be a coincidence. */
 const failedProbesToOpen = 2
 
 /**
- * Keeps requests away from an upstream that cannot serve them. Only probes, which the gateway sends itself, open and
- * close the circuit. Failed requests lead to an earlier probe and to nothing else: what fails a request may be what
- * its caller sent, and one caller must not shut out all others.
+ * Rejects requests to an upstream that cannot serve them. Only probes, which the gateway sends itself, open and close
+ * the circuit. Failed requests merely trigger an earlier probe: a caller can provoke failures, and must not be able to
+ * open the circuit for all others.
  */
 export class CircuitBreaker {
   readonly settings: CircuitBreakerSettings
@@ -24,7 +23,7 @@ export class CircuitBreaker {
   #failedRequests = 0
   #failedProbes = 0
 
-  /** `probeNow` is called if a probe is wanted before its time; the result is reported to `probed`. */
+  /** `probeNow` is called to request an early probe; report its result to `probed`. */
   constructor(settings: CircuitBreakerSettings, probeNow: () => void) {
     this.settings = settings
     this.#probeNow = probeNow

@@ -3,35 +3,35 @@ import { FairCapacity, type CapacityHolder } from '../../limits/overload/fair-ca
 import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 
-/** How many requests are active at a time, and how many may wait for one of them to end. */
+/** Limits on active and pending requests. */
 export interface ConnectionSlotsOptions {
   readonly maxActive: number
-  /** How many times as many slots as are free one principal may hold. */
+  /** Maximum ratio of the slots that one principal holds to the free slots. */
   readonly maxHeldToFree: number
   readonly maxPending: number
-  /** Milliseconds that a request waits before it is refused. */
+  /** How long a request is pending before it is rejected, in milliseconds. */
   readonly queueTimeoutMs: number
 }
 
 /**
  * The slots of a connection pool, one for each active request. Principals share them and the queue as FairCapacity
- * says. A slot that is released goes to the pending principal that holds the fewest, and of those that hold equally
- * many, to the one that has not been served for longest; the requests of one principal are served in order.
+ * defines. A released slot goes to the pending principal that holds the fewest, and among equals to the one served
+ * least recently; the requests of one principal are served in order.
  */
 export interface ConnectionSlots {
   readonly maxActive: number
   readonly maxPending: number
   active(): number
   pending(): number
-  /** Milliseconds since the oldest pending request came; 0 if there is none. */
+  /** Milliseconds since the oldest pending request arrived; 0 if there is none. */
   oldestPendingMs(): number
-  /** Whether a request of the principal would get a slot without waiting. */
+  /** Whether a request of the principal would get a slot at once. */
   isFreeFor(holder: CapacityHolder): boolean
-  /** Takes a slot if one is free for the principal. Each slot is released once. */
+  /** Takes a slot if one is free for the principal; returns whether it did. Each slot must be released once. */
   take(holder: CapacityHolder): boolean
   /**
-   * Resolves when a slot has been taken. Throws ServiceUnavailable (503 with `retry-after`) if the queue is full or
-   * the request has waited for too long, and ClientDisconnected if the client closes the connection.
+   * Resolves when a slot has been taken. Throws ServiceUnavailable (503 with `retry-after`) if the queue is full or the
+   * request was pending for too long, and ClientDisconnected if the client closes the connection.
    */
   wait(holder: CapacityHolder, response: OutgoingResponse): Promise<void>
   release(holder: CapacityHolder): void
@@ -42,11 +42,10 @@ interface PendingRequest {
   readonly proceed: () => void
 }
 
-/** Slots that are all free. */
 export function createConnectionSlots(options: ConnectionSlotsOptions): ConnectionSlots {
   const slots = new FairCapacity(options.maxActive, options.maxHeldToFree)
   const queue = new FairCapacity(options.maxPending, 1)
-  /** By principal, the one first that has not been served for longest. */
+  /** By principal, the one served least recently first. */
   const pending = new Map<CapacityHolder, Set<PendingRequest>>()
 
   function enqueue(holder: CapacityHolder, request: PendingRequest): void {

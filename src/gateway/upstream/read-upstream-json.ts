@@ -10,22 +10,19 @@ import { toDownstreamError } from './attempt-failure.ts'
 import { buildUpstreamTarget } from './upstream-target.ts'
 import type { Upstream } from './upstream.ts'
 
-/** For whom the gateway reads. */
 export interface ReadUpstreamOptions {
-  /** Who holds the slot. */
   readonly holder: CapacityHolder
   /** Names and values in turn. */
   readonly headers: readonly string[]
-  /** The answer that the reading is for; when its client goes away, the reading ends. */
+  /** The response that the read is for; if its client disconnects, the read is aborted. */
   readonly response: OutgoingResponse
-  /** Of its request, where traces are on. */
+  /** Spans of the request, if traces are on. */
   readonly spans?: RequestSpans | undefined
 }
 
 /**
- * Reads the JSON object that an upstream answers to an operation without a body, for an answer that the gateway
- * composes itself. It takes a slot like any other request, and is repeated like any other read.
- * Throws what the client would be answered: InterfaceError, or ClientDisconnected.
+ * Reads a JSON object from an upstream by an operation without a body, for a response that the gateway composes itself.
+ * Uses a slot and retries like any other read. Throws the CatalogError to send to the client, or ClientDisconnected.
  */
 export async function readUpstreamJson(
   upstream: Upstream,

@@ -3,8 +3,8 @@ import type { ForwardedRequest } from './caller-headers.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
- * The headers of a request as that upstream gets them, but for those of its body: what it may have of the caller's, and
- * what the gateway says. Names and values in turn.
+ * Creates the headers that an upstream receives, except those of the body: the permitted headers of the caller and
+ * those of the gateway. Names and values in turn.
  */
 export function createRequestHeaders(upstream: Upstream, request: ForwardedRequest): string[] {
   const headers: string[] = []
@@ -16,7 +16,7 @@ export function createRequestHeaders(upstream: Upstream, request: ForwardedReque
   }
   headers.push(requestIdHeader, requestId, ...upstream.fixedHeaders)
   if (database !== undefined) headers.push(clientDialectHeader, 'lancedb')
-  // An upstream that gets a database with every request cannot tell the dialect by it.
+  // An upstream that receives a database with every request cannot derive the dialect from it.
   else if (upstream.database !== undefined) headers.push(clientDialectHeader, 'catalog')
   headers.push(...upstream.callerHeaders(request))
   return headers

@@ -1,25 +1,24 @@
-/** How often reads are sent again. */
 export interface RetrySettings {
-  /** So many times at most after the first. */
+  /** Maximum number of retries of one request. */
   readonly maxRetries: number
-  /** Repeats may be so many percent of the requests, over time; a whole number. */
+  /** Maximum ratio of retries to requests over time, in whole percent. */
   readonly budgetPercent: number
 }
 
-/** Keeps repeats a small share of all requests, so that they never multiply the load of an upstream in trouble. */
+/** Limits retries to a small ratio of all requests, so that they cannot multiply the load of a failing upstream. */
 export interface RetryBudget {
-  /** A request has been sent for the first time. */
+  /** Called for the first attempt of a request. */
   deposit(): void
-  /** Whether a request may be sent again now. */
+  /** Whether a retry is allowed now; uses the budget if so. */
   tryWithdraw(): boolean
 }
 
-/** So many repeats are allowed at once after a quiet time. */
+/** Maximum burst of retries after an idle period. */
 const maxSavedRetries = 50
 
-/** A full budget. */
+/** Creates a full budget. */
 export function createRetryBudget({ budgetPercent }: RetrySettings): RetryBudget {
-  // In hundredths of a repeat: sums of fractions would not come out even.
+  // In hundredths of a retry: sums of fractions are inexact.
   const most = budgetPercent === 0 ? 0 : maxSavedRetries * 100
   let saved = most
   return {

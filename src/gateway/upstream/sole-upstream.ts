@@ -9,7 +9,6 @@ import { buildUpstreamTarget } from './upstream-target.ts'
 import type { Upstream } from './upstream.ts'
 import type { Upstreams } from './upstreams.ts'
 
-/** What was decided about a request. */
 interface RequestDecisions {
   readonly stated: StatedFacts
   readonly decisions: readonly PermissionDecision[]
@@ -32,7 +31,7 @@ export function findSoleUpstream(
   const isBatch = route.operation.object === 'none' && first !== undefined
   const upstream = isBatch ? upstreams.forId(first.id) : request.upstream
   for (const { id, kind } of further) {
-    // A permission without an object concerns the tables of the upstream alone.
+    // A permission without an object concerns only the tables of the upstream.
     if (kind === 'none') continue
     if (upstreams.forId(id) !== upstream) {
       throw refusal(
@@ -51,7 +50,6 @@ export function findSoleUpstream(
   }
 }
 
-/** The permissions to create a table. */
 const creationPermissions: ReadonlySet<Permission> = new Set([
   'CreateTable',
   'DeclareTable',

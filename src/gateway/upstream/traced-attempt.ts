@@ -8,12 +8,12 @@ import {
 import type { Upstream } from './upstream.ts'
 import { getFailureReason } from './attempt-failure.ts'
 
-/** The headers that name the span that a request continues (W3C Trace Context). */
+/** Headers that identify the span that a request continues (W3C Trace Context). */
 const traceHeaders: ReadonlySet<string> = new Set(['traceparent', 'tracestate'])
 
 /**
- * One exchange with an upstream. Where the request has spans, it is one of them, and what it sends continues that one
- * instead of the span of the client; otherwise the headers of the client pass as they are. Attempts count from 1.
+ * Runs one attempt. If the request has spans, the attempt is one of them, and its trace headers replace those of the
+ * client; otherwise the headers of the client are forwarded. Attempts count from 1.
  */
 export function runTracedAttempt(
   upstream: Upstream,

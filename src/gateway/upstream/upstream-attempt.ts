@@ -10,54 +10,53 @@ import type { OutgoingRequest } from '../../http1/client/outgoing-request.ts'
 import type { Http1Client } from '../../http1/client/http1-client.ts'
 import type { PoolName } from './connection-slots.ts'
 
-/** What goes to the upstream. */
 export type UpstreamRequest = OutgoingRequest
 
-/** How an exchange with the upstream ended. */
+/** The result of an attempt. */
 export interface UpstreamResponse {
   readonly status: number
-  /** Names and values in turn: what may go on to the client. */
+  /** Headers that may be forwarded to the client: names and values in turn. */
   readonly headers: readonly string[]
   /**
-   * The whole body, or undefined where it has been streamed to the client already. That of an error may be cut
-   * short: its status says enough.
+   * The whole body, or undefined if it has been streamed to the client. The body of an error may be truncated: its
+   * status is enough.
    */
   readonly body: Buffer | undefined
 }
 
-/** How the client takes part while the exchange runs. */
+/** The client side of an attempt. */
 export interface UpstreamCallOptions {
   readonly response: OutgoingResponse
-  /** Names and values in turn: what the gateway itself says in the head of the answer. */
+  /** Headers that the gateway adds to the response: names and values in turn. */
   readonly headers: readonly string[]
-  /** Whether an answer of success is held back until it is complete, for the gateway to read first. Errors always are. */
+  /** Whether a successful response is buffered, so that the gateway can read it first. Errors always are. */
   readonly buffersResponse: boolean
-  /** Whether the exchange ends when the client goes away. A change goes on, so that its outcome is known. */
+  /** Whether the attempt is aborted if the client disconnects. Changes continue, so that their outcome is known. */
   readonly abortsWithClient: boolean
-  /** The connection pool that the request belongs to, and who holds the slot. */
+  /** The connection pool, and the holder of the slot. */
   readonly pool: PoolName
   readonly holder: CapacityHolder
-  /** Where traces are on: each exchange is a span of its own. */
+  /** If traces are on: each attempt is a span. */
   readonly spans: RequestSpans | undefined
 }
 
-/** Where an exchange takes place, and how long it may stand still. */
+/** The upstream of an attempt, and its timeouts. */
 export interface AttemptUpstream {
   readonly client: Http1Client
-  /** The headers of the answer that the client gets. */
+  /** Headers of responses that are forwarded to clients. */
   readonly allowedResponseHeaders: ReadonlySet<string>
-  /** Milliseconds for a client to take something of an answer that streams to it. */
+  /** How long a client may read nothing of a streamed response. */
   readonly timeouts: { readonly sendTimeoutMs: number }
 }
 
-/** The most bytes of an answer that is held back; of an error, the rest is not read. */
+/** Maximum size of a buffered response; the rest of an error body is not read. */
 const maxBufferedBytes = 16 * 1024 * 1024
 const maxErrorBytes = 64 * 1024
 
-/** An exchange that did not end with an answer; the cause says why. */
+/** An attempt that ended without a complete response; see the cause. */
 export class AttemptFailed extends Error {
   override readonly name = 'ExchangeFailed'
-  /** `unsent`: no byte went upstream. `sent`: some may have. `answered`: the answer had begun. */
+  /** `unsent`: no byte was sent to the upstream. `sent`: some may have been. `answered`: the response had started. */
   readonly progress: 'unsent' | 'sent' | 'answered'
 
   constructor(progress: AttemptFailed['progress'], cause: unknown) {
@@ -66,15 +65,15 @@ export class AttemptFailed extends Error {
   }
 }
 
-/** The upstream sent more of an answer than the gateway reads into memory. */
+/** A response exceeded the maximum size of a buffered one. */
 export class ResponseTooLarge extends Error {
   override readonly name = 'AnswerTooLarge'
 }
 
 /**
- * Runs one exchange with the upstream. An answer of success streams to the client as it comes, no faster than the
- * client reads, unless the client holds it back. Rejects with ExchangeFailed; once an answer has begun to stream,
- * with the connection to the client cut, so that a broken answer never looks whole.
+ * Runs one attempt. A successful response is streamed to the client, no faster than the client reads, unless it is
+ * buffered. Rejects with AttemptFailed; if streaming had started, the connection to the client is closed first, so that
+ * a partial response never looks complete.
  */
 export function runAttempt(
   upstream: AttemptUpstream,
@@ -88,7 +87,7 @@ export function runAttempt(
   })
 }
 
-/** Takes the answer of the upstream piece by piece. */
+/** Relays the response of the upstream. */
 class ResponseRelay implements ResponseHandler {
   readonly #options: UpstreamCallOptions
   readonly #sendTimeoutMs: number
@@ -118,7 +117,7 @@ class ResponseRelay implements ResponseHandler {
     if (client.abortsWithClient) client.response.onClose.add(this.#clientClosed)
   }
 
-  /** A repeat does not go over a connection that may have ended unnoticed, like that of the attempt before it. */
+  /** A retry uses a new connection: idle ones may have failed like that of the previous attempt. */
   start(client: Http1Client, request: UpstreamRequest, isRepeat: boolean): void {
     this.#controller = client.dispatch(request, this, isRepeat)
   }
@@ -156,7 +155,7 @@ class ResponseRelay implements ResponseHandler {
 
   onResponseError(error: Error): void {
     this.#detach()
-    // Whatever cut the body of an error short, the upstream has said how the request ended.
+    // An error status is conclusive even if its body is truncated.
     const isRefusal = this.#status !== 0 && !isSuccess(this.#status)
     if (isRefusal && !(error instanceof ClientDisconnected)) {
       this.#resolveResponse()
@@ -166,7 +165,7 @@ class ResponseRelay implements ResponseHandler {
     this.#reject(new AttemptFailed(this.#progress(), error))
   }
 
-  /** Whether there is room for it. */
+  /** Returns whether the chunk fits. */
   #buffer(chunk: Buffer): boolean {
     this.#bufferedBytes += chunk.length
     const isHeld = this.#bufferedBytes <= (isSuccess(this.#status) ? maxBufferedBytes : maxErrorBytes)
@@ -180,7 +179,7 @@ class ResponseRelay implements ResponseHandler {
 
   #endResponse(last: Buffer | undefined): void {
     const { response } = this.#options
-    // As text of one byte a character it goes into one write with the head of a short answer.
+    // A latin1 string is written together with the head of a short response.
     const text = last?.toString('latin1')
     scheduleAtTickEnd(() => response.end(text))
     this.#resolveResponse()
@@ -196,7 +195,7 @@ class ResponseRelay implements ResponseHandler {
     return this.#isSent ? 'sent' : 'unsent'
   }
 
-  /** A piece that is lent is given back when the client has it; where the client went away, nobody may reuse it. */
+  /** A pooled chunk is released when it has been written; if the client disconnected, its buffer is not reused. */
   #forward(chunk: Buffer, release: (() => void) | undefined): void {
     if (!this.#isStreaming) this.#options.response.onDrain.add(this.#resume)
     this.#isStreaming = true
@@ -205,7 +204,7 @@ class ResponseRelay implements ResponseHandler {
     if (!isTaken || release !== undefined) this.#startSendTimer()
   }
 
-  /** An upstream that waits for a slow client is not slow itself: that wait has a bound of its own. */
+  /** Waiting for a slow client does not count as slowness of the upstream: it has a timeout of its own. */
   #startSendTimer(): void {
     if (this.#sendTimer !== undefined) {
       this.#sendTimer.refresh()
@@ -236,7 +235,7 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }
 
-/** The headers of the upstream that its settings let pass and its connection does not keep, and those of the gateway. */
+/** Combines the allowed headers of the upstream, except hop-by-hop ones, with those of the gateway. */
 function filterHeaders(
   sent: readonly string[],
   names: ReadonlySet<string>,
@@ -259,7 +258,7 @@ function filterHeaders(
       : headers.filter((_, index) => !listed.has(headers[index - (index % 2)] ?? ''))
   for (let index = 0; index < own.length; index += 2) {
     const name = own[index] ?? ''
-    // Only of the version of LanceDB the upstream knows more.
+    // The version header of the upstream takes precedence over that of the gateway.
     if (name !== lancedbServerHeader || !passed.includes(name)) passed.push(name, own[index + 1] ?? '')
   }
   return passed

@@ -7,14 +7,14 @@ import type { UpstreamResponse } from './upstream-attempt.ts'
 import { JsonTransformer } from '../json/json-transformer.ts'
 import { concatChunks } from '../body/read-body.ts'
 
-/** Of an error response, what the gateway may pass on with an error of its own. */
+/** Headers of an error response that the gateway forwards with its own error. */
 const forwardedErrorHeaders = ['retry-after', lancedbServerHeader]
 
 /**
- * A response of the upstream that is no success, in the shape of the interface, whatever shape it came in: HTML, cut
- * short, compressed, nothing. The code and, of an error of the request, the first line of the message without paths are
- * kept; what else it says is the `cause`, for the log. That the upstream refuses the credential of the gateway is no
- * fault of the caller (502), but that of the caller it is (401).
+ * Converts an error response of the upstream, in whatever format (HTML, truncated, compressed, empty), to an error of
+ * the interface. The code is preserved, and for client errors the first line of the message without paths; everything
+ * else becomes the `cause`, for the log. If the upstream rejects the credential of the gateway, the error is 502; if it
+ * rejects that of the caller, 401.
  */
 export function createUpstreamError(
   { status, headers, body }: UpstreamResponse,
@@ -54,12 +54,12 @@ function getHeaderValue(headers: readonly string[], name: string): string | unde
   return index === -1 ? undefined : headers[index + 1]
 }
 
-/** The members of a response that carry storage credentials. */
+/** Members of a response that contain storage credentials. */
 export const credentialMembers = ['storage_options', 'expires_at_millis'] as const
 
 /**
- * The body of a response without the members of those names, at any depth.
- * Throws ServiceUnavailable (502) for a body that is not JSON, since nothing can be said of what it holds.
+ * Removes the members of those names at any depth from the body of a response. Throws ServiceUnavailable (502) for a
+ * body that is not JSON, because its content cannot be checked.
  */
 export function removeMembers(body: Buffer, names: ReadonlySet<string>): Buffer {
   if (body.length === 0) return body

@@ -6,7 +6,7 @@ import { poolNames } from './connection-slots.ts'
 
 const circuitStates: readonly CircuitState[] = ['closed', 'open']
 
-/** Adds gauges of how the upstreams are; they are read when they are asked for. */
+/** Registers gauges of the upstreams, which are evaluated when they are collected. */
 export function registerUpstreamMetrics(registry: Registry, upstreams: readonly Upstream[]): void {
   const registers = [registry]
   const gauge = <Label extends string>(

@@ -13,27 +13,26 @@ import { createRetryBudget, type RetryBudget, type RetrySettings } from './retry
 import { createHttp1Client, type Http1Client } from '../../http1/client/http1-client.ts'
 import { startHealthChecker, type HealthChecker } from './health-checker.ts'
 
-/** How to reach a catalog behind the gateway, and what it may be told. */
 export interface UpstreamOptions {
-  /** A name for logs, metrics and audit records. */
+  /** Name for logs, metrics and audit records. */
   readonly name: string
-  /** `http` or `https`, with an optional path that goes in front of every route. */
+  /** `http` or `https`, with an optional path that is prepended to every route. */
   readonly url: string
-  /** What joins the parts of an id there. */
+  /** Joins the parts of an id. */
   readonly delimiter?: string | undefined
-  /** What no part of an id may hold besides the delimiter. */
+  /** Characters that no part of an id may contain besides the delimiter. */
   readonly reservedInNames: readonly string[]
-  /** The namespaces that lie there; undefined for the upstream that serves everything else. */
+  /** Namespaces of the upstream; undefined for the upstream that serves everything else. */
   readonly namespaces?: readonly Identifier[] | undefined
-  /** Header name and value in turn: what authenticates the gateway to the upstream. */
+  /** Credential of the gateway: header names and values in turn. */
   readonly credentials: readonly string[]
-  /** What the upstream learns of the caller; nothing unless told. */
+  /** What the upstream receives about the caller; nothing by default. */
   readonly identity?: CallerIdentity
-  /** The headers that tell it. */
+  /** The headers that carry it. */
   readonly callerHeaders?: CallerHeaders
-  /** The database of a LanceDB server, and its prefix: `sales/eu`. */
+  /** Database of a LanceDB server and its prefix: `sales/eu`. */
   readonly database?: string | undefined
-  /** In lower case: what passes besides the headers of the interface. */
+  /** Lower-case names of headers that are forwarded besides those of the interface. */
   readonly allowedRequestHeaders?: readonly string[]
   readonly allowedResponseHeaders?: readonly string[]
   /** PEM texts, and the name to verify. The certificate of the upstream is always verified. */
@@ -46,7 +45,7 @@ export interface UpstreamOptions {
   readonly maxConnections: number
   readonly maxBulkConnections: number
   readonly maxPendingRequests: number
-  /** In milliseconds; what each is for stands with the settings. */
+  /** In milliseconds; see the settings. */
   readonly timeouts: {
     readonly queueTimeoutMs: number
     readonly connectTimeoutMs: number
@@ -68,36 +67,36 @@ export interface UpstreamOptions {
 export interface Upstream {
   readonly name: string
   readonly origin: string
-  /** What goes in front of each path. */
+  /** Prepended to each path. */
   readonly basePath: string
-  /** What joins the parts of an id there. */
+  /** Joins the parts of an id. */
   readonly delimiter: string
-  /** The delimiter, and what else the catalog may join or split ids by. */
+  /** The delimiter, and other characters at which the catalog may split ids. */
   readonly separators: readonly string[]
   readonly namespaces: readonly Identifier[] | undefined
-  /** Header names and values in turn: the credential of the gateway, and the database. Every request has them. */
+  /** Headers of every request, the credential of the gateway and the database: names and values in turn. */
   readonly fixedHeaders: readonly string[]
   readonly database: string | undefined
-  /** The headers of callers that it gets, besides those of `dialects`. */
+  /** Headers of callers that are forwarded, besides those of `dialects`. */
   readonly allowedRequestHeaders: ReadonlySet<string>
-  /** The headers of its responses that callers get. */
+  /** Headers of responses that are forwarded to callers. */
   readonly allowedResponseHeaders: ReadonlySet<string>
   readonly callerHeaders: CallerHeaders
-  /** Whether it judges the credentials of callers itself. */
+  /** Whether it authenticates callers itself. */
   readonly forwardsCredential: boolean
   readonly timeouts: UpstreamOptions['timeouts']
   readonly retries: RetrySettings
-  /** Every request that is sent through it holds a slot, so that there are no more connections than slots. */
+  /** Every request holds a slot, so there are no more connections than slots. */
   readonly client: Http1Client
   readonly slots: Readonly<Record<PoolName, ConnectionSlots>>
   readonly breaker: CircuitBreaker
   readonly retryBudget: RetryBudget
   readonly health: HealthChecker
-  /** Breaks off what is under way. */
+  /** Aborts active requests. */
   close(): void
 }
 
-/** Makes the client, and begins to watch the health of the upstream. A request need not wait for either. */
+/** Creates the client and starts health checks. Requests need not wait for either. */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const url = new URL(options.url)
   const { name, database, timeouts } = options
@@ -144,7 +143,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     retries: options.retries,
     client,
     slots: {
-      // Small requests end soon by themselves, and a slot that is released goes to whoever holds the fewest.
+      // Small requests end soon, and a released slot goes to the holder with the fewest.
       small: createConnectionSlots({ ...queue, maxActive: options.maxConnections, maxHeldToFree: 7 }),
       bulk: createConnectionSlots({ ...queue, maxActive: options.maxBulkConnections, maxHeldToFree: 1 }),
     },

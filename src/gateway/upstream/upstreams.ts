@@ -4,13 +4,13 @@ import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.
 /** The catalogs behind the gateway. */
 export interface Upstreams {
   readonly all: readonly Upstream[]
-  /** The one that serves what lies at no other, and what is asked of no namespace. */
+  /** The upstream of everything that belongs to no other, and of operations without a namespace. */
   readonly root: Upstream
-  /** Where an object lies: at the upstream with the longest namespace that the id begins with, part by part. */
+  /** Finds the upstream of an object: the one with the longest namespace that is a prefix of the id, part by part. */
   forId(id: Identifier): Upstream
-  /** The names directly in a namespace that lead to where another upstream begins. */
+  /** Names directly in a namespace that lead to mount points of other upstreams. */
   listMountNames(namespace: Identifier): readonly string[]
-  /** Whether another upstream than that of the root begins at this namespace or beneath it. */
+  /** Whether an upstream other than the root is mounted at or below this namespace. */
   hasMountAtOrBelow(namespace: Identifier): boolean
   close(): void
 }
@@ -20,7 +20,7 @@ interface MountNode {
   readonly children: Map<string, MountNode>
 }
 
-/** Creates the upstreams; exactly one of them has no namespaces. */
+/** Creates the upstreams; exactly one must have no namespaces. */
 export function createUpstreams(options: readonly UpstreamOptions[]): Upstreams {
   const all = options.map(createUpstream)
   const root = all.find(({ namespaces }) => namespaces === undefined)
@@ -36,7 +36,7 @@ export function createUpstreams(options: readonly UpstreamOptions[]): Upstreams 
     listMountNames: (namespace) => [...(findNode(tree, namespace)?.children.keys() ?? [])],
     hasMountAtOrBelow(namespace) {
       const branch = findNode(tree, namespace)
-      // Every branch but the root ends where an upstream begins.
+      // Every leaf but the root is a mount point.
       return branch !== undefined && (branch !== tree || branch.children.size > 0)
     },
     close() {

@@ -24,7 +24,6 @@ export interface ClientTimeouts {
   readonly totalTimeoutMs: number
 }
 
-/** Owns connections. */
 export interface ConnectionOwner {
   readonly host: string
   readonly timeouts: ClientTimeouts
@@ -160,7 +159,6 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     if ('controller' in state) state.controller.handler.onResponseError(reason)
   }
 
-  /** Called by the parser. */
   onResponseStart(head: ResponseHead): void {
     const state = this.#state
     if (state.kind !== 'active') return
@@ -168,7 +166,6 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     state.controller.handler.onResponseStart(head)
   }
 
-  /** Called by the parser. */
   onResponseData(chunk: Buffer): void {
     const state = this.#state
     if (state.kind !== 'active') return
@@ -182,7 +179,6 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     }
   }
 
-  /** Called by the parser. */
   onResponseEnd(last: Buffer | undefined): void {
     const state = this.#state
     if (state.kind !== 'active') return
@@ -307,7 +303,6 @@ export function idleTimeout(): TransportError {
   return new TransportError('CLIENT_CLOSED', 'the connection was idle')
 }
 
-/** Detaches the connection from a request that is over. */
 function release(state: Extract<State, { controller: RequestController }>): void {
   state.controller.attach(undefined)
   if (state.kind !== 'active') return

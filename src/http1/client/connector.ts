@@ -2,7 +2,6 @@ import { connect as connectPlain, isIP, type OnReadOpts, type Socket } from 'nod
 import { connect as connectTls, createSecureContext } from 'node:tls'
 import { deferWriteErrors } from './defer-write-errors.ts'
 
-/** The address of an upstream, and its TLS options. */
 export interface ConnectorOptions {
   /** `http` or `https`; the path is ignored. */
   readonly url: URL
@@ -16,7 +15,6 @@ export interface ConnectorOptions {
   }
 }
 
-/** Opens connections to one upstream. */
 export interface Connector {
   readonly isSecure: boolean
   /** `onread` applies to plain connections; a TLS connection emits `data`. */

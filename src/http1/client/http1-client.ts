@@ -28,7 +28,7 @@ export interface Http1ClientOptions extends ConnectorOptions {
 const minTimeoutCheckIntervalMs = 10
 const maxTimeoutCheckIntervalMs = 1_000
 
-/** Creates a client. Connections are opened when requests need them. */
+/** Creates a client. Connections are opened on demand. */
 export function createHttp1Client(options: Http1ClientOptions): Http1Client {
   const { url, timeouts } = options
   const connector = createConnector(options)
@@ -51,7 +51,7 @@ export function createHttp1Client(options: Http1ClientOptions): Http1Client {
   }
 
   function checkTimeouts(): void {
-    // If the process was suspended, bytes of the upstream may be unread: they are read first.
+    // After a suspension of the process, unread bytes of the upstream are read first.
     setImmediate(() => {
       const now = performance.now()
       for (const connection of all) connection.checkTimeouts(now)

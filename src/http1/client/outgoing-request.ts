@@ -2,14 +2,13 @@ import type { Readable } from 'node:stream'
 import { contentLengthGrammar, isHeaderField } from '../codec/header-fields.ts'
 import { TransportError } from './transport-error.ts'
 
-/** A request to an upstream. */
 export interface OutgoingRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
   /** Names and values in turn. A `content-length` is used for a stream only; without one, the stream is sent in chunks. */
   readonly headers: readonly string[]
   readonly body: Buffer | Readable | null
-  /** Whether the memory of the chunks of a stream may be released when they have been written. */
+  /** Whether the memory of streamed chunks may be released when they have been written. */
   readonly ownsBody?: boolean
 }
 
@@ -23,7 +22,7 @@ const targetGrammar = /^\/[\x21-\x7e]*$/
 /** Headers that frame or route the request: only the client writes them. */
 const connectionHeaders: ReadonlySet<string> = new Set(['host', 'connection', 'transfer-encoding'])
 
-/** Throws TransportError for a request that would not be parsed as exactly this one request. */
+/** Throws TransportError for a request that a server could parse as anything but exactly this request. */
 export function serializeRequestHead(
   { method, path, headers, body }: OutgoingRequest,
   host: string,

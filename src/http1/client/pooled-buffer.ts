@@ -16,7 +16,7 @@ export class PooledBuffer {
     return this.#chunks > 0
   }
 
-  /** Counts a chunk. The result must be called once, when the chunk is not used any more. */
+  /** Counts a chunk. Call the result once, when the chunk is not used any more. */
   retain(): () => void {
     this.#chunks += 1
     return () => {
@@ -27,7 +27,7 @@ export class PooledBuffer {
     }
   }
 
-  /** Nothing more is read into it. It returns to the pool when no chunk is in use any more. */
+  /** Ends reading into it. It returns to the pool when no chunk is in use any more. */
   close(): void {
     this.#isClosed = true
     if (this.#chunks === 0) releaseBuffer(this.buffer)

@@ -2,7 +2,6 @@ import { toError } from '../../lib/errors/to-error.ts'
 import type { Http1Client } from './http1-client.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 
-/** A response that was read into memory. */
 export interface BufferedResponse {
   readonly status: number
   readonly body: Buffer

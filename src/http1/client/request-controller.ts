@@ -19,7 +19,6 @@ export interface ResponseHandler {
   onResponseError(error: Error): void
 }
 
-/** The parts of a connection that are used by a controller. */
 export interface ControlledConnection {
   close(reason: Error): void
   /** Pauses or resumes the socket if it has to be. */
@@ -51,7 +50,6 @@ export class RequestController {
     return this.#connection?.isPaused === true
   }
 
-  /** Called by the connection. */
   attach(connection: ControlledConnection | undefined): void {
     this.#connection = connection
   }

@@ -1,7 +1,6 @@
 import { contentLengthGrammar, headGrammar, parseHeaderFields } from '../codec/header-fields.ts'
 import { badResponse } from './transport-error.ts'
 
-/** The head of a response. */
 export interface ResponseHead {
   readonly status: number
   /** Lower-case names and values in turn. */
@@ -16,7 +15,7 @@ const maxHeaders = 256
 /** Used if the upstream announces no keep-alive timeout. */
 const defaultKeepAliveMs = 4_000
 const maxKeepAliveMs = 600_000
-/** A connection is not reused so close to the end of its keep-alive timeout. */
+/** A connection is not reused this close to the end of its keep-alive timeout. */
 const keepAliveMarginMs = 2_000
 
 const statusLine = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: |$)/

@@ -2,12 +2,11 @@ import { ChunkedDecoder } from '../codec/chunked-decoder.ts'
 import { parseResponseHead, type ResponseHead } from './response-head.ts'
 import { badResponse, TransportError } from './transport-error.ts'
 
-/** Receives the response that is parsed. */
 export interface ResponseParserHandler {
   onResponseStart(head: ResponseHead): void
   /** The chunk is a slice of the bytes that were parsed, not a copy. */
   onResponseData(chunk: Buffer): void
-  /** `last` is the last chunk if it is small and in the bytes that were parsed last; it is not reported as data then. */
+  /** `last` is the last chunk if it is small and within the last parsed bytes; it is not reported as data then. */
   onResponseEnd(last: Buffer | undefined): void
 }
 

@@ -5,7 +5,6 @@ import { releaseReadMemory } from '../codec/read-memory.ts'
 import type { SerializedHead } from './outgoing-request.ts'
 import { TransportError } from './transport-error.ts'
 
-/** Receives the progress of a body that is sent. */
 export interface SendBodyHandler {
   onProgress(): void
   onSent(): void

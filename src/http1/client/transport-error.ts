@@ -1,4 +1,4 @@
-/** Why no complete response was received; recorded in logs and audit records. */
+/** Why no complete response was received; used in logs and audit records. */
 export type TransportErrorCode =
   | 'CONNECT_TIMEOUT'
   | 'HEADERS_TIMEOUT'
@@ -8,7 +8,6 @@ export type TransportErrorCode =
   | 'BAD_REQUEST'
   | 'CLIENT_CLOSED'
 
-/** A request failed because of its connection. */
 export class TransportError extends Error {
   override readonly name = 'TransportError'
   readonly code: TransportErrorCode
@@ -19,7 +18,6 @@ export class TransportError extends Error {
   }
 }
 
-/** A request exceeded its total timeout. */
 export class RequestTimeout extends Error {
   override readonly name = 'RequestTimeout'
 }

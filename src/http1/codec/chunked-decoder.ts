@@ -15,7 +15,7 @@ const sizeLine =
   /^([0-9A-Fa-f]{1,12})(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]*"))?)*$/
 /** Framing and connection headers belong in the head; a parser that merges trailers into it could obey them. */
 const framingTrailer = /^(?:content-length|transfer-encoding|(?:proxy-)?connection|upgrade):/i
-/** Prefixes of the lines: a peer that sends anything else is refused before its line is complete. */
+/** Prefixes of the lines: any other byte is rejected before the line is complete. */
 const prefixes = {
   size: /^[0-9A-Fa-f]{1,12}(?:;[\t\x20-\x7e\x80-\xff]*)?\r?$/,
   'data end': /^\r$/,

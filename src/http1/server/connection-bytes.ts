@@ -8,8 +8,8 @@ interface ConnectionBytes {
 const reported = new WeakMap<Socket, ConnectionBytes>()
 
 /**
- * Bytes read and written on a connection since the last call for it. Called at the end of each request, it returns the
- * size of the request and its response, heads included; some bytes of pipelined requests count for the one before.
+ * Returns the bytes read and written on a connection since the last call for it. Called at the end of each request, it
+ * measures the request and its response, heads included; some bytes of pipelined requests count for the previous one.
  */
 export function takeConnectionBytes(socket: Socket): Readonly<ConnectionBytes> {
   let before = reported.get(socket)

@@ -3,15 +3,15 @@ import type { Http1Server } from './http1-server.ts'
 
 export interface GracefulShutdownOptions {
   readonly server: Pick<Http1Server, 'connectionCount' | 'destroyAll' | 'drain' | 'isBusy' | 'stopAccepting'>
-  /** Milliseconds for load balancers to notice that the server stops. */
+  /** For load balancers to notice the shutdown. */
   readonly drainDelayMs: number
-  /** Milliseconds for pending requests. */
+  /** For pending requests. */
   readonly graceMs: number
   /** Whether requests are being processed whose connections may be closed already. */
   readonly isProcessing: () => boolean
   /** Aborts what is still being processed after the grace period. */
   readonly abort: () => void
-  /** The grace period is over, and requests are still pending. */
+  /** Called if requests are still pending after the grace period. */
   readonly onGraceExpired: () => void
 }
 

@@ -37,7 +37,6 @@ interface Http1ServerTls {
   readonly context: SecureContextOptions
 }
 
-/** Receives the requests and errors of a server. */
 export interface Http1ServerHandler {
   readonly onRequest: (request: IncomingRequest, response: OutgoingResponse) => void
   /** A connection was closed, or could not be accepted; `cause` is for logs. */
@@ -50,7 +49,6 @@ export interface Http1ServerHandler {
   readonly errorResponse: (error: RequestError) => ErrorResponse | undefined
 }
 
-/** An HTTP/1.1 server. */
 export interface Http1Server {
   readonly server: Server
   readonly isListening: boolean
@@ -79,11 +77,11 @@ const maxTimeoutCheckIntervalMs = 1_000
  */
 const backlog = 4_096
 
-/** Creates a server that does not listen yet. */
+/** Creates a server; `listen` starts it. */
 export function createHttp1Server(options: Http1ServerOptions, handler: Http1ServerHandler): Http1Server {
   const { timeouts, maxConnections, maxConnectionsPerAddress, tls } = options
   const { headersTimeoutMs } = timeouts
-  /** TCP connections, with TLS or without. */
+  /** TCP connections with and without TLS. */
   const sockets = new Set<Socket>()
   const connections = new Set<ServerConnection>()
   const connectionsByAddress = new Map<string, number>()
@@ -92,7 +90,7 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
   /** Connections with a client certificate. */
   const authenticated = new Set<ServerConnection>()
   let currentContext = tls?.context
-  /** The context that verifies the certificate of a peer: the one of the time when TCP was accepted. */
+  /** The context that verifies the certificate of a peer: that in force when TCP was accepted. */
   const contextByPeer = new Map<string, SecureContextOptions | undefined>()
   let timeoutChecks: NodeJS.Timeout | undefined
   const connectionHandler: ConnectionHandler & { isDraining: boolean } = {
@@ -161,7 +159,7 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
   }
 
   function checkTimeouts(): void {
-    // If the process was suspended, bytes of clients may be unread: they are read first.
+    // After a suspension of the process, unread bytes of clients are read first.
     setImmediate(() => {
       const now = performance.now()
       for (const connection of connections) connection.checkTimeouts(now)
@@ -169,8 +167,8 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
   }
 
   /**
-   * Closes the oldest connection without a request, in preference one without a TLS session, so that idle connections
-   * do not keep clients out. Returns whether there was one.
+   * Closes the oldest connection without a request, preferably one without a TLS session, so that idle connections do
+   * not block clients. Returns whether it closed one.
    */
   function closeOldestIdle(): boolean {
     const [oldest] = handshakes

@@ -3,14 +3,13 @@ import type { RequestHead } from './request-head.ts'
 
 /** Consumes the body of a request. Nothing is called after `onRequestEnd` or `onRequestError`. */
 export interface RequestBodyHandler {
-  /** The handler may keep the chunk: nothing else is read into its memory. */
+  /** The handler may retain the chunk: its memory is not reused. */
   onRequestData(chunk: Buffer): void
   onRequestEnd(): void
   /** The connection was closed, or the body is malformed. */
   onRequestError(): void
 }
 
-/** The parts of a connection that are used by a request. */
 export interface RequestConnection {
   readonly socket: Socket
   readonly remoteAddress: string
@@ -40,7 +39,6 @@ export class IncomingRequest {
     this.#state = head.body === 0 || head.body === 'unknown' ? 'complete' : 'receiving'
   }
 
-  /** Whether all of it has been read. */
   get isComplete(): boolean {
     return this.#state === 'complete'
   }
@@ -80,7 +78,9 @@ export class IncomingRequest {
     return Object.fromEntries(byName)
   }
 
-  /** Lets the handler consume the rest of the body, instead of the one before; its end is reported even if it is past. */
+  /**
+   * Attaches a handler to the rest of the body, instead of the previous one; the end is reported even if it is past.
+   */
   consume(handler: RequestBodyHandler): void {
     this.#handler = undefined
     this.#isPaused = false
@@ -92,7 +92,7 @@ export class IncomingRequest {
     }
   }
 
-  /** Detaches the handler, if it is attached: the body is not read until another one consumes it. */
+  /** Detaches the handler, if it is attached: the body is not read until another one is attached. */
   detach(handler: RequestBodyHandler): void {
     if (this.#handler === handler) this.#handler = undefined
   }
@@ -107,17 +107,14 @@ export class IncomingRequest {
     this.#connection.flowChanged()
   }
 
-  /** Called by the connection. */
   receive(chunk: Buffer): void {
     this.#handler?.onRequestData(chunk)
   }
 
-  /** Called by the connection: the body has ended. */
   complete(): void {
     if (this.#state === 'receiving') this.#end('complete')?.onRequestEnd()
   }
 
-  /** Called by the connection: the rest of the body cannot be read. */
   abort(): void {
     if (this.#state === 'receiving') this.#end('aborted')?.onRequestError()
   }

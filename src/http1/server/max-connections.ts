@@ -4,9 +4,10 @@ import { readFile } from 'node:fs/promises'
 const reservedFiles = 256
 
 /**
- * How many downstream connections the process may hold: `wanted`, or fewer if the system limits the open files of a
- * process (known on Linux only). Beyond that limit no file could be opened and no connection accepted. `clientConnections`
- * files are left to upstream connections, but at most half of all: each request uses one of both.
+ * The number of downstream connections that the process may hold: `wanted`, or fewer if the system limits its open
+ * files (known on Linux only). Beyond that limit no file could be opened and no connection accepted.
+ * `clientConnections` files are reserved for upstream connections, but at most half of all: each request uses one of
+ * both.
  */
 export async function maxServerConnections(wanted: number, clientConnections: number): Promise<number> {
   const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '')

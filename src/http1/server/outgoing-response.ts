@@ -10,7 +10,6 @@ import type { IncomingRequest } from './incoming-request.ts'
 /** Headers that frame the response or control its connection: only this class writes them. */
 const connectionHeaders: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 
-/** The parts of a connection that are used by a response. */
 export interface ResponseConnection {
   /** How long the connection may stay idle; announced to the client. */
   readonly keepAliveSeconds: number
@@ -20,7 +19,6 @@ export interface ResponseConnection {
   responseEnded(): void
 }
 
-/** The response to a request. */
 export class OutgoingResponse {
   readonly request: IncomingRequest
   /** Called once: when the response was written to the kernel completely, or the connection was closed. */
@@ -47,12 +45,11 @@ export class OutgoingResponse {
     this.#socket = request.socket
   }
 
-  /** Whether `writeHead` has been called. */
   get hasHead(): boolean {
     return this.status !== 0
   }
 
-  /** Whether all of it has been written to the kernel. */
+  /** Whether all of it was written to the kernel. */
   get isComplete(): boolean {
     return this.#state === 'complete'
   }
@@ -106,7 +103,7 @@ export class OutgoingResponse {
       ? `connection: keep-alive\r\nkeep-alive: timeout=${this.#connection.keepAliveSeconds}\r\n`
       : 'connection: close\r\n'
     this.status = status
-    // The date of the origin server is kept (RFC 9110, section 6.6.1).
+    // The date of the origin server is preserved (RFC 9110, section 6.6.1).
     const head = hasDate ? `${text}\r\n` : `${text}date: ${httpDate()}\r\n\r\n`
     this.#writer = new MessageWriter(this.#socket, head, this.#body === 'chunked')
   }
@@ -134,7 +131,10 @@ export class OutgoingResponse {
     return this.#writer.write(chunk, onWritten)
   }
 
-  /** Ends it with the last chunk; text is latin1. Destroys it if the body is not as long as its content-length. */
+  /**
+   * Ends the response with the last chunk; text is latin1. Destroys it if the body is not as long as its
+   * content-length.
+   */
   end(last: Buffer | string = ''): void {
     if (this.#state !== 'open') return
     if (this.#writer === undefined) throw new Error('the response has no head')
@@ -150,8 +150,8 @@ export class OutgoingResponse {
   }
 
   /**
-   * Closes the connection, so that the client does not take a part of the response for all of it. If the body ends with
-   * the connection, a TCP connection is reset; a TLS connection is closed without close_notify.
+   * Closes the connection, so that the client does not take a partial response for a complete one. If the body ends
+   * with the connection, a TCP connection is reset; a TLS connection is closed without close_notify.
    */
   destroy(): void {
     const permissionsReset = this.#body === 'until closed' && !(this.#socket instanceof TLSSocket)
@@ -160,7 +160,6 @@ export class OutgoingResponse {
     this.connectionClosed()
   }
 
-  /** Called by the connection. */
   connectionClosed(): void {
     if (this.#state !== 'complete' && this.#state !== 'destroyed') this.#close('destroyed')
   }

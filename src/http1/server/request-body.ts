@@ -3,15 +3,15 @@ import type { IncomingRequest, RequestBodyHandler } from './incoming-request.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
 
 export interface RequestBodyOptions {
-  /** Milliseconds that the body may stay away while it is being read. */
+  /** How long no data may arrive while the body is being read, in milliseconds. */
   readonly timeoutMs: number
-  /** Bytes at this rate restore the time that was used up. */
+  /** Received bytes restore used time at this rate. */
   readonly minBytesPerSecond: number
   /** The error that reading fails with. */
   readonly error: (reason: 'timeout' | 'aborted') => Error
 }
 
-/** Sees the chunks of a body as they arrive. An error that it throws destroys the stream. */
+/** Receives the chunks of a body as they arrive. An error that it throws destroys the stream. */
 export interface RequestBodyWatcher {
   chunk(bytes: Buffer): void
   /** Called before the last chunk is passed on. */
@@ -46,7 +46,7 @@ export class RequestBody {
     return (this.#stream ??= this.#openStream())
   }
 
-  /** To be called before the stream is read. */
+  /** Must be called before the stream is read. */
   watch(watcher: RequestBodyWatcher): void {
     this.#watcher = watcher
   }
@@ -86,7 +86,6 @@ export class RequestBody {
     })
   }
 
-  /** Stops reading. */
   release(): void {
     this.#stream?.destroy()
     this.#reader?.stop()
@@ -141,7 +140,6 @@ export class RequestBody {
   }
 }
 
-/** Receives a body from a timed reader. */
 interface Consumer {
   /** Returns whether it accepts more at once; otherwise it calls `read` later. */
   onData(chunk: Buffer): boolean
@@ -155,7 +153,7 @@ class TimedReader implements RequestBodyHandler {
   readonly #response: OutgoingResponse
   readonly #options: RequestBodyOptions
   readonly #consumer: Consumer
-  /** Milliseconds left, without the current wait. */
+  /** Milliseconds left, not counting the current wait. */
   #leftMs: number
   #waitingSince: number | undefined
   #timer: NodeJS.Timeout | undefined
@@ -174,7 +172,6 @@ class TimedReader implements RequestBodyHandler {
     this.#leftMs = options.timeoutMs
   }
 
-  /** Starts or continues to read. */
   read(): void {
     if (this.#isStopped) return
     this.#waitingSince ??= performance.now()
@@ -224,7 +221,7 @@ class TimedReader implements RequestBodyHandler {
   }
 
   readonly #checkTimeout = (): void => {
-    // If the process was suspended, bytes of the client may be unread: they are read first.
+    // After a suspension of the process, unread bytes of the client are read first.
     setImmediate(() => {
       if (this.#isStopped) return
       const remainingMs = this.#remainingMs(performance.now())

@@ -1,4 +1,4 @@
-/** Why the bytes on a connection are not a request, or not the rest of one. */
+/** Why bytes on a connection are not a valid request. */
 export type RequestErrorReason =
   | 'request_timeout'
   | 'headers_too_large'
@@ -18,7 +18,6 @@ export class RequestError extends Error {
   }
 }
 
-/** The bytes violate the grammar of HTTP/1.1. */
 export function malformed(message: string): RequestError {
   return new RequestError('malformed_request', message)
 }

@@ -2,12 +2,11 @@ import { METHODS } from 'node:http'
 import { contentLengthGrammar, headGrammar, parseHeaderFields } from '../codec/header-fields.ts'
 import { malformed } from './request-error.ts'
 
-/** The head of a request. */
 export interface RequestHead {
   readonly method: string
   /** Raw request target (RFC 9112, section 3.2). */
   readonly target: string
-  /** HTTP version, as in `1.1`. */
+  /** As in `1.1`. */
   readonly version: string
   /** Lower-case names and values in turn. */
   readonly headers: readonly string[]

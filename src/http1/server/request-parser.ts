@@ -2,12 +2,11 @@ import { ChunkedDecoder } from '../codec/chunked-decoder.ts'
 import { malformed, RequestError } from './request-error.ts'
 import { assertRequestLinePrefix, parseRequestHead, type RequestHead } from './request-head.ts'
 
-/** Receives the requests that are parsed. */
 export interface RequestParserHandler {
   onRequestStart(head: RequestHead): void
   /** The chunk is a slice of the bytes that were parsed, not a copy. */
   onRequestData(chunk: Buffer): void
-  /** Called for requests with a body only. */
+  /** Called only for requests with a body. */
   onRequestEnd(): void
 }
 
@@ -109,7 +108,7 @@ export class RequestParser {
     this.#partialBytes = 0
   }
 
-  /** Appends to the incomplete head; returns all of it. */
+  /** Appends to the incomplete head and returns it. */
   #append(bytes: Buffer): Buffer {
     const length = this.#partialBytes + bytes.length
     if (this.#partialHead === undefined || this.#partialHead.length < length) {

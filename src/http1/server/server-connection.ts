@@ -21,7 +21,6 @@ export interface ConnectionTimeouts {
   readonly maxConnectionAgeMs: number
 }
 
-/** Receives the requests of its connections. */
 export interface ConnectionHandler {
   readonly maxHeadBytes: number
   readonly timeouts: ConnectionTimeouts
@@ -103,7 +102,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     return performance.now() >= this.#expiresAt
   }
 
-  /** Makes the current response the last one, unless its head says otherwise already. */
+  /** Makes the current response the last one, unless its head has announced otherwise. */
   drain(): void {
     const state = this.#state
     if (state.kind === 'serving' && !state.response.hasHead) state.response.keepAlive = false
@@ -141,12 +140,10 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     else if (state.kind === 'idle' && now - state.since > keepAliveTimeoutMs) this.#abort()
   }
 
-  /** Called by requests. */
   flowChanged(): void {
     this.#parse()
   }
 
-  /** Called by responses. */
   responseEnded(): void {
     const state = this.#state
     if (state.kind === 'finishing') this.#close()
@@ -157,7 +154,6 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     else this.#state = { kind: 'draining', request }
   }
 
-  /** Called by the parser. */
   onRequestStart(head: RequestHead): void {
     const request = new IncomingRequest(head, this.#receivedAt, this)
     const response = new OutgoingResponse(request, this)
@@ -166,13 +162,11 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     this.#handler.onRequest(request, response)
   }
 
-  /** Called by the parser. */
   onRequestData(chunk: Buffer): void {
     const state = this.#state
     if (state.kind === 'serving' || state.kind === 'draining') state.request.receive(chunk)
   }
 
-  /** Called by the parser. */
   onRequestEnd(): void {
     const before = this.#state
     if (before.kind === 'serving' || before.kind === 'draining') before.request.complete()

@@ -27,14 +27,14 @@ const open = useSharedGateway({
 const nobody = { as: null }
 const challenge = { 'www-authenticate': expect.stringContaining('Bearer realm=') }
 
-it('are refused with a challenge unless the settings let them in, whatever the policies say', async () => {
+it('are rejected with a challenge unless the settings allow them, whatever the policies say', async () => {
   const response = await closed.gateway.post('/v1/table/public$rivers/describe', nobody)
   expectError(response, { kind: 'Unauthenticated', says: '^no credential was sent; expected the header' })
   expect(response.headers).toMatchObject(challenge)
   expect(closed.upstream.requests).toEqual([])
 })
 
-it('may do what is for them, and leave records of their own', async () => {
+it('have anonymous permissions and audit records of their own', async () => {
   const response = await open.gateway.post('/v1/table/public$rivers/insert', {
     ...nobody,
     headers: { 'content-type': 'application/vnd.apache.arrow.stream' },
@@ -49,22 +49,22 @@ it('may do what is for them, and leave records of their own', async () => {
 
 it.each([
   ['told'],
-  // Whether it is there, they are not told: the answer is the same.
+  // The response does not depend on whether the object exists.
   ['public$nothing'],
-])('are asked for a credential where they are denied something in %s', async (namespace) => {
+])('get a challenge when they are denied something in %s', async (namespace) => {
   const response = await open.gateway.post(`/v1/table/${namespace}$rivers/drop`, nobody)
   expectError(response, { kind: 'Unauthenticated', says: 'without one you are not allowed DropTable' })
   expect(response.headers).toMatchObject(challenge)
 })
 
-it('see nothing of what policies hide', async () => {
+it('do not see concealed objects', async () => {
   expectError(await open.gateway.post('/v1/table/hidden$rivers/drop', nobody), {
     kind: 'NamespaceNotFound',
     says: 'hidden',
   })
 })
 
-it('cannot fill the audit log with what they are denied', async () => {
+it('cannot fill the audit log with denials', async () => {
   for (let sent = 0; sent < 50; sent += 1) {
     expect(await open.gateway.post('/v1/table/told$rivers/drop', nobody)).toMatchObject({ status: 401 })
   }

@@ -14,7 +14,7 @@ import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 
 const loader = 'spiffe://cluster.example/loader'
 
-describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no openssl)', () => {
+describe.skipIf(!hasOpenssl())('client certificates (skipped without openssl)', () => {
   let folder = ''
   let authority: TestAuthority
   let good: TestCertificate
@@ -54,7 +54,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     }
   }
 
-  /** The status of an answer; rejects where there is none. */
+  /** Resolves with the status of the response; rejects if there is none. */
   function ask(url: string, route: string, certificate?: TestCertificate, headers = {}): Promise<number> {
     return new Promise((resolve, reject) => {
       const client = certificate && { cert: certificate.cert, key: certificate.key }
@@ -76,10 +76,10 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
 
   const orders = '/v1/table/prod$orders/describe'
 
-  it('who has one may do what the policies grant, and no more', async () => {
+  it('a principal with a certificate has exactly the permissions of the policies', async () => {
     const { gateway, upstream } = await startGatewayAndUpstream(setup('optional'))
     expect(await ask(gateway.url, orders, good)).toBe(200)
-    // What a caller may not see is not there.
+    // Invisible objects get the 404 of a missing one.
     expect(await ask(gateway.url, '/v1/table/test$orders/describe', good)).toBe(404)
     expect(await ask(gateway.url, '/v1/table/prod$orders/drop', good)).toBe(403)
     expect(await ask(gateway.url, orders)).toBe(401)
@@ -88,7 +88,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     expect(upstream.requests).toHaveLength(1)
   })
 
-  it.each(['optional', 'required'] as const)('where it is %s, TLS refuses a bad one', async (mode) => {
+  it.each(['optional', 'required'] as const)('if it is %s, TLS rejects an invalid one', async (mode) => {
     const revoked = await authority.issue('revoked', `URI:${loader}`)
     const list = join(folder, 'revoked.pem')
     await writeFile(list, await authority.revocationList([revoked]))

@@ -3,7 +3,7 @@ import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 
-/** `ann` may list `open` and read it, but not the table `vault`; beneath lies `hr`, of which she knows nothing. */
+/** `ann` may list and read `open`, but not its table `vault`; `hr` below it is invisible to her. */
 const shared = useSharedGateway({
   users: ['ann'],
   policies: [
@@ -63,7 +63,7 @@ it.each([
   expect(shared.upstream.requests).toEqual([])
 })
 
-it('a table in a batch, and the destination of a rename, are concealed as by themselves', async () => {
+it('conceals a table in a batch and the destination of a rename as in other requests', async () => {
   const entry = { id: ['open', 'vault'], version: 2, manifest_path: 'x/_versions/staging' }
   const batch = await shared.gateway.post('/v1/table/version/batch-create', {
     as: 'ann',
@@ -72,7 +72,7 @@ it('a table in a batch, and the destination of a rename, are concealed as by the
   expectError(batch, tableNotFound('open$vault'))
 })
 
-it('the audit record tells what really was refused', async () => {
+it('records the actual denial in the audit log', async () => {
   const response = await shared.gateway.post('/v1/table/open$vault/drop', { as: 'ann' })
   const id = response.headers['x-request-id']
   await expect

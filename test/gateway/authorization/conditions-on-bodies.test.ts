@@ -118,7 +118,7 @@ it.each(
   }
 })
 
-it('each entry of a batch is held to what it says itself', async () => {
+it('decides each entry of a batch by its own facts', async () => {
   const entry = { id: ['lake', 'orders'], ...commit }
   const send = (entries: readonly object[], rest: object = {}) =>
     shared.gateway.post('/v1/table/version/batch-create', { as: 'ci', body: { entries, ...rest } })
@@ -134,7 +134,7 @@ it('each entry of a batch is held to what it says itself', async () => {
   expect(shared.upstream.requests).toHaveLength(1)
 })
 
-it('what no body could get allowed is refused before the body is read', async () => {
+it('denies before the body is read if no body could change the decision', async () => {
   const response = await shared.gateway.post('/v1/table/lake$orders/drop_columns', {
     as: 'ci',
     body: Readable.from(unfinished()),
@@ -143,7 +143,7 @@ it('what no body could get allowed is refused before the body is read', async ()
   expect(response).toMatchObject({ status: 403 })
 })
 
-it('a large body is read whole where a condition asks for what stands in it', async () => {
+it('reads a large body completely if a condition depends on it', async () => {
   const padding = 'x'.repeat(600 * 1024)
   const query = { padding, branch: 'ci/7' }
   const describe = (body: object) => shared.gateway.post('/v1/table/lake$orders/describe', { as: 'ci', body })

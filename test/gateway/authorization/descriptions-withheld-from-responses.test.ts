@@ -3,7 +3,7 @@ import { allowEverything } from '../support/open-gateway.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 
-// Whoever may write an object, and not read it, must not read it from the responses to its writes.
+// A principal that may write an object but not read it must not read it in the responses to its writes.
 const writers = { users: ['writer'] }
 const shared = useSharedGateway({
   users: ['writer', 'reader'],
@@ -45,20 +45,17 @@ it.each<[what: string, path: string, body: object | string, hidden: readonly str
   ['CreateTable', '/v1/table/lake$t/create?mode=existok', 'ARROW', ['location', 'properties', 'version']],
   ['UpdateTable', '/v1/table/lake$t/update', { updates: [] }, ['properties']],
   ['AlterTransaction', '/v1/transaction/lake$t$1/alter', { actions: [] }, ['properties']],
-])(
-  '%s shows what describes the object to callers only that may describe it',
-  async (_what, path, body, hidden) => {
-    const { gateway, upstream } = shared
-    upstream.answering = respondWith(200, described)
-    const send = (as: string) => gateway.post(path, { as, body })
-    expect((await send('reader')).json).toEqual(described)
-    const rest = Object.fromEntries(Object.entries(described).filter(([name]) => !hidden.includes(name)))
-    expect(await send('writer')).toMatchObject({ status: 200 })
-    expect((await send('writer')).json).toEqual(rest)
-  },
-)
+])('%s describes the object only to callers that may describe it', async (_what, path, body, hidden) => {
+  const { gateway, upstream } = shared
+  upstream.answering = respondWith(200, described)
+  const send = (as: string) => gateway.post(path, { as, body })
+  expect((await send('reader')).json).toEqual(described)
+  const rest = Object.fromEntries(Object.entries(described).filter(([name]) => !hidden.includes(name)))
+  expect(await send('writer')).toMatchObject({ status: 200 })
+  expect((await send('writer')).json).toEqual(rest)
+})
 
-it('the map of schema metadata is not shown to callers that may not describe the table', async () => {
+it('withholds the map of schema metadata from callers that may not describe the table', async () => {
   const { gateway, upstream } = shared
   upstream.answering = respondWith(200, { owner: 'ann', properties: 'x' })
   const send = (as: string) =>
@@ -67,7 +64,7 @@ it('the map of schema metadata is not shown to callers that may not describe the
   expect((await send('writer')).json).toEqual({})
 })
 
-it('the metadata of fields is not shown to callers that may not describe the table', async () => {
+it('withholds the metadata of fields from callers that may not describe the table', async () => {
   const { gateway, upstream } = shared
   upstream.answering = respondWith(200, { version: 4, fields: { email: { pii: 'yes' } } })
   const send = (as: string) =>

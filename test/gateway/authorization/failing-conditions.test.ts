@@ -31,7 +31,7 @@ const count = (env?: string) =>
     headers: env === undefined ? {} : { 'x-catalog-ctx-env': env },
   })
 
-it('a header decides where a condition asks for it, and a deny that cannot be told denies and is counted', async () => {
+it('evaluates conditions on headers; a deny whose condition fails denies and is counted', async () => {
   expect(await count('prod')).toMatchObject({ status: 200 })
   expect(await count('test')).toMatchObject({ status: 403 })
   expect(await count()).toMatchObject({ status: 403 })

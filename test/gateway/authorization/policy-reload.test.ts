@@ -6,7 +6,7 @@ import { allowEverything } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { eventually } from '../support/waiting.ts'
 
-it('a change of the policies takes effect without a restart, and a broken one does not', async () => {
+it('applies changed policies without a restart, and ignores broken ones', async () => {
   const { gateway } = await startGatewayAndUpstream()
   const replace = async (text: string): Promise<void> => {
     await writeFile(`${gateway.policyFile}.new`, text)
@@ -26,7 +26,7 @@ it('a change of the policies takes effect without a restart, and a broken one do
   await replace(before)
   await eventually(async () => expect(await status()).toBe(200))
 
-  // A reload is in force before its record is on disk.
+  // A reload takes effect before its record is on disk.
   const reloads = await eventually(async () => {
     const found = ofKind(await recordsOf(gateway.auditFolder), 'reload')
     expect(found).toHaveLength(3)

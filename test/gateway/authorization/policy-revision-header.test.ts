@@ -16,7 +16,6 @@ it.each<[what: string, method: 'GET' | 'POST', target: string, status: number, a
   ['a denial', 'POST', '/v1/table/t/drop', 403, 'ann'],
 ])('%s names the policies that decided', async (_what, method, target, status, as = 'dev') => {
   shared.upstream.answering = (_arrival, response) => {
-    // An upstream does not speak for the gateway.
     response.setHeader('X-Catalog-Policy-Revision', 'forged')
     response.end('{"tables":[]}')
   }
@@ -24,7 +23,7 @@ it.each<[what: string, method: 'GET' | 'POST', target: string, status: number, a
   expect(answer).toMatchObject({ status, headers: { [policyRevisionHeader]: await revision() } })
 })
 
-it('what is wrong with a body, or with the upstream, is answered by policies that let it through', async () => {
+it('errors of the body or of the upstream name the policies that allowed the request', async () => {
   const expected = { [policyRevisionHeader]: await revision() }
   const body = { headers: { 'content-type': 'application/json' }, body: '{"id":["other"]}' }
   const contradiction = await shared.gateway.post('/v1/table/t/describe', body)
@@ -41,11 +40,8 @@ it.each<[what: string, target: string, as: string | null, status: number]>([
   ['no route', '/v1/nothing', 'dev', 404],
   ['no credential', '/v1/table/t/describe', null, 401],
   ['a bad credential', '/v1/table/t/describe', 'not-a-key', 401],
-])(
-  'what is refused before the policies are asked does not name them: %s',
-  async (_what, target, as, status) => {
-    const response = await shared.gateway.post(target, { as })
-    expect(response.status).toBe(status)
-    expect(response.headers).not.toHaveProperty(policyRevisionHeader)
-  },
-)
+])('refusals before authorization name no policies: %s', async (_what, target, as, status) => {
+  const response = await shared.gateway.post(target, { as })
+  expect(response.status).toBe(status)
+  expect(response.headers).not.toHaveProperty(policyRevisionHeader)
+})

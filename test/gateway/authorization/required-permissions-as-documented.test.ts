@@ -25,7 +25,7 @@ import {
 } from '../../policy/policy-builder.ts'
 import { isThorough } from '../../support/thorough.ts'
 
-/** What policies/README.md says that a request needs. */
+/** A required permission as documented in policies/README.md. */
 interface Need {
   readonly permission: Permission
   readonly id: readonly string[]
@@ -34,12 +34,12 @@ interface Need {
   readonly beneath?: true
 }
 
-/** A request, and everything that must be allowed for it. */
+/** A request with all permissions that it requires. */
 interface Case {
   readonly path: string
   readonly body?: object
   readonly needs: readonly Need[]
-  /** Of a batch: what a rule may deny at the root. */
+  /** Of a batch: the permission that a rule may deny at the root. */
   readonly batch?: Permission
 }
 
@@ -176,7 +176,7 @@ const branchConditions = [
 ]
 const anybody = { any: true as const }
 
-/** Policies that let most pass, so that single permissions and branches decide. */
+/** Mostly permissive policies, so that single permissions and branches decide. */
 const lenientPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
   .record({
     denied: fc.constantFrom(
@@ -217,7 +217,7 @@ afterAll(() => upstreams.close())
 const limits = createLimits(z.strictObject(callerLimitFields).parse({}))
 const bodyLimits = { maxJsonBytes: 1_000_000, maxBatchEntries: 100 }
 
-/** Whether the stages let the request pass. */
+/** Whether all stages accept the request. */
 async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
   const bytes = Buffer.from(body === undefined ? 'ARROW' : JSON.stringify(body))
   const head = {
@@ -247,7 +247,7 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
   }
 }
 
-/** Past every freeze of the generated policies that ends, and in every one that does not. */
+/** After every freeze of the generated policies that ends, and within every one that does not. */
 const now = new Date()
 
 function isAllowed(written: readonly WrittenPolicy[], { needs: permissions, batch }: Case): boolean {
@@ -265,7 +265,7 @@ function isAllowed(written: readonly WrittenPolicy[], { needs: permissions, batc
   })
 }
 
-it('passes a request exactly if everything is allowed that the documentation says it needs', async () => {
+it('allows a request exactly if all documented permissions are allowed', async () => {
   let passed = 0
   let refused = 0
   await fc.assert(
@@ -273,7 +273,7 @@ it('passes a request exactly if everything is allowed that the documentation say
       fc.oneof(arbitraryPolicies, lenientPolicies),
       fc.array(cases, { minLength: 12, maxLength: 12 }),
       async (written, requests) => {
-        // A condition on the id of what lies beneath counts against the caller, whatever lies there.
+        // A condition on the id of objects below counts against the caller, whatever objects exist.
         const set = compilePolicySet(written)
         for (const request of requests) {
           const expected = isAllowed(written, request)

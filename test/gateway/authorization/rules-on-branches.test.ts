@@ -4,16 +4,15 @@ import { expectError } from '../support/expect-error.ts'
 import { allowEverything } from '../support/open-gateway.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 
-// A change of a whole table touches every branch, so a rule on branches denies it unless the rule names it.
+// A change of a whole table affects every branch, so a rule on branches denies it unless the rule names it.
 
-/** A change of whole tables in a namespace. */
 interface Change {
   readonly what: string
   readonly path: (namespace: string) => string
   readonly body?: (namespace: string) => object
-  /** What a rule must name to allow it. */
+  /** Operations that a rule must name to allow it. */
   readonly names: readonly string[]
-  /** It changes main, too, which is no change of a whole table. */
+  /** It also changes main, which does not make it a change of a whole table. */
   readonly changesMain?: true
 }
 
@@ -107,7 +106,7 @@ const changes: readonly Change[] = [
   },
 ]
 
-/** Changes of one branch that no rule below forbids. */
+/** Changes of one branch that none of the rules below deny. */
 const ofOneBranch: readonly Pick<Change, 'what' | 'path' | 'body'>[] = [
   { what: 'an overwrite of the rows', path: onTable('insert?mode=overwrite&branch=ci/a') },
   { what: 'an update', path: onTable('update'), body: () => ({ branch: 'ci/a', updates: [['id', '1']] }) },
@@ -135,7 +134,7 @@ const ofOneBranch: readonly Pick<Change, 'what' | 'path' | 'body'>[] = [
   },
 ]
 
-/** Changes of main, which the rules that protect it forbid. */
+/** Changes of main, which the rules that protect it deny. */
 const ofMain: readonly Pick<Change, 'what' | 'path' | 'body'>[] = [
   { what: 'an overwrite of the rows', path: onTable('insert?mode=overwrite') },
   {
@@ -153,7 +152,7 @@ const ofMain: readonly Pick<Change, 'what' | 'path' | 'body'>[] = [
   })),
 ]
 
-/** A rule on branches in one of its forms; `names` are the changes of whole tables that it allows. */
+/** A form of a rule on branches; `names` are the changes of whole tables that it allows. */
 interface Form {
   readonly protectsMain: boolean
   readonly policy: (names: readonly string[]) => Pick<WrittenPolicy, 'commits' | 'rules'>

@@ -29,7 +29,7 @@ const expected = [
   'catalog_gateway_policy_shadow_differences_total{operation="DropTable",change="allow_to_deny"} 2',
 ]
 
-it('what shadow policies of the folder would change is counted, and changes nothing', async () => {
+it('counts different decisions of shadow policies in the folder, without effect', async () => {
   const { gateway } = await startGatewayAndUpstream({
     users: ['guest'],
     policies: [allowEverything, { ...noDrops, mode: 'shadow' }, { ...forAll, mode: 'shadow' }],
@@ -42,7 +42,7 @@ it('what shadow policies of the folder would change is counted, and changes noth
   expect(await differences(gateway.adminUrl)).toEqual(expected)
 })
 
-it('what a candidate folder would change is counted, and changes nothing', async () => {
+it('counts different decisions of a candidate folder, without effect', async () => {
   const { gateway } = await startGatewayAndUpstream({
     users: ['guest'],
     adjust: async (settings, folder) => {

@@ -21,12 +21,12 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { ArrowMeter } from '../../../src/gateway/body/arrow-meter.ts'
 
-/** Reads the bytes in pieces that end there. */
+/** Reads the bytes in chunks that end at these offsets. */
 function meter(bytes: Buffer, ends: readonly number[] = []) {
   const meter = new ArrowMeter()
   let begin = 0
   for (const end of [...ends.toSorted((a, b) => a - b), bytes.length]) {
-    // A buffer of its own, and written over: the meter must not hold on to it.
+    // A buffer of its own, overwritten afterwards: the meter must not retain it.
     const chunk = Buffer.from(bytes.subarray(begin, end))
     meter.push(chunk)
     chunk.fill(0xff)
@@ -49,7 +49,7 @@ function streamOf(rows: readonly number[], schemaMetadata = new Map<string, stri
 
 const stream = streamOf([3, 0, 1000])
 
-it('rows, batches, bytes and schema are read from the headers, in whatever pieces the stream comes', () => {
+it('reads rows, batches, bytes and schema from the headers, for any split into chunks', () => {
   const whole = meter(stream)
   expect(whole).toEqual({
     bytes: stream.length,
@@ -91,14 +91,14 @@ function fingerprintOf(schema: Schema): string | undefined {
   return meter(Buffer.from(tableToIPC(new Table(schema), 'stream'))).schema
 }
 
-it('schemas that differ have different fingerprints, and metadata does not count', () => {
+it('different schemas have different fingerprints, without their metadata', () => {
   const fingerprints = Object.values(schemas).map(fingerprintOf)
   expect(fingerprints).not.toContain(undefined)
   expect(new Set(fingerprints).size).toBe(fingerprints.length)
   expect(meter(streamOf([1], new Map([['writer', 'somebody']]))).schema).toBe(meter(streamOf([2])).schema)
 })
 
-it('the fingerprint of a schema stays what it is', () => {
+it('the fingerprint of a schema is stable', () => {
   // sha256 of [["a",true,[2,32,true],null,[]]]
   expect(fingerprintOf(new Schema([number]))).toBe(
     '141e995e392f61cfc1d13a21bf526d26492d08c6d3e59dcf715c61698af5a287',
@@ -118,15 +118,15 @@ it.each<[what: string, bytes: Buffer, unread: string]>([
   ['a huge header', Buffer.from([255, 255, 255, 255, 0, 0, 0, 127]), 'a header has 2130706432 bytes'],
   ['a negative header', Buffer.from([255, 255, 255, 255, 0, 0, 0, 128]), 'a header has -2147483648 bytes'],
   ['no schema first', stream.subarray(8 + stream.readInt32LE(4)), 'no schema at the start'],
-])('%s is recorded as what cannot be read, with its bytes', (_what, bytes, unread) => {
+])('%s is recorded as unreadable, with its bytes', (_what, bytes, unread) => {
   expect(meter(bytes)).toMatchObject({ bytes: bytes.length, unread })
 })
 
-it('nothing at all is cut short of nothing', () => {
+it('an empty stream is not truncated', () => {
   expect(new ArrowMeter().getFacts()).toEqual({ bytes: 0, batches: 0, rows: 0 })
 })
 
-it('no damage makes it throw, loop or forget a byte', () => {
+it('damaged streams never make it throw, loop or miscount bytes', () => {
   const small = streamOf([2])
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(small.length - 1), fc.nat(255)), { maxLength: 8 }), (changes) => {

@@ -21,14 +21,14 @@ it.each([
   expect(String(await upstream.requests[0]?.body)).toBe(body)
 })
 
-it('a body in chunks is forwarded with its length', async () => {
+it('forwards a chunked body with its length', async () => {
   const { gateway, upstream } = shared
   await gateway.post(target, { body: Readable.from(['{"k"', ':', '1}'], { objectMode: false }) })
   const [arrival = { rawHeaders: [], body: undefined }] = upstream.requests
   expect([String(await arrival.body), getHeaderValues(arrival, 'content-length')]).toEqual(['{"k":1}', ['7']])
 })
 
-it('a namespace named "id" in a bare map of metadata contradicts nothing', async () => {
+it('accepts a namespace named "id" in a bare map of metadata', async () => {
   const { gateway, upstream } = shared
   const body = '{"id":"7","identity":"the team","context":"x","Id":"8"}'
   const response = await gateway.post('/v1/table/orders/schema_metadata/update', { body })
@@ -42,7 +42,7 @@ it.each([
   'application/json; charset=utf-8',
   'application/json;charset="UTF-8"',
   'Application/JSON ; charset=utf8',
-])('JSON may be sent as %j', async (type) => {
+])('accepts JSON as %j', async (type) => {
   const { gateway, upstream } = shared
   const headers = type === undefined ? {} : { 'content-type': type }
   expect(await gateway.post(target, { body: '{"k":1}', headers })).toMatchObject({ status: 200 })
@@ -52,7 +52,7 @@ it.each([
 })
 
 it.each([undefined, 'application/octet-stream', 'application/vnd.apache.arrow.stream'])(
-  'Arrow may be sent as %j',
+  'accepts Arrow as %j',
   async (type) => {
     const { gateway, upstream } = shared
     const headers = type === undefined ? {} : { 'content-type': type }

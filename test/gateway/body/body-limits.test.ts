@@ -18,7 +18,7 @@ const cases: [what: string, target: string, limit: number][] = [
   ['an Arrow stream', '/v1/table/orders/insert', limits.maxArrowBytes],
 ]
 
-/** JSON of exactly so many bytes. */
+/** JSON of exactly this many bytes. */
 function bodyOf(bytes: number): Buffer {
   return Buffer.from(`{"a":"${'x'.repeat(bytes - 8)}"}`)
 }
@@ -35,12 +35,12 @@ it.each(cases)('%s may be as large as its limit, and no larger', async (_what, t
     const response = await gateway.post(target, { body: send(bodyOf(limit + 1)) })
     expectError(response, { kind: 'InvalidInput', status: 413, says: `larger than the ${limit} bytes` })
     const [arrival] = upstream.requests.splice(0)
-    // One that says how large it is goes nowhere; one that does not may have begun to.
+    // A body with a content-length is not forwarded; a chunked one may have started.
     if (arrival !== undefined) await expect(arrival.body).rejects.toThrow('aborted')
   }
 })
 
-it('an upload that says that it is too large is refused before it is recorded', async () => {
+it('rejects an upload with an excessive content-length before it is recorded', async () => {
   const { gateway } = shared
   const before = ofKind(await recordsOf(gateway.auditFolder), 'intent').length
   const body = bodyOf(limits.maxArrowBytes + 1)

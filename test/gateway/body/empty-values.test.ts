@@ -5,7 +5,7 @@ import { expectError } from '../support/expect-error.ts'
 import { allowEverything } from '../support/open-gateway.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 
-// What counts as not sent is cut, and everything else arrives byte for byte.
+// Empty values that count as absent are removed; everything else arrives byte for byte.
 const shared = useSharedGateway({
   users: ['stays'],
   policies: [
@@ -31,7 +31,7 @@ async function arrivalOf(target: string, body?: string, headers = {}) {
   return { target: arrival?.target ?? '', body: String(await arrival?.body) }
 }
 
-describe('an empty value that counts as not sent is cut', () => {
+describe('an empty value that counts as absent is removed', () => {
   it.each<[target: string, sent: string, arrives: string]>([
     [`${table}/exists`, '{"id":[]}', '{}'],
     [`${table}/exists`, '{"id":[],"version":1}', '{"version":1}'],
@@ -79,14 +79,14 @@ describe('an empty value that counts as not sent is cut', () => {
       '{"query":{"id":[],"columns":{"column_names":[]}}}',
       '{"query":{"columns":{}}}',
     ],
-  ])('%s leaves the empty out of %s', async (target, sent, arrives) => {
+  ])('%s removes the empty values of %s', async (target, sent, arrives) => {
     expect((await arrivalOf(target, sent)).body).toBe(arrives)
   })
 })
 
-describe('emptiness is a value', () => {
+describe('an empty value is a value', () => {
   it.each<[target: string, sent: string]>([
-    // A list of columns by itself selects none.
+    // A bare list of columns selects none.
     [`${table}/query`, '{"k":1,"columns":[]}'],
     [`${table}/query`, '{"k":1,"vector":[]}'],
     [`${table}/query`, '{"k":0,"filter":"","version":0,"vector":{}}'],
@@ -94,7 +94,7 @@ describe('emptiness is a value', () => {
       `${table}/query`,
       '{"full_text_query":{"structured_query":{"query":{"boolean":{"must":[],"should":[]}}}}}',
     ],
-    // Members that must be there, and parts of what is there.
+    // Required members, and parts of present ones.
     [`${table}/update`, '{"updates":[]}'],
     [`${table}/version/delete`, '{"ranges":[]}'],
     [`${table}/drop_columns`, '{"columns":[]}'],
@@ -103,12 +103,12 @@ describe('emptiness is a value', () => {
     [`${table}/update_field_metadata`, '{"updates":[{"path":"a","metadata":{}}]}'],
     ['/v1/transaction/lake$t$1/alter', '{"actions":[]}'],
     [`${table}/version/create`, '{"version":0,"manifest_path":"lake/t/_versions/s","metadata":{}}'],
-    // The properties of an update replace those that there are.
+    // The properties of an update replace the existing ones.
     [`${table}/update`, '{"updates":[],"properties":{}}'],
     [`${table}/delete`, '{"predicate":""}'],
     [`${table}/count_rows`, '{"predicate":"","version":0}'],
     [`${table}/backfill_column`, '{"column":"a","where":""}'],
-    // A member that this operation does not have, and members of what it does not know.
+    // A member that this operation does not have, and members of unknown ones.
     [`${table}/exists`, '{"properties_of":{},"vector":{"single_vector":[]}}'],
     [`${table}/exists`, '{"nested":{"id":[],"context":{}}}'],
     [`${table}/exists`, '{"list":[{"id":[]},[]]}'],
@@ -117,14 +117,14 @@ describe('emptiness is a value', () => {
     [`${table}/schema_metadata/update`, '{"metadata":{}}'],
     [`${table}/schema_metadata/update`, '{"metadata":{},"context":{},"id":["lake","t"]}'],
     [`${table}/schema_metadata/update`, '{}'],
-    // Booleans whose absence is not false.
+    // Booleans whose absence does not mean false.
     [`${table}/describe`, '{"vend_credentials":false}'],
     [`${table}/describe`, '{"load_detailed_metadata":false}'],
     ['/v1/materialized_view/lake$v/create', '{"kind":"query","with_no_data":false}'],
     // Entries have ids of their own.
     ['/v1/table/batch-commit', batch('{"declare_table":{"id":["lake","t"],"properties":{}}}')],
     ['/v1/table/batch-commit', batch('{"deregister_table":{"id":["lake","t"],"context":{}}}')],
-  ])('%s passes on unchanged %s', async (target, sent) => {
+  ])('%s forwards %s unchanged', async (target, sent) => {
     expect((await arrivalOf(target, sent)).body).toBe(sent)
   })
 
@@ -144,13 +144,13 @@ describe('emptiness is a value', () => {
     [`${table}/exists`, '{"id":{}, "version":1, "id":[]}', /stands twice/],
     [`${table}/exists`, '{"ID":[]}', /is ambiguous; write "id"/],
     [`${table}/schema_metadata/update`, '{"metadata":{},"id":[]}', /"id" is \[\] in the body/],
-  ])('%s %s is refused', async (target, body, says) => {
+  ])('%s %s is rejected', async (target, body, says) => {
     expectError(await shared.gateway.post(target, { body }), { kind: 'InvalidInput', says })
     expect(shared.upstream.requests).toEqual([])
   })
 })
 
-it('a map that is cut would be another: an empty map beside a branch stays wrapped', async () => {
+it('keeps an empty map next to a branch wrapped, because removing it would change its meaning', async () => {
   const sent = '{"metadata":{},"branch":"ci/x"}'
   const arrival = await arrivalOf(`${table}/schema_metadata/update`, sent)
   expect(arrival.body).toBe(sent)
@@ -162,7 +162,7 @@ async function recordOf(body: string): Promise<string> {
   return JSON.stringify(ofKind(await recordsOf(shared.gateway.auditFolder), 'intent').at(-1))
 }
 
-it('what is cut is not in the audit record, either', async () => {
+it('does not record removed values', async () => {
   expect(await recordOf('{"mode":"ExistOk","properties":{"env":"dev"}}')).toContain('"property_keys"')
   expect(await recordOf('{"mode":"ExistOk","properties":{}}')).not.toContain('"property_keys"')
 })
@@ -182,7 +182,7 @@ describe('an empty query parameter', () => {
     `${table}/merge_insert?on=id&when_matched_update_all=`,
     `${table}/merge_insert?on=id&use_index=`,
     `${table}/insert?delimiter=`,
-  ])('%s is refused', async (target) => {
+  ])('%s is rejected', async (target) => {
     const says = /is empty|empty delimiter|delimiter/
     expectError(await shared.gateway.post(target, { body: 'arrow', headers: stream }), {
       kind: 'InvalidInput',
@@ -196,7 +196,7 @@ describe('an empty query parameter', () => {
     `${table}/schema_metadata/update?branch=`,
     `${table}/version/list?descending=`,
     `${table}/index/by_day/drop?branch=`,
-  ])('%s is refused', async (target) => {
+  ])('%s is rejected', async (target) => {
     const says = 'is empty; omit it'
     expectError(await shared.gateway.post(target, { body: '{}' }), { kind: 'InvalidInput', says })
     expect(shared.upstream.requests).toEqual([])
@@ -210,19 +210,19 @@ describe('an empty query parameter', () => {
     expect((await arrivalOf(target)).target).toBe(arrives)
   })
 
-  it('for the timeout is absent', async () => {
+  it('is absent for the timeout', async () => {
     const arrival = await arrivalOf(`${table}/merge_insert?on=id&timeout=`, 'arrow', stream)
     expect(arrival.target).toBe('/v1/table/lake%24t/merge_insert?on=id')
   })
 
-  it('is repeated all the same', async () => {
+  it('must not be repeated', async () => {
     const response = await shared.gateway.post(`${table}/version/list?limit=&limit=1`)
     expectError(response, { kind: 'InvalidInput', says: '"limit" is repeated' })
   })
 })
 
 describe('an empty list of a rename', () => {
-  it.each(['new_namespace_id', 'new_namespace'])('as %s is the root', async (name) => {
+  it.each(['new_namespace_id', 'new_namespace'])('is the root as %s', async (name) => {
     const body = `{"new_table_name":"u","${name}":[]}`
     const denied = await shared.gateway.post(`${table}/rename`, { body, as: 'stays' })
     expectError(denied, { kind: 'PermissionDenied', says: /CreateTable \(the destination\) on "u"/ })
@@ -254,7 +254,7 @@ describe('the flags of DescribeTable', () => {
     expect(shared.upstream.requests).toEqual([])
   })
 
-  it.each(flags)('%s: no other value in the body is a default', async (flag) => {
+  it.each(flags)('%s: other values in the body are not defaults', async (flag) => {
     for (const value of ['0', '""', '"false"', '[]']) {
       const response = await shared.gateway.post(`${table}/describe?${flag}=true`, {
         body: `{"${flag}":${value}}`,
@@ -264,7 +264,7 @@ describe('the flags of DescribeTable', () => {
     expect(shared.upstream.requests).toEqual([])
   })
 
-  it('no query wins for another flag, or in another operation', async () => {
+  it('the query does not override another flag, or another operation', async () => {
     const describe = await shared.gateway.post(`${table}/version/list?descending=true`, {
       body: '{"descending":false}',
     })

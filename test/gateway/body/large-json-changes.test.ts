@@ -5,7 +5,7 @@ import { runningBackend } from '../../backend/support/running-backend.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGatewayBefore } from '../support/running-gateway.ts'
 
-// A change whose body is too large to be held, in front of the real catalog.
+// A change whose body is too large to be buffered, with the real catalog.
 const remove = '/v1/table/orders/delete'
 const predicate = `"predicate":"id >= 0${' '.repeat(1_500_000)}"`
 
@@ -29,7 +29,7 @@ it.each([
   expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'failed', details: { reason } }])
 })
 
-it('with nothing wrong is made, and its intent holds what stands before what is large', async () => {
+it('is committed if valid, and its intent contains the members before the large one', async () => {
   const { gateway, count } = await catalogWithRows()
   const body = `{"id":["orders"],"branch":null,"identity":{"api_key":"k"},${predicate}}`
   const response = await gateway.post(remove, { body })

@@ -9,7 +9,7 @@ const shared = useSharedGateway()
 const insert = '/v1/table/orders/insert'
 const mebibyte = 1024 * 1024
 
-/** A body of so many bytes that tells how much of it was taken; every chunk is different. */
+/** A body of this many bytes that reports read chunks; every chunk is different. */
 function upload(bytes: number, see: (chunk: Buffer) => void): Readable {
   function* chunks(): Generator<Buffer> {
     const chunk = Buffer.alloc(64 * 1024)
@@ -50,7 +50,7 @@ it('an upload waits for a slow upstream, and memory does not grow with it', asyn
   let received = 0
   const resume = createDeferred<() => void>()
   upstream.answering = (_arrival, response, request) => {
-    // Counted only: what is recorded stays in memory.
+    // Only counted: recorded chunks would stay in memory.
     request.removeAllListeners('data').pause()
     request.on('data', (chunk: Buffer) => (received += chunk.length))
     request.once('end', () => response.end('{}'))
@@ -59,7 +59,7 @@ it('an upload waits for a slow upstream, and memory does not grow with it', asyn
   const rssBefore = process.memoryUsage().rss
   const answer = gateway.post(insert, { body: upload(length, (chunk) => (taken += chunk.length)) })
   const goOn = await resume.promise
-  // The buffers of the kernel hold some megabytes.
+  // The buffers of the kernel hold several megabytes.
   expect(await waitUntilStable(() => taken, 300)).toBeLessThan(64 * mebibyte)
   goOn()
   expect(await answer).toMatchObject({ status: 200 })

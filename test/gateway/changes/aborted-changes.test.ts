@@ -7,7 +7,7 @@ import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 it.each([
   ['an Arrow stream, whose own end may have come before, is unknown', '/v1/table/orders/insert', 'unknown'],
   ['JSON, which is nothing without its end, is nothing', '/v1/table/orders/update', 'failed'],
-])('what becomes of %s', async (_what, target, result) => {
+])('the outcome of %s', async (_what, target, result) => {
   const bytes = 2 * 1024 * 1024
   const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({

@@ -4,7 +4,7 @@ import { defaultModes } from '../../../src/config/audit/audit-modes.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 
-/** What is in the log after a commit, an insert, a change of a tag, a read and a denial. */
+/** The records after a commit, an insert, a change of a tag, a read and a denial. */
 async function recordedWith(modes: Partial<AuditModes>): Promise<string[]> {
   const { gateway } = await startGatewayAndUpstream({
     users: ['stranger'],

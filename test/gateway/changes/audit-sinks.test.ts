@@ -11,7 +11,7 @@ async function metricsOf(adminUrl: string): Promise<string> {
   return (await fetch(`${adminUrl}/metrics`)).text()
 }
 
-it('a sink that stalls stops no change, shows in the metrics, and gets all of it later', async () => {
+it('a stalled sink blocks no change, appears in the metrics, and gets all records later', async () => {
   const receiver = await startReceiver()
   receiver.receiving = stalls
   const sinks = sinksSchema.parse([httpSettings(receiver.url, { timeoutMs: 200 })])
@@ -47,7 +47,7 @@ it('a sink that stalls stops no change, shows in the metrics, and gets all of it
   expect(lines.join('\n')).not.toMatch(/planted|acme/)
 })
 
-it('context entries and filters are recorded where the settings ask for them', async () => {
+it('records context entries and filters if the settings ask for them', async () => {
   const redaction = redactionSchema.parse({ recordedContextKeys: ['tenant'], filters: 'plain' })
   const { gateway } = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, audit: { ...settings.audit, redaction } }),

@@ -25,7 +25,7 @@ const path = 'sales/orders/_versions/7.manifest'
 const staged = { version: 7, manifest_path: `${path}-x`, manifest_size: 100, e_tag: '"tag"' }
 const final = { version: 7, manifest_path: path, manifest_size: 100, e_tag: 'tag' }
 
-/** Breaks off what changes something, and answers to questions. */
+/** Closes the connection of changes, and responds to lookups. */
 function breakingOff(answer: RequestHandler): RequestHandler {
   return (arrival, response, request) => {
     if (arrival.target.includes('/describe')) answer(arrival, response, request)
@@ -66,7 +66,7 @@ it.each<[what: string, answer: RequestHandler, expected: object]>([
     respondWith(404, { error: 'no such table', code: 4 }),
     { result: 'undecided', evidence: 'the table no longer exists' },
   ],
-])('a commit without an answer is resolved: %s', async (_what, response, expected) => {
+])('resolves a commit without a response: %s', async (_what, response, expected) => {
   const { gateway, upstream } = await startGatewayAndUpstream(quickly)
   upstream.answering = breakingOff(response)
   expect(await gateway.post(commit, { body: staged })).toMatchObject({ status: 502 })
@@ -82,7 +82,7 @@ it.each<[what: string, answer: RequestHandler, expected: object]>([
   expect(getHeaderValues(question ?? { rawHeaders: [] }, 'authorization')).toEqual(['Bearer of-the-gateway'])
 })
 
-it('that nothing was committed needs two looks; a version that shows at the second is ours', async () => {
+it('absence requires two lookups; a version found by the second belongs to the change', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(quickly)
   let polls = 0
   const late: RequestHandler = (...all) =>
@@ -92,7 +92,7 @@ it('that nothing was committed needs two looks; a version that shows at the seco
   expect((await resolvedIn(gateway.auditFolder)).resolved).toMatchObject([{ result: 'committed', looks: 3 }])
 })
 
-it('a version that another request made is taken, whatever it looks like', async () => {
+it('a version of another request is not attributed to the change', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(quickly)
   upstream.answering = respondWith(200, { version: final })
   await gateway.post(commit, { body: staged, headers: { 'x-request-id': 'winner' } })
@@ -103,12 +103,12 @@ it('a version that another request made is taken, whatever it looks like', async
   ])
 })
 
-it('whose a version is stays open until the upstream was heard of every change that may have made it', async () => {
+it('a version stays undecided until all changes that may have created it have been looked up', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(quickly)
   let polls = 0
   upstream.answering = breakingOff((...all) => {
     polls += 1
-    // The first question is that of the late one; the winner is asked for when that could not be told any more.
+    // The first lookup belongs to the late change; the winner is looked up when that one has become undecidable.
     return respondWith(polls === 2 ? 503 : 200, { version: final })(...all)
   })
   const late = { ...staged, e_tag: 'another' }
@@ -128,7 +128,7 @@ it('whose a version is stays open until the upstream was heard of every change t
   ])
 })
 
-it('retention keeps the intent of an outcome that is looked for', async () => {
+it('retention keeps intents that are being resolved', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: async (settings, folder) => {
       const usual = (await quickly.adjust?.(settings, folder)) ?? settings
@@ -195,7 +195,7 @@ it('a batch is resolved as a whole', async () => {
   ])
 })
 
-/** An insert whose answer is lost, after one that made version 4. */
+/** An insert whose response is lost, after one that created version 4. */
 async function lostInsert(gateway: TestedGateway, upstream: RecordingUpstream, newest: number) {
   upstream.answering = respondWith(200, { version: 4 })
   await gateway.post('/v1/table/sales$orders/insert', { body: 'ARROW' })
@@ -204,12 +204,12 @@ async function lostInsert(gateway: TestedGateway, upstream: RecordingUpstream, n
   return (await resolvedIn(gateway.auditFolder)).resolved[0]
 }
 
-it('a change of rows is resolved where no version came after those that are accounted for', async () => {
+it('resolves a change of rows if no version follows the attributed ones', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(quickly)
   expect(await lostInsert(gateway, upstream, 4)).toMatchObject({ result: 'not_committed' })
 })
 
-it('a version that may be that of a change of rows leaves it undecided', async () => {
+it('leaves a version undecided that a change of rows may have created', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(quickly)
   expect(await lostInsert(gateway, upstream, 5)).toMatchObject({
     result: 'undecided',
@@ -217,7 +217,7 @@ it('a version that may be that of a change of rows leaves it undecided', async (
   })
 })
 
-it('the upstream is asked again until it answers, also by the next start of the gateway', async () => {
+it('retries the upstream until it responds, also after a restart of the gateway', async () => {
   const first = await startGatewayAndUpstream(quickly)
   first.upstream.answering = (_arrival, response) => response.socket?.destroy()
   await first.gateway.post(commit, { body: staged, headers: { 'x-request-id': 'lost' } })

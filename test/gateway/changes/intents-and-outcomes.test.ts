@@ -13,7 +13,7 @@ import { eventually } from '../support/waiting.ts'
 const commit = '/v1/table/sales$orders/version/create'
 const manifest = { version: 7, manifest_path: 'sales/orders/_versions/staging', e_tag: 'x' }
 
-/** The kinds of the records that are on disk now, and the requests they belong to. */
+/** The kinds of the records that are on disk, with their request ids. */
 function onDisk(folder: string): string[] {
   const [segment = ''] = readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
   const lines = readFileSync(join(folder, segment), 'utf8').split('\n').slice(0, -1)
@@ -27,7 +27,7 @@ function withoutSeals(records: readonly AuditRecord[]): AuditRecord[] {
   return records.filter(({ kind }) => kind !== 'seal')
 }
 
-it('the intent of a change is on disk before the upstream hears of it, the outcome before the client', async () => {
+it('writes the intent of a change before it is sent, and its outcome before the response', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   let seen: string[] = []
   upstream.answering = (arrival, response, request) => {
@@ -58,7 +58,7 @@ it('the intent of a change is on disk before the upstream hears of it, the outco
   expect(await verifyAuditLog(gateway.auditFolder)).toMatchObject({ ok: true, unresolved: 0 })
 })
 
-it('the intent of an upload is on disk before its first byte goes upstream', async () => {
+it('writes the intent of an upload before its first byte is sent', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   let seen: string[] = []
   upstream.answering = (_arrival, response) => {
@@ -78,7 +78,7 @@ it.each<[status: number, body: object, outcome: { result: string; version?: numb
   [409, { error: 'taken', code: 14 }, { result: 'rejected' }],
   [500, {}, { result: 'unknown' }],
   [503, {}, { result: 'unknown' }],
-])('a change that is answered %i %j has the outcome %j', async (status, body, outcome) => {
+])('a change with the response %i %j has the outcome %j', async (status, body, outcome) => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = respondWith(status, body)
   await gateway.post(commit, { body: manifest })
@@ -87,7 +87,7 @@ it.each<[status: number, body: object, outcome: { result: string; version?: numb
   expect(outcomes[0]?.version).toBe(outcome.version)
 })
 
-it('a change that never got an answer may have happened; one that was never sent has failed', async () => {
+it('a change without a response is unknown; one that was not sent has failed', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = (_arrival, response) => response.socket?.destroy()
   await gateway.post(commit, { body: manifest })
@@ -100,7 +100,7 @@ it('a change that never got an answer may have happened; one that was never sent
   ])
 })
 
-it('a batch is one intent that names all it does', async () => {
+it('a batch is one intent with all its effects', async () => {
   const { gateway } = await startGatewayAndUpstream()
   const operations = [
     { create_table_version: { id: ['a', 'one'], ...manifest } },
@@ -118,7 +118,7 @@ it('a batch is one intent that names all it does', async () => {
   })
 })
 
-it('a denied change leaves a refusal and no intent, with the rule that denied it', async () => {
+it('records a denied change with its rule, without an intent', async () => {
   const { gateway } = await startGatewayAndUpstream({
     users: ['reader'],
     policies: [
@@ -159,11 +159,11 @@ it('a denied change leaves a refusal and no intent, with the rule that denied it
   expect(ofKind(records, 'intent')).toEqual([])
 })
 
-it('reads leave nothing in the log, however they end', async () => {
+it('does not record reads, however they end', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const reads = operationNames.map(getOperation).filter(({ effect }) => effect === 'read')
   for (const status of [200, 404, 500]) {
-    // What lists is read by the gateway.
+    // The gateway reads the responses to listings.
     upstream.answering = respondWith(status, { namespaces: [], tables: [] })
     for (const { method, path } of reads) {
       const target = path.replace('{id}', 'orders').replace('{index_name}', 'i')
@@ -178,7 +178,7 @@ it('reads leave nothing in the log, however they end', async () => {
   ])
 })
 
-it('no credential and no data ever reach the log', async () => {
+it('never records credentials or data', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const identity = { api_key: 'secret-of-the-body', auth_token: 'secret-token' }
   await gateway.post(commit, { body: { ...manifest, identity, metadata: { a: 'secret-data' } } })

@@ -13,7 +13,7 @@ const continuity = (setting: 'off' | 'warn', more: object = {}): GatewaySetup =>
 })
 const continuous = continuity('warn')
 
-/** Responds when that has come. */
+/** Responds after the promise has resolved. */
 function after(moment: Promise<unknown>, answering: RequestHandler): RequestHandler {
   return async (...all) => {
     await moment
@@ -21,7 +21,7 @@ function after(moment: Promise<unknown>, answering: RequestHandler): RequestHand
   }
 }
 
-/** Responds to a change with one thing, and to the question for its version with another. */
+/** Responds to changes and to version lookups with different handlers. */
 function respond(change: RequestHandler, question: RequestHandler): RequestHandler {
   return (arrival, response, request) =>
     (arrival.target.includes('/version/describe') ? question : change)(arrival, response, request)
@@ -35,7 +35,7 @@ async function outcomesOf(gateway: TestedGateway) {
   return ofKind(await recordsOf(gateway.auditFolder), 'outcome')
 }
 
-/** A change whose response states no version, when version 4 is known and this one is the newest. */
+/** A change whose response states no version, when version 4 is known and `version` is the newest. */
 async function changeAfter4(change: string, body: object | string | undefined, version: number) {
   const { gateway, upstream } = await startGatewayAndUpstream(continuous)
   upstream.answering = respondWith(200, { version: 4 })
@@ -58,20 +58,23 @@ const changes: readonly [change: string, body: object | string | undefined][] = 
   ['insert', 'ARROW'],
 ]
 
-it.each(changes)('the outcome of %s holds the version that the upstream describes', async (change, body) => {
-  const { outcome, upstream } = await changeAfter4(change, body, 5)
-  expect(outcome).toMatchObject({
-    result: 'committed',
-    version: 5,
-    versions: [{ id, version: 5, manifestSize: 9, observed: true }],
-  })
-  expect(outcome?.outOfBand).toBeUndefined()
-  const [, , request] = upstream.requests
-  expect(request?.target).toBe(describe)
-  expect(JSON.parse(String(await request?.body))).toEqual({ id })
-})
+it.each(changes)(
+  'the outcome of %s contains the version that the upstream describes',
+  async (change, body) => {
+    const { outcome, upstream } = await changeAfter4(change, body, 5)
+    expect(outcome).toMatchObject({
+      result: 'committed',
+      version: 5,
+      versions: [{ id, version: 5, manifestSize: 9, observed: true }],
+    })
+    expect(outcome?.outOfBand).toBeUndefined()
+    const [, , request] = upstream.requests
+    expect(request?.target).toBe(describe)
+    expect(JSON.parse(String(await request?.body))).toEqual({ id })
+  },
+)
 
-it.each(changes)('a commit past the gateway before or right after %s is flagged', async (change, body) => {
+it.each(changes)('flags an out-of-band commit before or right after %s', async (change, body) => {
   const { gateway, upstream, outcome } = await changeAfter4(change, body, 6)
   expect(outcome).toMatchObject({ version: 6, outOfBand: [{ id, from: 5, to: 5 }] })
   upstream.answering = respondWith(200, { version: 8 })
@@ -79,7 +82,7 @@ it.each(changes)('a commit past the gateway before or right after %s is flagged'
   expect((await outcomesOf(gateway))[2]).toMatchObject({ outOfBand: [{ id, from: 7, to: 7 }] })
 })
 
-it('after an overwriting registration the versions begin with those of the dataset', async () => {
+it('versions after an overwriting registration start with those of the dataset', async () => {
   const register = { location: 'other.lance', mode: 'Overwrite' }
   const { gateway, upstream, outcome } = await changeAfter4('register', register, 2)
   expect(outcome).toMatchObject({ version: 2, versions: [{ id, version: 2, observed: true }] })
@@ -90,7 +93,7 @@ it('after an overwriting registration the versions begin with those of the datas
   expect(next).toMatchObject({ version: 4, outOfBand: [{ id, from: 3, to: 3 }] })
 })
 
-it('the version of a change to a branch is that of the branch', async () => {
+it('describes the branch for a change of a branch', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(continuous)
   upstream.answering = respond(statesNone, newest(3))
   await gateway.post(`${table}/restore`, { body: { version: 1, branch: 'dev' } })
@@ -121,7 +124,7 @@ it.each<[what: string, change: string, response: RequestHandler, setup: GatewayS
   ['the removal of versions', 'version/delete', statesNone, continuous],
   ['a tag', 'tags/create', statesNone, continuous],
   ['a gateway that is not the only way to the tables', 'restore', statesNone, continuity('off')],
-])('the upstream is not asked after %s', async (_what, change, response, setup) => {
+])('does not query the upstream after %s', async (_what, change, response, setup) => {
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   upstream.answering = respond(response, newest(9))
   await gateway.post(`${table}/${change}`, { body: change === 'insert' ? 'ARROW' : { version: 2 } })
@@ -142,7 +145,7 @@ it('a response that does not wait for its outcome does not wait for the version'
   await eventually(async () => expect(await outcomesOf(gateway)).toMatchObject([{ version: 5 }]))
 })
 
-it('a gateway that is closed records the outcome without the version', async () => {
+it('records the outcome without the version during a shutdown', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     continuity('warn', { modes: { admin: 'besteffort' } }),
   )
@@ -155,7 +158,7 @@ it('a gateway that is closed records the outcome without the version', async () 
   expect(outcome).not.toHaveProperty('versions')
 })
 
-it('an observed version that another response states later flags nothing, also after a restart', async () => {
+it('does not flag an observed version that another response states later, also after a restart', async () => {
   const { gateway, upstream, outcome } = await changeAfter4('restore', { version: 2 }, 5)
   expect(outcome).toMatchObject({ version: 5 })
   const inserted = createDeferred()
@@ -163,7 +166,7 @@ it('an observed version that another response states later flags nothing, also a
   const insert = gateway.post(`${table}/insert`, { body: 'ARROW' })
   await eventually(() => expect(upstream.requests).toHaveLength(4))
   upstream.answering = respond(statesNone, newest(7))
-  // It is version 6: the insert has made version 7 before the upstream describes the newest one.
+  // It is version 6: the insert created version 7 before the upstream described the newest one.
   await gateway.post(`${table}/schema_metadata/update`, { body: { owner: 'ann' } })
   inserted.resolve(undefined)
   await insert

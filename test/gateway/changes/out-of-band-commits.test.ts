@@ -7,7 +7,7 @@ import { runningBackend } from '../../backend/support/running-backend.ts'
 import type { RequestOptions } from '../support/open-gateway.ts'
 import { startGatewayBefore } from '../support/running-gateway.ts'
 
-// In front of the real catalog, which states no version in its responses to these changes.
+// Uses the real catalog, which states no version in its responses to these changes.
 const table = '/v1/table/t'
 const rows = { body: Buffer.from(streamOf(orders(3))) }
 
@@ -45,7 +45,7 @@ it.each<[what: string, changes: Changes, newest: number]>([
   ],
   ['a change of the metadata', [['schema_metadata/update', { owner: 'ann' }]], 3],
   ['the registration of another dataset', [['register', { location: 'other.lance', mode: 'Overwrite' }]], 1],
-])('a commit right after %s is flagged, and only that', async (_what, changes, newest) => {
+])('flags only the commit right after %s', async (_what, changes, newest) => {
   const { change, pastTheGateway, outcomes } = await gatewayAndCatalog()
   await change('insert')
   for (const [name, body] of changes) await change(name, { body })
@@ -58,7 +58,7 @@ it.each<[what: string, changes: Changes, newest: number]>([
   expect(all.filter(({ outOfBand }) => outOfBand !== undefined)).toHaveLength(1)
 })
 
-it('changes at the same time are not flagged, whether their responses state a version or not', async () => {
+it('does not flag concurrent changes, whether their responses state a version or not', async () => {
   const { change, pastTheGateway, outcomes } = await gatewayAndCatalog()
   for (let round = 0; round < 5; round += 1) {
     await Promise.all([

@@ -12,7 +12,7 @@ const manifest_path = 'sales/orders/_versions/7.manifest'
 const staged = { version: 7, manifest_path: `${manifest_path}-x`, e_tag: 's', metadata: { author: 'ann' } }
 const final = { version: 7, manifest_path, manifest_size: 9, e_tag: 'f', metadata: { author: 'ann' } }
 
-it('a commit is recorded with the version before and after, and both manifests', async () => {
+it('records a commit with the versions before and after, and both manifests', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = respondWith(200, { version: final })
   await gateway.post(commit, { body: staged })
@@ -30,7 +30,7 @@ it('a commit is recorded with the version before and after, and both manifests',
   expect(JSON.stringify(records)).not.toContain('ann')
 })
 
-it('an upload is recorded with its bytes, rows and schema, and with the version that was last recorded', async () => {
+it('records an upload with its bytes, rows and schema, and with the last recorded version', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = respondWith(200, { version: 7 })
   await gateway.post(commit, { body: staged })
@@ -46,7 +46,7 @@ it('an upload is recorded with its bytes, rows and schema, and with the version 
   })
 })
 
-it('an upload that is no Arrow stream passes as it is, and is recorded as such', async () => {
+it('forwards an upload that is not an Arrow stream unchanged, and records it as such', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   expect(await gateway.post(insert, { body: 'no Arrow at all' })).toMatchObject({ status: 200 })
   expect(String(await upstream.requests[0]?.body)).toBe('no Arrow at all')
@@ -55,7 +55,7 @@ it('an upload that is no Arrow stream passes as it is, and is recorded as such',
   ])
 })
 
-it('the versions of a batch are recorded table by table', async () => {
+it('records the versions of a batch by table', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const operations = [
     { deregister_table: { id: ['a', 'gone'] } },
@@ -83,19 +83,19 @@ async function afterAGap(continuity: 'off' | 'warn') {
   return { metrics, outOfBand: last?.outOfBand }
 }
 
-it('versions that were made past the gateway are flagged, in the log and in the metrics', async () => {
+it('flags out-of-band versions in the log and in the metrics', async () => {
   const { metrics, outOfBand } = await afterAGap('warn')
   expect(outOfBand).toEqual([{ id, from: 5, to: 6 }])
   expect(metrics).toContain('catalog_gateway_out_of_band_versions_total 2')
 })
 
-it('where others may commit too, nothing is flagged', async () => {
+it('flags nothing if other writers are expected', async () => {
   const { metrics, outOfBand } = await afterAGap('off')
   expect(outOfBand).toBeUndefined()
   expect(metrics).toContain('catalog_gateway_out_of_band_versions_total 0')
 })
 
-it('what is known of the tables outlives a restart', async () => {
+it('knows the versions of tables after a restart', async () => {
   const first = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, audit: { ...settings.audit, continuity: 'warn' } }),
   })
@@ -115,7 +115,7 @@ it('what is known of the tables outlives a restart', async () => {
   expect(ofKind(records, 'outcome')[1]).toMatchObject({ outOfBand: [{ id, from: 5, to: 5 }] })
 })
 
-it('who is not let in is recorded once, and then counted', async () => {
+it('records a rejected caller once, and counts further attempts', async () => {
   const { gateway } = await startGatewayAndUpstream()
   for (let attempt = 0; attempt < 5; attempt += 1) {
     await gateway.post(insert, { as: null, headers: { 'x-api-key': 'secret' } })

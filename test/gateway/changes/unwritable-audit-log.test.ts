@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { startRecordingUpstream } from '../support/recording-upstream.ts'
 import { eventually } from '../support/waiting.ts'
 
-/** No file of this gateway can grow beyond 64 KiB: a write behind that really fails, with EFBIG. */
+/** No file of this gateway can exceed 64 KiB: a write beyond fails with EFBIG. */
 const limited = 'ulimit -f 64; exec "$0" --import tsx "$@"'
 
 interface Reachable {
@@ -30,7 +30,7 @@ async function limitedGateway(upstreamUrl: string): Promise<Reachable> {
 }
 
 it.skipIf(process.platform === 'win32')(
-  'while the audit log cannot be written, no change passes, and reads go on',
+  'refuses changes and serves reads while the audit log is not writable',
   async () => {
     const upstream = await startRecordingUpstream()
     onTestFinished(() => upstream.close())
@@ -57,7 +57,7 @@ it.skipIf(process.platform === 'win32')(
     expect(upstream.requests).toHaveLength(passed)
     expect((await send('/v1/table/orders/describe', {})).status).toBe(200)
 
-    // A small record may fit in again, so that the log is found good until the next change.
+    // A small record may fit again, so that the log counts as writable until the next change.
     await eventually(async () => {
       expect((await change()).status).toBe(503)
       const ready = await fetch(`${adminUrl}/readyz`)

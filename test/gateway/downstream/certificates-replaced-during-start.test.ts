@@ -9,7 +9,7 @@ import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates
 import { eventually } from '../support/waiting.ts'
 
 it.skipIf(!hasOpenssl())(
-  'a revocation between the first reading and the first look is seen (skipped without openssl)',
+  'detects a revocation between the first read and the first poll (skipped without openssl)',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'early-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))

@@ -7,7 +7,7 @@ import { respondWith, type RecordingUpstream } from '../support/recording-upstre
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { createDeferred, eventually, type Deferred } from '../support/waiting.ts'
 
-it('an upload whose client leaves is cut off upstream, and its outcome is on record', async () => {
+it('aborts an upload upstream if its client disconnects, and records its outcome', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = () => undefined
   const leave = new AbortController()
@@ -25,7 +25,7 @@ it('an upload whose client leaves is cut off upstream, and its outcome is on rec
   })
 })
 
-it('a change goes on when its client leaves, and its outcome is on record', async () => {
+it('completes a change if its client disconnects, and records its outcome', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const clientHasLeft = createDeferred()
   upstream.answering = async (arrival, response, request) => {
@@ -35,7 +35,7 @@ it('a change goes on when its client leaves, and its outcome is on record', asyn
   await isCommittedWithoutItsClient(gateway, upstream, clientHasLeft)
 })
 
-/** Sends a change, leaves, and finds its outcome on record when the upstream has heard that the client has left. */
+/** Sends a change, disconnects, and expects its outcome in the log after the upstream has noticed. */
 async function isCommittedWithoutItsClient(
   gateway: TestedGateway,
   upstream: RecordingUpstream,
@@ -53,7 +53,7 @@ async function isCommittedWithoutItsClient(
   })
 }
 
-it('a change whose client leaves in the middle of the answer is read to its end, and its outcome is on record', async () => {
+it('reads the response to a change completely if its client disconnects meanwhile, and records its outcome', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const clientHasLeft = createDeferred()
   upstream.answering = async (_arrival, response) => {
@@ -65,7 +65,7 @@ it('a change whose client leaves in the middle of the answer is read to its end,
 })
 
 it.each(['before the answer', 'in the middle of it'])(
-  'a read whose client leaves %s is given up upstream, and not sent again',
+  'aborts a read upstream without a retry if its client disconnects %s',
   async (when) => {
     const { gateway, upstream } = await startGatewayAndUpstream()
     const abandoned = createDeferred()
@@ -95,7 +95,7 @@ it.each(['before the answer', 'in the middle of it'])(
   },
 )
 
-it('clients that leave take no connection to the upstream with them', async () => {
+it('clients that disconnect release their upstream connections', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(withUpstream(() => ({ maxConnections: 2 })))
   const good = upstream.answering
   upstream.answering = () => undefined

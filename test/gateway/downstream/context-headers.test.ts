@@ -7,7 +7,7 @@ import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 const withLance: GatewaySetup = { adjust: (settings) => ({ ...settings, dialects: ['lance'] }) }
 const create = { body: 'ARROW' }
 
-it('context, location and properties pass in the dialect of the interface', async () => {
+it('forwards context, location and properties in the dialect of the interface', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const headers = {
     'X-Catalog-Ctx-Trace_Id': '7',
@@ -25,7 +25,7 @@ it.each([
   ['x-lance-ctx-trace', 'x-catalog-ctx-trace'],
   ['x-lance-table-location', 'x-catalog-table-location'],
   ['x-lance-table-properties', 'x-catalog-table-properties'],
-])('where it is enabled, %s is the alias of %s', async (alias, name) => {
+])('if enabled, %s is the alias of %s', async (alias, name) => {
   const { gateway, upstream } = await startGatewayAndUpstream(withLance)
   const headers = { [alias]: '{"a":"b"}' }
   expect(await gateway.post('/v1/table/orders/create', { ...create, headers })).toMatchObject({ status: 200 })
@@ -33,7 +33,7 @@ it.each([
   expect([getHeaderValues(arrival, alias), getHeaderValues(arrival, name)]).toEqual([[], ['{"a":"b"}']])
 })
 
-it('the other dialect is refused where it is not enabled', async () => {
+it('rejects the other dialect unless it is enabled', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const headers = { 'x-lance-ctx-trace': '7' }
   expectError(await gateway.post('/v1/table/orders/describe', { headers }), {
@@ -43,7 +43,7 @@ it('the other dialect is refused where it is not enabled', async () => {
   expect(upstream.bytesReceived()).toBe(0)
 })
 
-it('both dialects at once are refused: they could differ', async () => {
+it('rejects both dialects in one request, because they could differ', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(withLance)
   const headers = { 'x-lance-ctx-trace': '7', 'x-catalog-ctx-trace': '8' }
   expectError(await gateway.post('/v1/table/orders/describe', { headers }), {

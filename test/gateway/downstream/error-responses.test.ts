@@ -58,14 +58,14 @@ it.each<
     { kind: 'InvalidInput', status: 413, says: 'larger than the 1048576 bytes' },
     { body: ' '.repeat(1024 * 1024 + 1) },
   ],
-])('%s is refused in the shape of the interface', async (_what, method, target, expected, parts) => {
+])('%s is rejected in the format of the interface', async (_what, method, target, expected, parts) => {
   expectError(await shared.gateway.send(method, target, parts), expected)
   expect(shared.upstream.requests).toEqual([])
-  // The connection can be used again.
+  // The connection remains usable.
   expect(await shared.gateway.post(describe)).toMatchObject({ status: 200 })
 })
 
-it('a refusal says how to do it right in the headers of HTTP', async () => {
+it('a refusal names the alternatives in HTTP headers', async () => {
   const wrongMethod = await shared.gateway.get(describe)
   expect(wrongMethod.headers['allow']).toBe('POST')
   const tolerant = await shared.gateway.send('PUT', '/v1/table/orders/count_rows')
@@ -76,7 +76,7 @@ it('a refusal says how to do it right in the headers of HTTP', async () => {
   )
 })
 
-it('HEAD is refused without a body', async () => {
+it('rejects HEAD without a body', async () => {
   const response = await shared.gateway.send('HEAD', '/v1/table')
   expect(response).toMatchObject({ status: 405, headers: { allow: 'GET' } })
   expect(response.bytes).toHaveLength(0)
@@ -105,9 +105,12 @@ it.each<[what: string, request: string, ExpectedError]>([
     rawRequest(['GET /v1/table HTTP/1.1', 'host: g', 'expect: 200-ok', 'connection: close']),
     { kind: 'InvalidInput', status: 417, says: /expect/i },
   ],
-])('%s is answered in the shape of the interface, and the connection closed', async (_what, bytes, error) => {
-  const found = await sendRaw(shared.gateway.url, bytes)
-  expect(found).toHaveLength(1)
-  expectError(found[0], error)
-  expect(shared.upstream.requests).toEqual([])
-})
+])(
+  '%s gets a response in the format of the interface, and the connection is closed',
+  async (_what, bytes, error) => {
+    const found = await sendRaw(shared.gateway.url, bytes)
+    expect(found).toHaveLength(1)
+    expectError(found[0], error)
+    expect(shared.upstream.requests).toEqual([])
+  },
+)

@@ -10,17 +10,17 @@ import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { createDeferred, eventually } from '../support/waiting.ts'
 
 /**
- * Less than the gateway waits for connections that hold it up, which is half a minute. It takes half a second, but it
- * also seals the audit log, and a busy disk has been seen to take more than five seconds for one write.
+ * Less than the gateway waits for connections that delay it, which is half a minute. A shutdown takes half a second,
+ * but it also seals the audit log, and a single write to a busy disk has taken more than five seconds.
  */
 const timeoutMs = 20_000
 
-/** `closed`, or `held up` where it takes too long. */
+/** `closed`, or `held up` if it takes too long. */
 function outcomeOf(stopped: Promise<void>): Promise<string> {
   return Promise.race([stopped.then(() => 'closed'), pause(timeoutMs, 'held up')])
 }
 
-it('requests under way are finished before the gateway is closed', async () => {
+it('completes active requests before it closes', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const finish = createDeferred()
   upstream.answering = async (arrival, response, request) => {
@@ -36,7 +36,7 @@ it('requests under way are finished before the gateway is closed', async () => {
   expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([{ version: 4 }])
 })
 
-it('who closes it again waits for the same end', async () => {
+it('closing twice waits for the same shutdown', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const finish = createDeferred()
   upstream.answering = (arrival, response, request) =>
@@ -57,7 +57,7 @@ it.each([
   ['was never used', ''],
   ['is idle', 'GET /v1/nothing HTTP/1.1\r\nhost: g\r\n\r\n'],
   ['sent no HTTP', 'nonsense\r\n\r\n'],
-])('a client that keeps a connection that %s does not hold up the end', async (_what, bytes) => {
+])('an open connection that %s does not delay the shutdown', async (_what, bytes) => {
   const { gateway } = await startGatewayAndUpstream()
   const { hostname, port } = new URL(gateway.url)
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
@@ -71,7 +71,7 @@ it.each([
   expect(await outcomeOf(gateway.stop())).toBe('closed')
 })
 
-it('a request that comes while the gateway closes stands behind an answer that closes its connection', async () => {
+it('a pipelined request during the shutdown follows a response that closes the connection', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const finish = createDeferred()
   upstream.answering = (arrival, response, request) =>
@@ -89,7 +89,7 @@ it('a request that comes while the gateway closes stands behind an answer that c
   expect(found).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
 })
 
-it('the end is announced before connections are refused, and the admin port tells of it', async () => {
+it('announces the shutdown on the admin port before it refuses connections', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, drainDelayMs: 1_500 } }),
   })
@@ -117,7 +117,7 @@ it('the end is announced before connections are refused, and the admin port tell
   await expect(fetch(gateway.adminUrl)).rejects.toThrow()
 })
 
-it('what takes longer than the grace is cut off, and the outcome of a change is on record', async () => {
+it('aborts requests after the grace period, and records the outcome of a change', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, drainTimeoutMs: 300 } }),
   })
@@ -148,7 +148,7 @@ it('what takes longer than the grace is cut off, and the outcome of a change is 
   ])
 })
 
-it('a change whose client has left is finished before the gateway is closed', async () => {
+it('completes a change whose client has disconnected before it closes', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const finish = createDeferred()
   upstream.answering = (arrival, response, request) =>

@@ -3,7 +3,7 @@ import { withUpstream } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { eventually } from '../support/waiting.ts'
 
-it('the gateway lives on without its upstream, but is not ready', async () => {
+it('is alive but not ready without its upstream', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(({ healthCheck }) => ({ healthCheck: { ...healthCheck, intervalMs: 50 } })),
   )
@@ -23,7 +23,7 @@ it('the gateway lives on without its upstream, but is not ready', async () => {
   expect(await ask('/livez')).toMatchObject({ status: 200 })
 })
 
-it('health and metrics are no business of the main port, nor operations of the admin port', async () => {
+it('serves health and metrics on the admin port only, and operations on the main port only', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   for (const path of ['/livez', '/readyz', '/metrics']) {
     expect(await gateway.get(path)).toMatchObject({ status: 404 })

@@ -4,7 +4,7 @@ import { getHeaderValues } from '../support/recording-upstream.ts'
 import { sendRaw, rawRequest } from '../support/raw-request.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 
-it('headers of the connection to the client do not reach the upstream, nor do those it lists', async () => {
+it('does not forward hop-by-hop headers of the client, including those listed in connection', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const [response] = await sendRaw(
     gateway.url,
@@ -33,7 +33,7 @@ it('headers of the connection to the client do not reach the upstream, nor do th
   expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'connection')).toEqual(['keep-alive'])
 })
 
-it('headers of the connection to the upstream do not reach the client, nor do those it lists', async () => {
+it('does not forward hop-by-hop headers of the upstream, including those listed in connection', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = (_arrival, response) => {
     response.socket?.end(

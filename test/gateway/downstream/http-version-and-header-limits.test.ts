@@ -9,7 +9,7 @@ import { eventually } from '../support/waiting.ts'
 const shared = useSharedGateway()
 const describe = '/v1/table/orders/describe'
 
-it('128 headers are taken, and 129 are not', async () => {
+it('accepts 128 headers and rejects 129', async () => {
   const { gateway, upstream } = shared
   const withHeaders = (count: number): Promise<unknown[]> => {
     const lines = ['host: g', `x-api-key: ${gateway.key('dev')}`, 'content-length: 0', 'connection: close']
@@ -22,7 +22,7 @@ it('128 headers are taken, and 129 are not', async () => {
   expect(upstream.requests).toHaveLength(1)
 })
 
-it('HTTP/1.0 needs no host, and any connection option but keep-alive ends its connection', async () => {
+it('HTTP/1.0 requires no host, and closes the connection without keep-alive', async () => {
   const { gateway, upstream } = shared
   const lines = [`x-api-key: ${gateway.key('dev')}`, 'connection: x', 'x: 1', 'content-length: 0']
   const request = rawRequest([`POST ${describe} HTTP/1.0`, ...lines])
@@ -35,7 +35,7 @@ it('HTTP/1.0 needs no host, and any connection option but keep-alive ends its co
   expect(getHeaderValues(arrival, 'host')).toEqual([new URL(upstream.url).host])
 })
 
-it('HTTP/1.1 needs a host', async () => {
+it('HTTP/1.1 requires a host', async () => {
   const { gateway, upstream } = shared
   const lines = [`x-api-key: ${gateway.key('dev')}`, 'content-length: 0', 'connection: close']
   const [response] = await sendRaw(gateway.url, rawRequest([`POST ${describe} HTTP/1.1`, ...lines]))
@@ -46,7 +46,7 @@ it('HTTP/1.1 needs a host', async () => {
 it.each([
   ['JSON', describe, 'application/json', '{}'],
   ['Arrow', '/v1/table/orders/insert', 'application/vnd.apache.arrow.stream', 'ARROW'],
-])('the content-encoding identity says nothing: %s passes, without it', async (_what, target, type, body) => {
+])('accepts and removes the content-encoding identity: %s', async (_what, target, type, body) => {
   const { gateway, upstream } = shared
   const headers = { 'content-type': type, 'content-encoding': 'identity' }
   expect(await gateway.post(target, { headers, body })).toMatchObject({ status: 200 })
@@ -60,7 +60,7 @@ it.each([
 })
 
 it.each(['garbage', 'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n"evil"'])(
-  'what an upstream says unasked is no response to the next request: %j',
+  'unsolicited bytes of an upstream are no response to the next request: %j',
   async (unasked) => {
     const { gateway, upstream } = shared
     let idle: Socket | null | undefined
@@ -71,7 +71,7 @@ it.each(['garbage', 'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n"evil"'])(
     }
     expect((await gateway.post(describe)).json).toEqual({})
     idle?.write(unasked)
-    // The upstream leaves it open: only what came over it tells that it is of no more use.
+    // The upstream leaves it open: only the received bytes make it unusable.
     await eventually(() => expect(idle?.destroyed).toBe(true))
     expect((await gateway.post(describe)).json).toEqual({})
   },

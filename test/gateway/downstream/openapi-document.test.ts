@@ -10,14 +10,14 @@ async function fetchDocument(url: string) {
   return { status: response.status, text: await response.text() }
 }
 
-it('the gateway tells everybody the interface, and asks no upstream for it', async () => {
+it('serves the interface document publicly, without an upstream request', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   expect(await fetchDocument(gateway.url)).toEqual({ status: 200, text: getOpenApiDocument() })
   expect(upstream.requests).toHaveLength(0)
   expect((await gateway.post('/openapi.json')).status).toBe(405)
 })
 
-it('so does the reference catalog, also where it wants a token', async () => {
+it('the reference catalog serves it, too, even if it requires a token', async () => {
   const { url } = await runningBackend({ accessToken: 'correct-horse-battery-staple' })
   expect(await fetchDocument(url())).toEqual({ status: 200, text: getOpenApiDocument() })
 })
@@ -31,7 +31,7 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
 }
 
-it.each([...operationNames])('%s lists its facts, each where a request can state it', (name) => {
+it.each([...operationNames])('%s lists its facts with valid locations', (name) => {
   const { path, method, facts } = getOperation(name)
   const document = JSON.parse(getOpenApiDocument()) as Document
   const described = document.paths[path]?.[method.toLowerCase()]
@@ -45,7 +45,7 @@ it.each([...operationNames])('%s lists its facts, each where a request can state
   }
 })
 
-it('a fact is listed with every place that states it, the one of the interface first', () => {
+it('lists a fact with all its locations, that of the interface first', () => {
   const { paths } = JSON.parse(getOpenApiDocument()) as Document
   const created = paths['/v1/table/{id}/create']?.['post']
   expect(created?.['x-facts']).toMatchObject({

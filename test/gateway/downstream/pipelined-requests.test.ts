@@ -7,14 +7,14 @@ import { createDeferred, eventually } from '../support/waiting.ts'
 
 const shared = useSharedGateway()
 
-/** How many requests for that operation have been counted, each when its answer was over. */
+/** Number of completed requests of that operation. */
 async function counted(operation: string): Promise<number> {
   const metrics = await (await fetch(`${shared.gateway.adminUrl}/metrics`)).text()
   const series = new RegExp(`^catalog_gateway_requests_total\\{operation="${operation}".*\\} (\\d+)$`, 'gm')
   return [...metrics.matchAll(series)].reduce((sum, [, value]) => sum + Number(value), 0)
 }
 
-it('of requests sent ahead, those that were begun are counted when their client leaves, and the others never began', async () => {
+it('counts started requests if the client disconnects, and never starts the pipelined ones', async () => {
   const { gateway, upstream } = shared
   const finish = createDeferred()
   onTestFinished(() => finish.resolve(undefined))

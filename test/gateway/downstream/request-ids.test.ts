@@ -7,7 +7,7 @@ import { useSharedGateway } from '../support/running-gateway.ts'
 const shared = useSharedGateway()
 const target = '/v1/table/orders/describe'
 
-it('a well-formed request id of the client is kept all the way', async () => {
+it('forwards a valid request id of the client', async () => {
   const { gateway, upstream } = shared
   const headers = { 'x-request-id': 'build-17.step_3' }
   expect(await gateway.post(target, { headers })).toMatchObject({ headers })
@@ -19,7 +19,7 @@ it('a well-formed request id of the client is kept all the way', async () => {
 })
 
 it.each(['', 'two words', 'x'.repeat(129), '../../etc', '<b>'])(
-  'the request id %j is replaced by one of the gateway',
+  'replaces the invalid request id %j',
   async (stated) => {
     const { gateway, upstream } = shared
     const { headers } = await gateway.post(target, { headers: { 'x-request-id': stated } })
@@ -29,7 +29,7 @@ it.each(['', 'two words', 'x'.repeat(129), '../../etc', '<b>'])(
   },
 )
 
-it('a request id that the upstream makes up does not replace ours', async () => {
+it('ignores a request id of the upstream', async () => {
   const { gateway, upstream } = shared
   const headers = { 'content-type': 'application/json', 'x-request-id': 'theirs' }
   upstream.answering = respondWith(200, {}, headers)
@@ -38,7 +38,7 @@ it('a request id that the upstream makes up does not replace ours', async () => 
   expectError(await gateway.post(target), { kind: 'TableNotFound', says: 'no such table' })
 })
 
-it('a repeated request id is neither of those that were sent', async () => {
+it('replaces a repeated request id', async () => {
   const { gateway } = shared
   const { url } = gateway
   const repeated = 'x-request-id: one\r\nx-request-id: two\r\n'

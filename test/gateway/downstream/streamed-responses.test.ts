@@ -13,7 +13,7 @@ const arrow = { 'content-type': 'application/vnd.apache.arrow.file', 'x-lancedb-
 const chunk = randomBytes(64 * 1024)
 const chunks = 1024
 
-/** 64 MiB; tells how much of them was taken. */
+/** 64 MiB; reports the bytes that are read. */
 function table(see: (bytes: number) => void): Readable {
   function* whole(): Generator<Buffer> {
     for (let count = 0; count < chunks; count += 1) {
@@ -24,7 +24,7 @@ function table(see: (bytes: number) => void): Readable {
   return Readable.from(whole(), { objectMode: false })
 }
 
-it('an answer waits for a slow client, longer than the upstream may be silent, and is then whole', async () => {
+it('waits for a slow client longer than for a silent upstream, and sends the complete response', async () => {
   const responseBodyTimeoutMs = 300
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(({ timeouts }) => ({
@@ -51,7 +51,7 @@ it('an answer waits for a slow client, longer than the upstream may be silent, a
   expect(process.memoryUsage().rss - rssBefore).toBeLessThan(200 * mebibyte)
 })
 
-it('an answer reaches the client as it comes, not only when it is complete', async () => {
+it('streams a response as it arrives', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const finish = createDeferred()
   upstream.answering = async (_arrival, response) => {

@@ -18,7 +18,7 @@ import { eventually } from '../support/waiting.ts'
 
 const request = 'GET /v1/table HTTP/1.1\r\nhost: g\r\nconnection: close\r\n\r\n'
 
-/** What came over TLS, with whose certificate and which version. Rejects where the connection fails. */
+/** The received text, peer certificate and protocol version. Rejects if the connection fails. */
 function overTls(url: string, options: ConnectionOptions) {
   const { hostname, port } = new URL(url)
   return new Promise<{ text: string; subject: string; version: string | null }>((resolve, reject) => {
@@ -39,7 +39,7 @@ function overTls(url: string, options: ConnectionOptions) {
   })
 }
 
-describe.skipIf(!hasOpenssl())('TLS from clients (skipped where there is no openssl)', () => {
+describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () => {
   let folder = ''
   let own: TestAuthority
   let foreign: TestAuthority
@@ -73,7 +73,7 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped where there is no open
     }
   }
 
-  it('requests are served over TLS 1.2 and 1.3, and over nothing older', async () => {
+  it('serves requests over TLS 1.2 and 1.3 only', async () => {
     const { gateway } = await startGatewayAndUpstream(withTls('none'))
     expect(gateway.url).toMatch(/^https:/)
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
@@ -85,7 +85,7 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped where there is no open
     await eventually(async () => expect(await countRefusals(gateway, 'tls_handshake')).toBe(1))
   })
 
-  it('connections that never agree on TLS give way to others', async () => {
+  it('closes connections with incomplete handshakes for others', async () => {
     const { adjust } = withTls('none')
     const { gateway } = await startGatewayAndUpstream({
       adjust: async (settings, files) => {
@@ -100,7 +100,7 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped where there is no open
       expect(await overTls(gateway.url, { ca: own.cert })).toMatchObject({ subject: 'first' })
   })
 
-  it('files that change are taken without a restart, and those that do not fit are not', async () => {
+  it('uses changed files without a restart, and ignores mismatched ones', async () => {
     const live = { ...first, certFile: join(folder, 'live.pem'), keyFile: join(folder, 'live.key') }
     await copyFile(first.certFile, live.certFile)
     await copyFile(first.keyFile, live.keyFile)
@@ -124,7 +124,7 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped where there is no open
     ['required', 'good', true],
     ['required', 'foreign', false],
     ['required', 'expired', false],
-  ] as const)('where a certificate is %s, %s is served: %s', async (mode, offered, isServed) => {
+  ] as const)('if a certificate is %s, %s is served: %s', async (mode, offered, isServed) => {
     const { gateway } = await startGatewayAndUpstream(withTls(mode))
     const certificates = {
       none: undefined,
@@ -141,7 +141,7 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped where there is no open
     else await expect(response).rejects.toThrow()
   })
 
-  it('plain HTTP, garbage and silence on a TLS port are closed, and counted', async () => {
+  it('closes and counts plain HTTP, garbage and silence on a TLS port', async () => {
     const { gateway } = await startGatewayAndUpstream(withTls('none'))
     for (const bytes of [request, 'garbage\r\n', '']) {
       const connection = openRawConnection(gateway.url)
@@ -153,7 +153,7 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped where there is no open
   })
 })
 
-it('TLS on a plain port is refused and counted by its name', async () => {
+it('rejects and counts TLS on a plain port', async () => {
   const { gateway } = await startGatewayAndUpstream()
   await expect(overTls(gateway.url.replace('http', 'https'), {})).rejects.toThrow()
   await eventually(async () => expect(await countRefusals(gateway, 'tls_on_plain_port')).toBe(1))

@@ -13,10 +13,10 @@ import {
   type Statement,
 } from '../support/stated-request.ts'
 
-// For every operation, every fact of it, and every place of that fact, by the interface document: a caller whose rule
+// For every operation, every fact of it, and every location of that fact in the interface document: a caller whose rule
 // depends on the fact.
 
-/** A fact that conditions see: a rule on it, a value by which the rule allows, and one by which it does not. */
+/** A fact with a rule on it, a value that the rule allows, and one that it denies. */
 interface Condition {
   readonly when: string
   readonly right: unknown
@@ -50,7 +50,7 @@ const modes: { readonly [Name in OperationName]?: readonly [right: string, wrong
   InsertIntoTable: ['Append', 'Overwrite'],
 }
 
-/** Facts that ask for a permission of their own, which the caller `limited` does not have. */
+/** Facts that require a permission of their own, which the caller `limited` lacks. */
 const asking: { readonly [Name in FactName]?: unknown } = {
   sourceBranch: 'release',
   storageOptions: { endpoint: 'https://elsewhere.example' },
@@ -88,7 +88,7 @@ const shared = useSharedGateway({
         ...names.flatMap((name) => [
           allow(`${name}-decides`, name, ['all'], { when: conditions[name]?.when ?? '' }),
           allow(`${name}-effects`, name, effects),
-          // What is needed besides, for objects that no other request of this caller is about.
+          // Permissions that are required in addition, on objects of no other request of this caller.
           allow(`${name}-copies`, name, ['QueryTable'], { tables: ['forked'] }),
         ]),
         allow('destination', 'newName', ['CreateTable'], { tables: ['kept', 'lost'] }),
@@ -116,11 +116,11 @@ interface Case {
   readonly as: string
   readonly request: StatedRequest
   readonly status: 200 | 400 | 403
-  /** What arrives, and in which places. */
+  /** The expected value, and its locations. */
   readonly arrives?: Readonly<{ value: unknown; places: readonly FactSourcePath[] }>
 }
 
-/** Every set of places, but the empty one. */
+/** All non-empty sets of locations. */
 function subsets(locations: readonly FactSourcePath[]): FactSourcePath[][] {
   return locations.reduce<FactSourcePath[][]>(
     (sets, location) => [...sets, ...sets.map((set) => [...set, location]), [location]],
@@ -128,7 +128,7 @@ function subsets(locations: readonly FactSourcePath[]): FactSourcePath[][] {
   )
 }
 
-/** What a request must state besides, so that it is about the fact alone. */
+/** What a request must state in addition, so that the fact alone decides. */
 function besides(name: OperationName, fact: FactName): Statement[] {
   return name === 'RenameTable' && fact === 'newNamespace'
     ? [{ place: 'body.new_table_name', value: 'archive' }]
@@ -196,7 +196,7 @@ function unstated(name: OperationName, fact: FactName, as: string, asks: boolean
   }
 }
 
-/** Every place that the request has gets the fact; a location stays where it is. */
+/** All locations of the request get the fact. */
 function locationsOf(
   { members }: StatedRequest,
   fact: FactName,
@@ -234,7 +234,7 @@ async function errorOf({ what, as, request, status, arrives }: Case): Promise<st
 
 const withFacts = operationNames.filter((name) => Object.keys(documentedFacts[name]).length > 0)
 
-it.each(withFacts)('the facts of %s count in their places', async (name) => {
+it.each(withFacts)('reads the facts of %s from all their locations', async (name) => {
   const facts = Object.entries(documentedFacts[name]) as [FactName, readonly FactSourcePath[]][]
   const cases = facts.flatMap(([fact, locations]) => casesOf(name, fact, locations))
   const errors: string[] = []
@@ -243,7 +243,7 @@ it.each(withFacts)('the facts of %s count in their places', async (name) => {
   expect(errors).toEqual([])
 })
 
-it('every fact is looked at', () => {
+it('tests every fact', () => {
   const documented = withFacts.flatMap((name) => Object.keys(documentedFacts[name]))
   expect([...new Set(documented)].toSorted()).toEqual([...names, ...Object.keys(asking)].toSorted())
 })

@@ -12,8 +12,8 @@ import { respondWith } from '../support/recording-upstream.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 import { createStatingRequest } from '../support/stated-request.ts'
 
-// For every operation, every name that states a fact somewhere, and every place of a request that is none of the
-// operation, by the interface document.
+// For every operation, every name that states a fact somewhere, in every location that is not one of the operation
+// according to the interface document.
 const shared = useSharedGateway()
 
 /** A name that states a fact in some operation. */
@@ -46,7 +46,7 @@ const allLocations = operationNames.flatMap((name) =>
     locations.map((location) => ({ fact: fact as FactName, name: nameIn(location) })),
   ),
 )
-/** An index has a name, too, which is no fact. */
+/** The name of an index is not a fact. */
 const decisive: readonly Decisive[] = [
   ...new Map(allLocations.map((location) => [location.name, location])).values(),
 ]
@@ -79,7 +79,7 @@ function locationInWords(location: string): string {
   return inWords[location.slice(0, location.lastIndexOf('.'))]?.(nameIn(location)) ?? ''
 }
 
-/** What the gateway should say of a place that is none of an operation. */
+/** The expected message for a location that is not one of an operation. */
 function refusal(operation: OperationName, { fact }: Decisive, location: string): string {
   const [belongs] = documentedFacts[operation][fact] ?? []
   const where =
@@ -89,7 +89,7 @@ function refusal(operation: OperationName, { fact }: Decisive, location: string)
   return `${operation} does not accept ${locationInWords(location)}; ${belongs === undefined ? 'omit it' : `send it as ${where}`}`
 }
 
-/** A JSON text whose names may be repeated. */
+/** A JSON text that may repeat names. */
 function objectOf(members: readonly (readonly [name: string, value: unknown])[]): string {
   return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
 }
@@ -103,14 +103,14 @@ function withText(operation: OperationName, what: string, says: Case['says'], te
   return { what, method, target, headers, body: text, says }
 }
 
-/** The members of the least body, in an envelope if a bare map would be data. */
+/** The members of the minimal body, in an envelope if a bare map would be data. */
 function leastMembers(operation: OperationName): readonly (readonly [string, unknown])[] {
   const isMap = operation === 'UpdateTableSchemaMetadata'
   const { members } = createStatingRequest(operation, isMap ? [{ place: 'body.version', value: 1 }] : [])
   return Object.entries(members ?? {}).filter(([name]) => name !== 'version')
 }
 
-/** Each name in the query, a header, the body, and the object `query` of it, if it has no such place. */
+/** Each name in the query, a header, the body, and its object `query`, if it is not a location there. */
 function misplaced(operation: OperationName): Case[] {
   const { body } = bodyOf(operation)
   const cases: Case[] = []
@@ -146,14 +146,14 @@ function bodyOf(operation: OperationName): {
   return { body: members, arrow: method === 'GET' ? undefined : 'arrow' }
 }
 
-/** Spellings that some reader takes for the name. */
+/** Spellings that some readers take for the name. */
 function spellingsOf(name: string): readonly string[] {
   const capital = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
   const longS = name.replace('s', 'ſ')
   return [capital, name.toUpperCase(), `${name}\u0000`, `${name}\u0000x`, ...(longS === name ? [] : [longS])]
 }
 
-/** Each name of a body in other letters, or twice. */
+/** Each body member with a different spelling, or repeated. */
 function twofold(operation: OperationName): Case[] {
   const least = leastMembers(operation)
   const inQuery = (members: readonly (readonly [string, unknown])[]): string =>
@@ -168,7 +168,7 @@ function twofold(operation: OperationName): Case[] {
         withText(operation, `query.${spelling}`, says, inQuery([member])),
       ]
     }),
-    // Null states nothing, and so is refused for nothing else.
+    // Null states nothing, so there is no other reason for a refusal.
     withText(
       operation,
       `${name} twice`,
@@ -249,24 +249,24 @@ async function errorsOf(cases: readonly Case[]): Promise<string[]> {
   return errors
 }
 
-it.each(operationNames)('%s takes no fact where it has no place for it', async (operation) => {
+it.each(operationNames)('%s accepts facts in their locations only', async (operation) => {
   const cases = misplaced(operation)
   expect(cases.length).toBeGreaterThan(10)
   expect(await errorsOf(cases)).toEqual([])
 })
 
-it.each(withJson)('%s takes no name in other letters, and none twice', async (operation) => {
+it.each(withJson)('%s rejects differently spelled and repeated names', async (operation) => {
   expect(await errorsOf(everyInTheLongForm(twofold(operation), 13))).toEqual([])
 })
 
 it.each(Object.keys(documentedEntries) as (keyof typeof documentedEntries)[])(
-  'the entries of %s take no fact that theirs is not',
+  'the entries of %s reject facts that they do not have',
   async (operation) => {
     expect(await errorsOf(everyInTheLongForm(misplacedInEntries(operation), 3))).toEqual([])
   },
 )
 
-it.each(operationNames)('%s passes on what decides nothing', async (operation) => {
+it.each(operationNames)('%s forwards names without an effect', async (operation) => {
   const unknown = '"zone":"eu","nested":{"branch":"ci/7","mode":["Append"]},"Zone":{"properties":{}}'
   const { method, target, headers, members } = createStatingRequest(operation, [])
   const text = members && JSON.stringify({ ...members, name: 'n' })

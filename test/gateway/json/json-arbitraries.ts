@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { capacityOfAWhole } from '../../support/unit-interval.ts'
 
-/** A JSON text that may be good or not, as bytes. */
+/** A valid or invalid JSON text, as bytes. */
 export interface JsonCase {
   readonly bytes: Buffer
-  /** Where it is cut into pieces, as shares of its length. */
+  /** Offsets at which it is split into chunks, as fractions of its length. */
   readonly cuts: readonly number[]
 }
 
-/** Names that decide something, their look-alikes, and names with what is hard to read in them. */
+/** Names with an effect, their look-alikes, and names with characters that are hard to parse. */
 const name = fc.oneof(
   fc.constantFrom(
     'id',
@@ -35,7 +35,7 @@ const scalar = fc.oneof(
 
 const space = fc.constantFrom('', '', '', ' ', '\n\t', '\r  ')
 
-/** `id` as any writer may write it: `"\u0069d"`. */
+/** A name with some characters escaped: `"\u0069d"`. */
 const literal = fc.tuple(name, fc.array(fc.boolean(), { maxLength: 8 })).map(([text, escapes]) => {
   const units = Array.from({ length: text.length }, (_, index) => text.charCodeAt(index))
   if (!escapes.includes(true)) return JSON.stringify(text)
@@ -66,13 +66,13 @@ const { object } = fc.letrec<{ object: string; value: string }>((tie) => ({
 
 const cuts = fc.array(capacityOfAWhole, { maxLength: 6 })
 
-/** Objects, some with a name twice. */
+/** Objects, some with a repeated name. */
 export const jsonObjects: fc.Arbitrary<JsonCase> = fc.record({
   bytes: fc.tuple(space, object, space).map((parts) => Buffer.from(parts.join(''))),
   cuts,
 })
 
-/** The same with bytes changed, left out or put in: mostly no JSON any more. */
+/** The same with bytes changed, removed or inserted: mostly invalid JSON. */
 export const mutatedObjects: fc.Arbitrary<JsonCase> = fc
   .tuple(
     jsonObjects,
@@ -96,7 +96,6 @@ export const mutatedObjects: fc.Arbitrary<JsonCase> = fc
     }, bytes),
   }))
 
-/** The bytes in the pieces that the case says. */
 export function splitIntoChunks({ bytes, cuts }: JsonCase): Buffer[] {
   const locations = [
     0,
@@ -106,7 +105,6 @@ export function splitIntoChunks({ bytes, cuts }: JsonCase): Buffer[] {
   return locations.slice(1).map((end, index) => bytes.subarray(locations[index], end))
 }
 
-/** The bytes one by one. */
 export function splitIntoBytes(bytes: Buffer): Buffer[] {
   return Array.from(bytes, (_, index) => bytes.subarray(index, index + 1))
 }

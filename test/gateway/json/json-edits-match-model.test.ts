@@ -9,9 +9,9 @@ import { capacityOfAWhole } from '../../support/unit-interval.ts'
 import { isThorough } from '../../support/thorough.ts'
 import { splitIntoBytes, splitIntoChunks } from './json-arbitraries.ts'
 
-// Edits of a text in chunks, against a document that is known in its parts and edited by writing it again.
+// Compares edits of a chunked text with a model: a document that is known in its parts, edited by serializing it again.
 
-/** A value in the parts of its text. */
+/** A value with the parts of its text. */
 type Node =
   | { readonly text: string }
   | { readonly items: readonly Item[]; readonly space: string }
@@ -33,7 +33,7 @@ interface Member extends Item {
 const removed: ReadonlySet<string> = new Set(['identity', 'a'])
 const absentIfEmpty: ReadonlySet<string> = new Set(['id', 'context', 'properties', ''])
 const wanted: ReadonlySet<string> = new Set(['id', 'flag', 'properties'])
-/** What the value of a flag becomes. */
+/** Replaces the value of a flag. */
 const replacement = '"in its place"'
 
 const runs = isThorough ? 5_000 : 150
@@ -87,7 +87,7 @@ interface Added {
   readonly value: unknown
 }
 
-/** Members to add to the outermost object, and to the object `query` in it. */
+/** Members to add to the outermost object, and to its object `query`. */
 interface Additions {
   readonly root: readonly Added[]
   readonly query: readonly Added[]
@@ -99,7 +99,7 @@ const added = fc.uniqueArray(
   { maxLength: 2, selector: ({ name }) => name },
 )
 
-/** The text of a document as it is sent. */
+/** The text of a document before the edits. */
 function write(node: Node): string {
   if ('text' in node) return node.text
   if ('items' in node) return `[${node.items.map(writeItem).join(',') || node.space}]`
@@ -121,7 +121,7 @@ function goes({ name, value }: Member): boolean {
   return removed.has(name) || (absentIfEmpty.has(name) && isEmpty(value))
 }
 
-/** The text of a document as it should go out: what a member leaves behind is the space after it. */
+/** The text of a document after the edits; a removed member leaves the whitespace after it. */
 function writeEdited(node: Node, toAdd: readonly Added[] = [], ofQuery: readonly Added[] = []): string {
   if ('text' in node) return node.text
   if ('items' in node) {
@@ -143,12 +143,12 @@ function writeEdited(node: Node, toAdd: readonly Added[] = [], ofQuery: readonly
 
 function editedValue({ name, value }: Member, ofQuery: readonly Added[]): string {
   if (name === 'flag') return replacement
-  // Nothing is looked for in a value that is wanted whole.
+  // A value that is requested as a whole is not searched.
   if (wanted.has(name)) return write(value)
   return writeEdited(value, name === 'query' ? ofQuery : [])
 }
 
-/** The same by JSON.parse. */
+/** The expected value, by JSON.parse. */
 function edited(value: unknown, toAdd: readonly Added[], ofQuery: readonly Added[] = []): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item) => edited(item, []))
@@ -165,7 +165,7 @@ function edited(value: unknown, toAdd: readonly Added[], ofQuery: readonly Added
   return Object.fromEntries([...toAdd.map(({ name, value }) => [name, value] as const), ...entries])
 }
 
-/** The wanted values that stay, in their order. */
+/** The requested values that remain, in order. */
 function valuesIn(node: Node): [name: string, value: unknown][] {
   if ('text' in node) return []
   if ('items' in node) return node.items.flatMap(({ value }) => valuesIn(value))
@@ -180,7 +180,7 @@ function interestIn(name: string): MemberInterest {
   return wanted.has(name) ? 'value' : 'members'
 }
 
-/** Sends a document through, and takes what is ready after each chunk unless something is added. */
+/** Transforms a document, and takes what is ready after each chunk unless members are added. */
 function passed(chunks: readonly Buffer[], additions: Additions) {
   const values: [name: string, value: unknown][] = []
   const path: string[] = []
@@ -208,7 +208,7 @@ function passed(chunks: readonly Buffer[], additions: Additions) {
   })
   expect(text.end()).toBe(true)
   const add = (object: OpenObjectReference | undefined, members: readonly Added[]): void => {
-    // The last one comes to stand in front of the others.
+    // Added members are inserted at the start, so the last one comes first.
     for (const { name, value } of object ? members.toReversed() : []) {
       if (object !== undefined) text.addMember(object, name, value)
     }
@@ -228,7 +228,7 @@ function inChunks(text: string, cuts: readonly number[]): Buffer[][] {
 const cuts = fc.array(capacityOfAWhole, { maxLength: 6 })
 const documents = fc.record({ document: object, around: space, cuts })
 
-it('members are cut and replaced, and every other byte is as it was', () => {
+it('removes and replaces members, and changes no other byte', () => {
   let changed = 0
   fc.assert(
     fc.property(documents, ({ document, around, cuts }) => {
@@ -245,7 +245,7 @@ it('members are cut and replaced, and every other byte is as it was', () => {
   expect(changed).toBeGreaterThan(runs / 3)
 })
 
-it('members are added in front, whatever is cut behind them', () => {
+it('adds members at the start, whatever is removed behind them', () => {
   let bare = 0
   const withAdditions = fc.record({ document: object, cuts, root: added, query: added })
   fc.assert(
@@ -261,11 +261,11 @@ it('members are added in front, whatever is cut behind them', () => {
     }),
     { numRuns: runs },
   )
-  // Objects of which nothing else is left are among them.
+  // Including objects that become empty.
   expect(bare).toBeGreaterThan(runs / 75)
 })
 
-it('nothing is given back that is still to be cut', () => {
+it('returns nothing that is removed later', () => {
   fc.assert(
     fc.property(documents, ({ document, cuts }) => {
       const original = Buffer.from(write(document))

@@ -10,15 +10,15 @@ import {
   type JsonCase,
 } from './json-arbitraries.ts'
 
-// The scanner against JSON.parse, which is slow for this purpose and obvious: what one takes, the other takes.
+// Compares the scanner with a slow and obvious reader that uses JSON.parse: both must accept the same texts.
 
 type Json = null | boolean | number | string | Json[] | Members
 interface Members extends Map<string, Json> {}
 
-/** What a document says, or why it is refused. */
+/** The members of a document, or its rejection. */
 type Reading = { readonly members: Members | undefined } | 'refused'
 
-/** By JSON.parse. A name that stands twice is found by the number of names that its texts have. */
+/** Uses JSON.parse. Detects repeated names by counting their texts. */
 function obviously(bytes: Buffer): Reading {
   let text: string
   try {
@@ -50,7 +50,7 @@ function asMap(value: object): Members {
   return new Map(Object.entries(value) as [string, Json][])
 }
 
-/** By the scanner, piece by piece. */
+/** Uses the scanner, chunk by chunk. */
 function scanned(chunks: readonly Buffer[]): Reading {
   const members: Members = new Map()
   const text = new JsonTransformer(
@@ -69,7 +69,7 @@ function scanned(chunks: readonly Buffer[]): Reading {
       return text.takeReady()
     })
     const isObject = text.end()
-    // What nobody wants removed comes out as it went in.
+    // Without removals the text is unchanged.
     if (!Buffer.concat([...out, ...text.takeRest()]).equals(Buffer.concat(chunks)))
       throw new Error('other bytes')
     return { members: isObject ? members : undefined }
@@ -82,7 +82,7 @@ function scanned(chunks: readonly Buffer[]): Reading {
 it.each<[what: string, documents: fc.Arbitrary<JsonCase>, runs: number]>([
   ['objects', jsonObjects, 1_000],
   ['objects with bytes changed', mutatedObjects, 3_000],
-])('%s are read as JSON.parse reads them, in one piece and in any', (_what, documents, runs) => {
+])('%s are read as by JSON.parse, in one chunk or several', (_what, documents, runs) => {
   let refused = 0
   fc.assert(
     fc.property(documents, (document) => {
@@ -93,12 +93,12 @@ it.each<[what: string, documents: fc.Arbitrary<JsonCase>, runs: number]>([
     }),
     { numRuns: runs },
   )
-  // Both sorts are there, or this would prove nothing.
+  // Both kinds must occur, or the test would prove nothing.
   expect(refused).toBeGreaterThan(runs / 50)
   expect(refused).toBeLessThan(runs - runs / 50)
 })
 
-it('any byte of a document may be another one', () => {
+it('any byte of a document may be changed', () => {
   const others = Buffer.concat([
     Buffer.from('{}[],:"\\09-+.eEtrufalsn \n\t\0'),
     Buffer.from([0x7f, 0x80, 0xbf, 0xc3, 0xe2, 0xf0, 0xff]),
@@ -117,7 +117,7 @@ it('any byte of a document may be another one', () => {
   }
 })
 
-/** The object without the members that are to go, at any depth. */
+/** The object without the members to remove, at any depth. */
 function without(value: Json | object, names: ReadonlySet<string>): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item: Json) => without(item, names))
@@ -130,7 +130,7 @@ function without(value: Json | object, names: ReadonlySet<string>): unknown {
   )
 }
 
-it('a removed member is gone, and every other one is as it was', () => {
+it('a removed member is absent, and all others are unchanged', () => {
   const names = new Set(['id', 'identity', 'a', ''])
   const watcher = { visitName: (name: string): MemberInterest => (names.has(name) ? 'removal' : 'members') }
   let removed = 0
@@ -160,7 +160,7 @@ it('a removed member is gone, and every other one is as it was', () => {
   expect(removed).toBeGreaterThan(100)
 })
 
-it('no last piece is given back before the text is at its end', () => {
+it('does not return the last chunk before the end of the text', () => {
   fc.assert(
     fc.property(jsonObjects, (document) => {
       const chunks = splitIntoChunks(document).filter(({ length }) => length > 0)
@@ -194,7 +194,7 @@ it.each<[what: string, says: RegExp, document: Buffer]>([
     /the names in the body take too much memory/,
     Buffer.from(`{${Array.from({ length: 140_000 }, (_, index) => `"${index}":{}`).join(',')}}`),
   ],
-])('%s is held in bounded memory, however it comes', (_what, says, document) => {
+])('%s is read in bounded memory, in any chunks', (_what, says, document) => {
   for (const size of [document.length, 1000, 64]) {
     const text = new JsonTransformer({ visitName: (name) => (name === 'a' ? 'value' : 'nothing') }, 100)
     expect(() => {

@@ -12,8 +12,8 @@ import {
 } from '../support/recording-upstream.ts'
 
 /**
- * Three catalogs. `rest` holds no `prod`, and a namespace `archive` and tables that nobody can reach, for what is
- * called so lies elsewhere; `lake` holds tables of which one lies at `raw`.
+ * Three catalogs. `rest` holds no `prod`, and a namespace `archive` and tables that are unreachable because their ids
+ * belong to another upstream; one table of `lake` belongs to `raw`.
  */
 const catalogs = {
   rest: {
@@ -89,7 +89,7 @@ it.each<[as: string, target: string, expected: readonly string[]]>([
   ['ann', '/v1/namespace/prod$lake/list', ['raw']],
   ['ann', '/v1/namespace/prod$lake/table/list', []],
   ['ann', '/v1/table', ['prod$lake$raw$events', 'prod$lake$raw$facts']],
-])('%s finds at %s what lies there, wherever it is served', async (as, target, expected) => {
+])('%s lists at %s the objects of all upstreams', async (as, target, expected) => {
   for (const limit of [1, 2, 3, 100, undefined]) {
     const pages = await readPages(gateway, target, { as, ...(limit !== undefined && { limit }) })
     expect(listNames(pages)).toEqual(expected)
@@ -97,7 +97,7 @@ it.each<[as: string, target: string, expected: readonly string[]]>([
   }
 })
 
-it('ids are joined by the delimiter of the request, and a name that it would cut is an error', async () => {
+it('joins ids by the delimiter of the request, and fails for a name that contains it', async () => {
   const pages = await readPages(gateway, '/v1/table?delimiter=%3A%3A', { as: 'ann', limit: 1 })
   expect(listNames(pages)).toEqual(['prod::lake::raw::events', 'prod::lake::raw::facts'])
   expectError(await gateway.get('/v1/table?delimiter=a', { as: 'dev' }), {
@@ -106,7 +106,7 @@ it('ids are joined by the delimiter of the request, and a name that it would cut
   })
 })
 
-it('a namespace that is nowhere is an error, and so is an upstream that fails', async () => {
+it('a missing namespace is an error, and so is a failing upstream', async () => {
   expectError(await gateway.get('/v1/namespace/nowhere/list'), { kind: 'NamespaceNotFound', says: /./ })
   const raw = upstreams.get('raw')
   if (raw === undefined) throw new Error('There is no such upstream.')

@@ -7,7 +7,7 @@ import { respondWith } from '../support/recording-upstream.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 import { createDeferred, eventually } from '../support/waiting.ts'
 
-/** `ann` may see the tables whose names begin with `s`, in the root. */
+/** `ann` may see the tables in the root whose names begin with `s`. */
 const shared = useSharedGateway({
   users: ['ann'],
   policies: [
@@ -34,7 +34,7 @@ const hidden = (count: number): string[] => Array.from({ length: count }, (_, in
 it.each<[what: string, names: readonly string[]]>([
   ['in no order', ['s3', 'h1', 's1', 'h2', 's9', 's2', 's5', 's4']],
   ['with names that cannot be asked for', ['s3', 's/1', 's1', '', '..', 's$x', "s'", 's9', 's2', 's5', 's4']],
-])('a catalog that lists %s is listed whole, in pages of any size', async (_what, names) => {
+])('lists a catalog completely that lists %s, in pages of any size', async (_what, names) => {
   for (const ignoresLimit of [undefined, true] as const) {
     shared.upstream.answering = serveListings({
       tables: { '': names },
@@ -48,7 +48,7 @@ it.each<[what: string, names: readonly string[]]>([
   }
 })
 
-it('a name that was dropped between two pages makes none be missed', async () => {
+it('misses no name if another one is dropped between two pages', async () => {
   const names = ['s1', 's2', 's3', 's4']
   shared.upstream.answering = serveListings({ tables: { '': names } })
   const { names: first, token } = await readPage(shared.gateway, `${target}?limit=2`, 'ann')
@@ -64,7 +64,7 @@ it.each<[what: string, body: object | string]>([
   ['a list of others', { tables: ['s1', 2] }],
   ['no texts', { tables: 's1' }],
   ['a token that is no text', { tables: [], page_token: 7 }],
-])('an answer with %s is an error of the catalog', async (_what, body) => {
+])('a response with %s is an error of the catalog', async (_what, body) => {
   shared.upstream.answering = respondWith(200, body)
   expectError(await shared.gateway.get(target), { kind: 'ServiceUnavailable', status: 502, says: 'catalog' })
 })
@@ -75,14 +75,14 @@ it.each([
     'a token that fits into no request',
     () => ({ tables: ['s1', 's2', 's3'], page_token: 'x'.repeat(9_000) }),
   ],
-])('a listing that leads on with %s is an error of the catalog', async (_what, body) => {
+])('a listing that continues with %s is an error of the catalog', async (_what, body) => {
   shared.upstream.answering = respondWith(200, body())
   const first = `${target}?limit=3`
   const response = await shared.gateway.get(first, { as: 'ann' })
   expectError(response, { kind: 'ServiceUnavailable', status: 502, says: 'catalog' })
 })
 
-it('an endless listing of what nobody may see is given up after so many pages, and goes on from there', async () => {
+it('ends a page of an endless invisible listing after a maximum of reads, and continues from there', async () => {
   let page = 0
   shared.upstream.answering = (arrival, response, request) =>
     respondWith(200, { tables: hidden(10), page_token: `page-${(page += 1)}` })(arrival, response, request)
@@ -94,13 +94,13 @@ it('an endless listing of what nobody may see is given up after so many pages, a
   expect(shared.upstream.requests.at(-1)?.target).toContain('page_token=page-33')
 })
 
-it('where nothing to be seen follows, nothing tells that something does', async () => {
+it('does not reveal that invisible names follow', async () => {
   shared.upstream.answering = serveListings({ tables: { '': ['s1', 's2', ...hidden(5_000)] } })
   const page = await readPage(shared.gateway, `${target}?limit=2`, 'ann')
   expect(page).toEqual({ names: ['s1', 's2'], token: undefined })
 })
 
-it('a page holds no more than 10,000 names, and a limit of none holds none', async () => {
+it('a page contains at most 10,000 names, and with a limit of 0 none', async () => {
   const names = Array.from({ length: 10_001 }, (_, index) => `s${String(index).padStart(5, '0')}`)
   shared.upstream.answering = serveListings({ tables: { '': names } })
   const pages = await readPages(shared.gateway, target, { as: 'ann' })
@@ -109,7 +109,7 @@ it('a page holds no more than 10,000 names, and a limit of none holds none', asy
   expect(await readPage(shared.gateway, `${target}?limit=0`, 'ann')).toEqual({ names: [], token: undefined })
 })
 
-it('a name instead of a token is where to start after, and is not sent on', async () => {
+it('starts after a name instead of a token, without sending it to the catalog', async () => {
   shared.upstream.answering = serveListings({
     tables: { '': ['s1', 's2', 's3'] },
     allTables: ['a$b', 's1', 's2'],
@@ -120,7 +120,7 @@ it('a name instead of a token is where to start after, and is not sent on', asyn
   expect(shared.upstream.requests.map(({ target }) => target).join(' ')).not.toContain('page_token')
 })
 
-it('a client that leaves ends the reading', async () => {
+it('stops reading if the client disconnects', async () => {
   const abandoned = createDeferred()
   shared.upstream.answering = (_arrival, response) => {
     response.once('close', () => abandoned.resolve(undefined))

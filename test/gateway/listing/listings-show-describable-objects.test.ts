@@ -46,7 +46,7 @@ const generated: fc.Arbitrary<readonly WrittenPolicy[]> = fc
     })),
   )
 
-/** Every namespace of two levels of three, and how many tables each of them holds. */
+/** All namespaces with two levels of three names, and their numbers of tables. */
 const namespaces: readonly Id[] = ['a', 'b', 'c'].flatMap((one) => [
   [one],
   ...['a', 'b', 'd'].map((two) => [one, two]),
@@ -58,7 +58,7 @@ const everyTable: readonly Id[] = [[], ...namespaces].flatMap((namespace) =>
 )
 const spelled = (id: Id): string => (id.length === 0 ? '$' : id.join('$'))
 
-it('pages hold what may be described, all of it, once, in order, and are full', async () => {
+it('full pages list all describable objects once, in order', async () => {
   const backend = await runningBackend()
   for (const id of namespaces) await backend.post(`/v1/namespace/${spelled(id)}/create`, {})
   await Promise.all(everyTable.map((id) => backend.post(`/v1/table/${spelled(id)}/declare`, {})))
@@ -84,7 +84,7 @@ interface Compared {
   readonly policies: readonly WrittenPolicy[]
 }
 
-/** Holds every listing that the caller may have against what he may describe, asked for one by one. */
+/** Compares every listing with the objects that the caller may describe, requested one by one. */
 async function compare(
   { gateway, as, limit, policies }: Compared,
   counted: { listed: number; hidden: number; onTheWay: number },

@@ -6,7 +6,7 @@ import { useSharedGateway } from '../support/running-gateway.ts'
 
 const ann = { users: ['ann'] }
 
-/** `ann` may see one table deep down, and may not list what is beside it; `bob` may list, and see nothing. */
+/** `ann` may see one deeply nested table, and may not list its siblings; `bob` may list, and see nothing. */
 const shared = useSharedGateway({
   users: ['ann', 'bob', 'eve'],
   policies: [
@@ -44,12 +44,12 @@ it.each([
   ['/v1/namespace/a/table/list', []],
   ['/v1/namespace/a$b/table/list', ['t']],
   ['/v1/table', ['a$b$t', 'closed$t']],
-])('whoever sees something beneath finds the way to it by %s', async (target, expected) => {
+])('a caller that sees an object below finds the path to it by %s', async (target, expected) => {
   shared.upstream.answering = serveListings(tree)
   expect((await readPage(shared.gateway, target, 'ann')).names).toEqual(expected)
 })
 
-it('a listing that a rule denies is denied, and one beneath which there is nothing to see', async () => {
+it('denies a listing by rule, and one without visible objects below', async () => {
   const denied = '/v1/namespace/closed/table/list'
   expectError(await shared.gateway.get(denied, { as: 'ann' }), {
     kind: 'PermissionDenied',
@@ -66,12 +66,12 @@ it('a listing that a rule denies is denied, and one beneath which there is nothi
   expect(shared.upstream.requests).toEqual([])
 })
 
-it('a namespace that listings show is not said to be missing', async () => {
+it('does not report a listed namespace as missing', async () => {
   const response = await shared.gateway.post('/v1/namespace/a/describe', { as: 'ann', body: {} })
   expectError(response, { kind: 'PermissionDenied', says: 'DescribeNamespace' })
 })
 
-it('whoever may list, but describe nothing, sees nothing', async () => {
+it('a caller that may list but not describe sees nothing', async () => {
   shared.upstream.answering = serveListings(tree)
   expect((await readPage(shared.gateway, '/v1/namespace/a/table/list', 'bob')).names).toEqual([])
 })

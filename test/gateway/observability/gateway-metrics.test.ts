@@ -4,7 +4,7 @@ import { sendRaw } from '../support/raw-request.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { eventually } from '../support/waiting.ts'
 
-it('requests are counted by operation, status and decision, refusals by stage and reason', async () => {
+it('counts requests by operation, status and decision, and refusals by stage and reason', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({ users: ['nobody'] })
   const describe = '/v1/table/secret-name/describe'
   await gateway.post(describe)

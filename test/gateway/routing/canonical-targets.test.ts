@@ -9,14 +9,14 @@ const shared = useSharedGateway()
 
 const queries: Partial<Record<OperationName, string>> = { MergeInsertIntoTable: 'on=order%20id&on=line' }
 
-it('every operation reaches the upstream under its one target, without the credentials of the client', async () => {
+it('forwards every operation with its canonical target, without credentials of the client', async () => {
   const { gateway, upstream } = shared
   upstream.answering = respondWith(200, { fine: true })
   for (const name of operationNames) {
     const { method, path, body, object, lists } = getOperation(name)
-    // What the gateway puts together itself: listings-*.test.ts.
+    // Responses that the gateway composes itself: see listings-*.test.ts.
     if (lists !== undefined) continue
-    // What a route without an id says about delimiters is about the names in the answer.
+    // On a route without an id, the delimiter applies to the names in the response.
     const query = object === 'none' ? 'delimiter=.' : queries[name]
     const sent = path.replace('{id}', 'sales.orders').replace('{index_name}', 'by%5Fday')
     const json = body === 'arrow' || method === 'GET' ? undefined : createMinimalRequest(name).members
@@ -69,7 +69,7 @@ it.each([
   expect(upstream.requests).toMatchObject([{ method: canonicalMethod, target: canonical }])
 })
 
-it('an upstream may have a path of its own and another delimiter', async () => {
+it('an upstream may have a base path and another delimiter', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(({ url }) => ({ url: `${url}/catalog/`, delimiter: '::' })),
   )
@@ -81,7 +81,7 @@ it('an upstream may have a path of its own and another delimiter', async () => {
   ])
 })
 
-it('an id of 4 KiB is not too long for any part of the way', async () => {
+it('accepts an id of 4 KiB', async () => {
   const { gateway, upstream } = shared
   const name = 'n'.repeat(4_096)
   expect(await gateway.post(`/v1/table/${name}/describe`)).toMatchObject({ status: 200 })

@@ -6,7 +6,7 @@ import { createUpstreams } from '../../../src/gateway/upstream/upstreams.ts'
 import { buildTarget } from '../../../src/catalog-api/request-target.ts'
 import { anyTarget } from '../../catalog-api/arbitrary-targets.ts'
 
-/** Reads targets anew, and counts how often. */
+/** Finds routes without a cache, and counts how often. */
 function counted() {
   const upstreams = createUpstreams(
     [undefined, [['a'], ['b', 'c']]].map((namespaces, number) => ({
@@ -35,7 +35,7 @@ function outcomeOf(find: FindRoute, method: string, target: string): unknown {
   }
 }
 
-it('what is remembered is what would be read, whatever was asked before', () => {
+it('cached routes equal uncached ones, whatever was requested before', () => {
   const { find, findAndCount } = counted()
   const remembering = cacheRoutes(findAndCount)
   const texts = anyTarget
@@ -62,7 +62,7 @@ it('what is remembered is what would be read, whatever was asked before', () => 
   )
 })
 
-it('a target is read once, whoever asks, and each of its spellings and methods by itself', () => {
+it('parses a target once, each spelling and method separately', () => {
   const { findAndCount, asked: requested } = counted()
   const remembering = cacheRoutes(findAndCount)
   for (const _ of [1, 2, 3]) {
@@ -74,11 +74,11 @@ it('a target is read once, whoever asks, and each of its spellings and methods b
     'POST /v1/table/a$b/describe',
     'POST /v1/table/a%24b/describe',
   ])
-  // What is refused is refused anew.
+  // Refusals are not cached.
   expect(requested.filter((ask) => ask.startsWith('GET'))).toHaveLength(3)
 })
 
-it('who asks for ever more targets, or for long ones, takes no more memory', () => {
+it('many or long targets do not increase memory', () => {
   const { findAndCount, asked: requested } = counted()
   const remembering = cacheRoutes(findAndCount)
   const long = `/v1/table/${'a'.repeat(600)}/describe`

@@ -6,7 +6,7 @@ import { openGateway, type TestedGateway } from '../support/open-gateway.ts'
 import { healthPath, startRecordingUpstream, type RecordingUpstream } from '../support/recording-upstream.ts'
 import { eventually } from '../support/waiting.ts'
 
-/** `rest` serves what lies at no other; ids have another delimiter and a path in front at `lake`. */
+/** `rest` is the root upstream; `lake` has another delimiter and a base path. */
 const namespaces = { lake: [['prod', 'lake'], ['archive']], raw: [['prod', 'lake', 'raw']], rest: undefined }
 type Name = keyof typeof namespaces
 
@@ -38,7 +38,7 @@ afterAll(async () => {
   for (const upstream of upstreams.values()) await upstream.close()
 })
 
-/** What reached each of the upstreams. */
+/** The targets that reached each upstream. */
 function arrived(): Record<string, string[]> {
   const found = [...upstreams].map(
     ([name, { requests }]) => [name, requests.map(({ target }) => target)] as const,
@@ -81,7 +81,7 @@ it.each<[what: string, target: string, body: object, Name, sent: string]>([
     '/v1/table/batch-commit',
   ],
 ])(
-  'a batch %s goes where its tables lie, and the audit log says where',
+  'a batch %s is sent to the upstream of its tables, which the audit log names',
   async (_what, target, body, name, sent) => {
     expect(await gateway.post(target, { body })).toMatchObject({ status: 200 })
     expect(arrived()).toEqual({ [name]: [sent] })
@@ -102,7 +102,7 @@ it.each<[what: string, target: string, body: object]>([
     { operations: [{ declare_table: { id: ['a'] } }, { deregister_table: { id: ['archive', 'b'] } }] },
   ],
   ['a rename', '/v1/table/prod$lake$a/rename', { new_table_name: 'a', new_namespace_id: ['prod'] }],
-])('%s across upstreams is refused, and nothing is sent or recorded', async (_what, target, body) => {
+])('refuses %s across upstreams, and neither sends nor records it', async (_what, target, body) => {
   const before = (await recordsOf(gateway.auditFolder)).length
   expectError(await gateway.post(target, { body }), { kind: 'InvalidInput', says: 'different catalogs' })
   expect(arrived()).toEqual({})
@@ -113,7 +113,7 @@ const named = (namespace: string[], name: string) => ({
   operations: [{ declare_table: { id: [...namespace, name] } }],
 })
 
-it('a name that the delimiter of its own upstream cuts in two is refused, and at another one it is not', async () => {
+it('rejects a name that contains the delimiter of its own upstream only', async () => {
   const dotted = await gateway.post('/v1/table/batch-commit', { body: named(['archive'], 'a.b') })
   expectError(dotted, { kind: 'InvalidInput', says: '"a.b"' })
   expect(await gateway.post('/v1/table/batch-commit', { body: named(['prod'], 'a.b') })).toMatchObject({
@@ -122,7 +122,7 @@ it('a name that the delimiter of its own upstream cuts in two is refused, and at
   expect(arrived()).toEqual({ rest: ['/v1/table/batch-commit'] })
 })
 
-it('what one upstream does is not held against another', async () => {
+it('a failing upstream does not affect others', async () => {
   const raw = upstreams.get('raw')
   const good = raw?.answering
   if (raw === undefined || good === undefined) throw new Error('There is no such upstream.')

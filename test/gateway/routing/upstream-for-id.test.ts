@@ -8,7 +8,7 @@ interface Lying {
   readonly namespaces: string[][] | undefined
 }
 
-/** Where the upstreams with those namespaces hold the ids; nothing listens there, and nothing is asked. */
+/** The upstreams of the ids; the upstreams do not exist, and no request is sent. */
 async function whereLie(upstreams: readonly Lying[], ids: readonly string[][]): Promise<string[]> {
   const opened = createUpstreams(
     upstreams.map((each) => ({
@@ -25,7 +25,7 @@ async function whereLie(upstreams: readonly Lying[], ids: readonly string[][]): 
   }
 }
 
-it('an id lies at the upstream with the longest namespace that it begins with', async () => {
+it('finds the upstream with the longest namespace that is a prefix of the id', async () => {
   const upstreams = [
     { name: 'rest', namespaces: undefined },
     { name: 'lake', namespaces: [['prod', 'lake'], ['archive']] },
@@ -49,7 +49,7 @@ it('an id lies at the upstream with the longest namespace that it begins with', 
   expect(await whereLie(upstreams, ids)).toEqual(where.map(([, name]) => name))
 })
 
-it('the longest namespace is found whatever the namespaces are', async () => {
+it('finds the longest namespace for any namespaces', async () => {
   const id = fc.array(fc.constantFrom('a', 'b', 'a$b', ''), { maxLength: 4 })
   const namespaces = fc.uniqueArray(id, { maxLength: 6, selector: (parts) => JSON.stringify(parts) })
   await fc.assert(

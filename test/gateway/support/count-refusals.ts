@@ -1,6 +1,6 @@
 import type { TestedGateway } from './open-gateway.ts'
 
-/** How many refusals with that reason the gateway has counted, at whatever stage. */
+/** Number of refusals with that reason in the metrics of the gateway, at any stage. */
 export async function countRefusals(gateway: TestedGateway, reason: string): Promise<number> {
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   const lines = [

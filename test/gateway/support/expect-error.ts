@@ -3,19 +3,18 @@ import { expect } from 'vitest'
 import { errorCodes, type ErrorName } from '../../../src/catalog-api/catalog-error.ts'
 import type { TestResponse } from './test-response.ts'
 
-/** Which error an answer should be. */
 export interface ExpectedError {
   readonly kind: ErrorName
-  /** That of the code unless told. */
+  /** The default is that of the code. */
   readonly status?: number
-  /** What the message should say. */
+  /** Expected in the message. */
   readonly says: RegExp | string
 }
 
-/** What only the inside of a gateway looks like: stack traces, files, codes of libraries, keys. */
+/** Implementation details: stack traces, files, codes of libraries, keys. */
 const inside = /\n|\(\S+:\d+\)|\.[jt]s\b|node:|node_modules|ECONN|UND_ERR|HPE_|cgk_/
 
-/** Holds an error to the shape of the interface and to what it should say; it must not show our inside. */
+/** Asserts that an error has the format of the interface, the expected message, and no implementation details. */
 export function expectError(response: TestResponse | undefined, { kind, status, says }: ExpectedError): void {
   const requestId = response?.headers['x-request-id']
   expect(response).toMatchObject({

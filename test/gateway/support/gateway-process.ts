@@ -1,5 +1,5 @@
-// A gateway in a process of its own, in front of the upstream that is named: prints how to reach it as JSON, and
-// closes when its standard input ends.
+// Runs a gateway in a separate process, in front of the given upstream: prints its address as JSON, and closes when its
+// standard input ends.
 import { openGateway } from './open-gateway.ts'
 
 const [upstreamUrl = ''] = process.argv.slice(2)

@@ -1,20 +1,20 @@
 import { parseTarget } from '../../../src/catalog-api/request-target.ts'
 import type { RequestHandler } from './recording-upstream.ts'
 
-/** What a foreign catalog lists. */
+/** The listings of a foreign catalog. */
 export interface ListedCatalog {
-  /** By the id of the namespace, its parts joined by `$`; the root is the empty text. */
+  /** By namespace id, its parts joined by `$`; the root is the empty text. */
   readonly namespaces?: Readonly<Record<string, readonly string[]>>
   readonly tables?: Readonly<Record<string, readonly string[]>>
   /** Full ids, joined by `$`, for ListAllTables. */
   readonly allTables?: readonly string[]
-  /** Whether it answers everything at once, whatever the limit. */
+  /** Whether it ignores the limit and sends everything at once. */
   readonly ignoresLimit?: true
 }
 
 /**
- * Lists in the order in which the names are given, in pages with tokens of its own making; what it has no list of
- * is not there. Any other operation is answered `{}`.
+ * Lists names in the given order, in pages with tokens of its own. Namespaces without a list are missing. The response
+ * to any other operation is `{}`.
  */
 export function serveListings(catalog: ListedCatalog): RequestHandler {
   return (arrival, response) => {

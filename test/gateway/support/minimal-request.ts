@@ -1,6 +1,6 @@
 import { getOperation, type OperationName } from '../../../src/catalog-api/operations.ts'
 
-/** The members without which the gateway refuses an operation. */
+/** Members that the gateway requires. */
 const members: Partial<Record<OperationName, object>> = {
   RenameTable: { new_table_name: 'archive' },
   RegisterTable: { location: 'sales/orders' },
@@ -12,16 +12,16 @@ const members: Partial<Record<OperationName, object>> = {
   UpdateTableSchemaMetadata: { owner: 'sales' },
 }
 
-/** A request of an operation that states no more than it must. */
+/** A request of an operation with required members only. */
 export interface MinimalRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
-  /** Undefined for an operation that takes an Arrow stream, or none. */
+  /** Undefined for an operation with an Arrow stream or without a body. */
   readonly members: object | undefined
   readonly query: string
 }
 
-/** The least request of an operation on the table `sales$orders`, or the namespace of that path. */
+/** Creates the minimal request of an operation on the table `sales$orders`, or its namespace. */
 export function createMinimalRequest(name: OperationName): MinimalRequest {
   const { method, path, body } = getOperation(name)
   return {

@@ -16,28 +16,26 @@ import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.
 import { createTestResponse, type TestResponse } from './test-response.ts'
 import { healthPath } from './recording-upstream.ts'
 
-/** What a gateway of a test is like, where it is not as most are. */
+/** Differences of a test gateway from the default one. */
 export interface GatewaySetup {
-  /** `dev` may do everything, unless told. */
+  /** By default `dev` may do everything. */
   readonly policies?: readonly WrittenPolicy[]
-  /** Principals that get an API key besides `dev`. */
+  /** Principals with an API key besides `dev`. */
   readonly users?: readonly string[]
-  /** As one of several processes. */
+  /** Present for one of several processes. */
   readonly worker?: WorkerPart
   readonly adjust?: (settings: GatewaySettings, folder: string) => GatewaySettings | Promise<GatewaySettings>
 }
 
-/** What a request holds besides method and target. */
 export interface RequestOptions {
-  /** Who sends it; `dev` unless told, nobody for null. */
+  /** The principal that sends it; default `dev`, null for no credentials. */
   readonly as?: string | null
   readonly headers?: Readonly<Record<string, string>>
-  /** An object that is no bytes and no stream is sent as JSON. */
+  /** Objects other than bytes and streams are sent as JSON. */
   readonly body?: object | string
   readonly signal?: AbortSignal
 }
 
-/** A gateway of a test. */
 export interface TestedGateway {
   readonly url: string
   readonly adminUrl: string
@@ -48,19 +46,19 @@ export interface TestedGateway {
   send(method: Dispatcher.HttpMethod, target: string, parts?: RequestOptions): Promise<TestResponse>
   get(target: string, parts?: RequestOptions): Promise<TestResponse>
   post(target: string, parts?: RequestOptions): Promise<TestResponse>
-  /** Ends before the answer has been read: for those who read it in their own time. */
+  /** Resolves before the body of the response has been read. */
   open(
     method: Dispatcher.HttpMethod,
     target: string,
     parts?: RequestOptions,
   ): Promise<Dispatcher.ResponseData>
-  /** Closes the gateway; its files stay. */
+  /** Closes the gateway; its files remain. */
   stop(): Promise<void>
   /** Closes everything and removes the files. */
   close(): Promise<void>
 }
 
-/** Everything, for `dev`; what others may not do is refused as such, also where they may not list. */
+/** Everything, for `dev`; denials to others are not concealed, even if they may not list. */
 export const allowEverything: WrittenPolicy = {
   name: 'everything',
   namespace: [],
@@ -79,7 +77,7 @@ export const allowEverythingForTwo = {
   ],
 } satisfies GatewaySetup
 
-/** A setup whose upstream is as most are, but for what is changed. */
+/** A setup that changes the default upstream settings. */
 export function withUpstream(change: (usual: UpstreamSettings) => Partial<UpstreamSettings>): GatewaySetup {
   return {
     adjust: (settings) => ({
@@ -89,7 +87,7 @@ export function withUpstream(change: (usual: UpstreamSettings) => Partial<Upstre
   }
 }
 
-/** Starts a gateway in front of that URL; whoever starts it closes it. */
+/** Starts a gateway in front of that URL; the caller must close it. */
 export async function openGateway(upstreamUrl: string, setup: GatewaySetup = {}): Promise<TestedGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'))
   try {
@@ -133,7 +131,7 @@ async function openIn(folder: string, upstreamUrl: string, setup: GatewaySetup):
   }
 }
 
-/** Keys, pepper and policies; answers the keys by principal. */
+/** Creates keys, pepper and policies; returns the keys by principal. */
 async function makeFiles(folder: string, { users = [], policies }: GatewaySetup) {
   const keys = new Map([['dev', `dev-${randomBytes(18).toString('base64url')}`]])
   const pepper = randomBytes(32).toString('base64url')
@@ -167,7 +165,7 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
       issuers: [],
     },
     policies: { folder: join(folder, 'policies') },
-    // Tests count the requests that reach the upstream: only those of continuity let the gateway send its own.
+    // Tests count upstream requests; the gateway sends its own only in tests of continuity.
     audit: auditSchema.parse({ folder: join(folder, 'audit'), reserveBytes: 0, continuity: 'off' }),
     dialects: [],
     limits: limitsSchema.parse({ maxJsonBytes: 1024 * 1024 }),

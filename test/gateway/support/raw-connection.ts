@@ -2,20 +2,20 @@ import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { eventually } from './waiting.ts'
 
-/** A connection over which a test sends what it wants, when it wants. It ends with the test. */
+/** A connection that sends arbitrary bytes at any time. It is closed at the end of the test. */
 export interface RawConnection {
   readonly socket: Socket
   write(bytes: string | Buffer): void
-  /** Everything that has come so far. */
+  /** Everything received so far. */
   received(): string
   isClosed(): boolean
-  /** Resolves with everything that has come, once it matches. */
+  /** Resolves with everything received, once it matches. */
   waitFor(pattern: RegExp): Promise<string>
-  /** Resolves with everything that has come, once the gateway has closed the connection. */
+  /** Resolves with everything received, once the gateway has closed the connection. */
   waitForEnd(): Promise<string>
 }
 
-/** Connects to the gateway; the gateway may close or reset the connection. */
+/** Connects to the gateway, which may close or reset the connection. */
 export function openRawConnection(url: string): RawConnection {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

@@ -2,25 +2,25 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { createTestResponse, type TestResponse } from './test-response.ts'
 
-/** How long a gateway may leave a connection open that has nothing more to say. */
+/** How long the gateway may leave an idle connection open. */
 const timeoutMs = 10_000
 
-/** What is sent over a connection, in one piece or in several. */
+/** Bytes of a connection, in one or several chunks. */
 type Parts = string | Buffer | AsyncIterable<string>
 
-/** Sends it, and reads answers until the gateway closes the connection. Throws for half an answer. */
+/** Sends bytes, and reads responses until the gateway closes the connection. Throws for an incomplete response. */
 export async function sendRaw(url: string, parts: Parts): Promise<TestResponse[]> {
   return responsesIn(await readRaw(url, parts))
 }
 
-/** Sends it, and reads bytes until the gateway closes the connection. Throws for a gateway that does not. */
+/** Sends bytes, and reads until the gateway closes the connection. Throws if it does not. */
 export async function readRaw(url: string, parts: Parts): Promise<Buffer> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   const closed = once(socket, 'close')
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
-  // A gateway that closes while it is still being sent to resets the connection; its answer came before that.
+  // A gateway that closes the connection during an upload resets it; its response arrives first.
   socket.on('error', () => undefined)
   let isForgotten = false
   socket.setTimeout(timeoutMs, () => {
@@ -37,12 +37,12 @@ export async function readRaw(url: string, parts: Parts): Promise<Buffer> {
   return bytes
 }
 
-/** The bytes of a request: its lines, each with CRLF, an empty line, and its body. */
+/** Serializes a request: its lines, each with CRLF, an empty line, and its body. */
 export function rawRequest(lines: readonly string[], body = ''): string {
   return `${lines.join('\r\n')}\r\n\r\n${body}`
 }
 
-/** The answers that stand one after the other, each with a content-length. */
+/** Parses consecutive responses with a content-length. */
 function responsesIn(bytes: Buffer): TestResponse[] {
   const responses: TestResponse[] = []
   for (let rest = bytes; rest.length > 0;) {

@@ -1,13 +1,12 @@
 import { expect } from 'vitest'
 import type { TestedGateway } from './open-gateway.ts'
 
-/** A page of a listing, as a client gets it. */
 export interface Page {
   readonly names: readonly string[]
   readonly token: string | undefined
 }
 
-/** Reads one page of a listing, which must be answered with 200. */
+/** Reads one page of a listing, and expects 200. */
 export async function readPage(gateway: TestedGateway, target: string, as: string): Promise<Page> {
   const response = await gateway.get(target, { as })
   expect(response, response.bytes.toString()).toMatchObject({ status: 200 })
@@ -15,7 +14,7 @@ export async function readPage(gateway: TestedGateway, target: string, as: strin
   return { names: namespaces ?? tables ?? [], token }
 }
 
-/** Reads a listing to its end, in pages of that limit. */
+/** Reads all pages of a listing with that limit. */
 export async function readPages(
   gateway: TestedGateway,
   target: string,

@@ -6,39 +6,39 @@ import type { AddressInfo, Socket } from 'node:net'
 /** A request as it reached the upstream. */
 export interface ReceivedRequest {
   readonly method: string
-  /** The raw request target. */
+  /** Raw request target. */
   readonly target: string
-  /** Names as they were written and values, in turn. */
+  /** Names as written and values in turn. */
   readonly rawHeaders: readonly string[]
-  /** All of the body; rejects where it was cut off. */
+  /** The whole body; rejects if it was truncated. */
   readonly body: Promise<Buffer>
 }
 
-/** Where gateways of tests ask for the health of the upstream; it is no arrival. */
+/** Target of health checks of test gateways, which are not recorded. */
 export const healthPath = '/healthz'
 
-/** What the upstream does with a request. It may pause the request to leave the body unread. */
+/** Handles a request. It may pause the request to leave the body unread. */
 export type RequestHandler = (
   arrival: ReceivedRequest,
   response: ServerResponse,
   request: IncomingMessage,
 ) => unknown
 
-/** A foreign catalog: it records what reaches it, and answers what the test says. */
+/** A foreign catalog that records requests, and responds as the test defines. */
 export interface RecordingUpstream {
   readonly url: string
-  /** In the order in which their heads came; a body may still be on its way. */
+  /** In the order of arrival of their heads; bodies may be incomplete. */
   readonly requests: ReceivedRequest[]
-  /** How the next requests are answered; `{}` with 200 unless told. */
+  /** Handles the next requests; the default is `{}` with 200. */
   answering: RequestHandler
-  /** What is answered where gateways ask for its health; undefined for nothing at all. */
+  /** Status of health checks; undefined for no response. */
   healthStatus: number | undefined
-  /** How many bytes ever came, over all connections but those that ask for the health. */
+  /** Received bytes of all connections except those of health checks. */
   bytesReceived(): number
   close(): Promise<void>
 }
 
-/** Starts an upstream on a free port; with a certificate it speaks TLS. */
+/** Starts an upstream on a free port; with a certificate it uses TLS. */
 export async function startRecordingUpstream(certificate?: ServerOptions): Promise<RecordingUpstream> {
   const requests: ReceivedRequest[] = []
   const connections = new Set<Socket>()
@@ -71,7 +71,7 @@ export async function startRecordingUpstream(certificate?: ServerOptions): Promi
   return upstream
 }
 
-/** Reads the request to its end, then answers; an object is sent as JSON. */
+/** Reads the request to its end, then responds; an object is sent as JSON. */
 export function respondWith(
   status: number,
   body: object | string | Buffer,
@@ -84,14 +84,14 @@ export function respondWith(
   }
 }
 
-/** The values of a header, however its name was written. */
+/** The values of a header, in any spelling of its name. */
 export function getHeaderValues({ rawHeaders }: Pick<ReceivedRequest, 'rawHeaders'>, name: string): string[] {
   return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name)
 }
 
 function arrivalOf(request: IncomingMessage): ReceivedRequest {
   const body = wholeBody(request)
-  // A test that does not ask for the body does not care that it was cut off.
+  // Tests that ignore the body also ignore its truncation.
   body.catch(() => undefined)
   return { method: request.method ?? '', target: request.url ?? '', rawHeaders: request.rawHeaders, body }
 }

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest'
 import { openGateway, type GatewaySetup, type TestedGateway } from './open-gateway.ts'
 import { respondWith, startRecordingUpstream, type RecordingUpstream } from './recording-upstream.ts'
 
-/** A gateway and what is behind it. */
+/** A gateway and its upstream. */
 export interface GatewayAndUpstream {
   readonly gateway: TestedGateway
   readonly upstream: RecordingUpstream
 }
 
-/** One gateway in front of one upstream for all tests of a file; between them the upstream forgets. */
+/** Shares one gateway and one upstream between all tests of a file; the upstream is reset after each test. */
 export function useSharedGateway(setup: GatewaySetup = {}): GatewayAndUpstream {
   let pair: GatewayAndUpstream | undefined
   const started = (): GatewayAndUpstream => {
@@ -37,14 +37,14 @@ export function useSharedGateway(setup: GatewaySetup = {}): GatewayAndUpstream {
   }
 }
 
-/** A gateway in front of an upstream, both closed when the test is over. */
+/** Starts a gateway and an upstream, both closed at the end of the test. */
 export async function startGatewayAndUpstream(setup: GatewaySetup = {}): Promise<GatewayAndUpstream> {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
   return { gateway: await startGatewayBefore(upstream.url, setup), upstream }
 }
 
-/** A gateway in front of that URL, closed when the test is over. */
+/** Starts a gateway in front of that URL, closed at the end of the test. */
 export async function startGatewayBefore(
   upstreamUrl: string,
   setup: GatewaySetup = {},

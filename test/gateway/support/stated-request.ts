@@ -3,13 +3,13 @@ import type { OperationName } from '../../../src/catalog-api/operations.ts'
 import { createMinimalRequest } from './minimal-request.ts'
 import { getHeaderValues, type ReceivedRequest } from './recording-upstream.ts'
 
-/** A value, and the place of a request that states it. */
+/** A value and its location in a request. */
 export interface Statement {
   readonly place: FactSourcePath
   readonly value: unknown
 }
 
-/** A request that states something in its places. */
+/** A request with statements in their locations. */
 export interface StatedRequest {
   readonly method: 'GET' | 'POST'
   readonly target: string
@@ -18,7 +18,7 @@ export interface StatedRequest {
   readonly members: Readonly<Record<string, unknown>> | undefined
 }
 
-/** The least request of an operation that states these values; of the table `sales$orders`, unless told. */
+/** Creates the minimal request of an operation with these statements, on the table `sales$orders` by default. */
 export function createStatingRequest(
   name: OperationName,
   statements: readonly Statement[],
@@ -51,7 +51,7 @@ export function createStatingRequest(
 
 const arrowStream = 'application/vnd.apache.arrow.stream'
 
-/** What arrived in a place, as text; undefined for nothing. */
+/** The text that arrived in a location; undefined for nothing. */
 export async function readStatedValue(
   arrival: ReceivedRequest,
   location: FactSourcePath,

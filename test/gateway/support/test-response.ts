@@ -1,14 +1,13 @@
-/** An answer of the gateway. */
+/** A response of the gateway. */
 export interface TestResponse {
   readonly status: number
-  /** By their names in lower case. */
+  /** By lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly bytes: Buffer
-  /** Undefined where it is not JSON. */
+  /** Undefined if it is not JSON. */
   readonly json: unknown
 }
 
-/** An answer that was read to its end. */
 export function createTestResponse(
   status: number,
   headers: TestResponse['headers'],

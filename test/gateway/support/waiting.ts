@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { vi } from 'vitest'
 
-/** A promise that somebody else resolves. */
+/** A promise that is resolved from outside. */
 export interface Deferred<Value> {
   readonly promise: Promise<Value>
   readonly resolve: (value: Value) => void
@@ -14,12 +14,12 @@ export function createDeferred<Value = undefined>(): Deferred<Value> {
   return { promise, resolve: (value) => resolve?.(value) }
 }
 
-/** Tries again until it passes, however busy the machine is. */
+/** Retries until it passes, however busy the machine is. */
 export function eventually<Value>(attempt: () => Value | Promise<Value>): Promise<Value> {
   return vi.waitFor(attempt, { timeout: 20_000, interval: 20 })
 }
 
-/** Resolves with a number that grew, when it has not grown for that many milliseconds. */
+/** Resolves with a growing number once it has not grown for that many milliseconds. */
 export async function waitUntilStable(read: () => number, quietMs: number): Promise<number> {
   for (let before = -1; ; await pause(quietMs)) {
     const now = read()

@@ -79,7 +79,7 @@ function pem(key: KeyObject): string {
     : key.export({ type: 'spki', format: 'pem' }).toString()
 }
 
-/** The headers of that kind that came with the last request. */
+/** The credential headers of the last request. */
 function credentialsOf(arrivals: readonly ReceivedRequest[]): Record<string, string[]> {
   const arrival = arrivals.at(-1)
   const names = ['x-api-key', 'authorization', 'x-catalog-assertion']
@@ -91,7 +91,7 @@ function credentialsOf(arrivals: readonly ReceivedRequest[]): Record<string, str
   )
 }
 
-it('nothing, unless it is told to', async () => {
+it('nothing by default', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity: 'none' }))
   await gateway.post(describeOrders)
   await gateway.post(describeOrders, { as: null, headers: { authorization: token() } })
@@ -99,7 +99,7 @@ it('nothing, unless it is told to', async () => {
   for (const arrival of upstream.requests) expect(credentialsOf([arrival])).toEqual({})
 })
 
-it('the original credential, and only the one that was verified', async () => {
+it('only the original credential that was verified', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     setup({ identity: 'original', multipleCredentials: 'bearer' }),
   )
@@ -108,12 +108,12 @@ it('the original credential, and only the one that was verified', async () => {
   const authorization = token()
   await gateway.post(describeOrders, { as: null, headers: { authorization } })
   expect(credentialsOf(upstream.requests)).toEqual({ authorization: [authorization] })
-  // The key is not looked at, since the token takes precedence: it could be anybody's.
+  // The key is not verified, because the token takes precedence: it could belong to another principal.
   await gateway.post(describeOrders, { headers: { 'x-api-key': 'not-verified', authorization } })
   expect(credentialsOf(upstream.requests)).toEqual({ authorization: [authorization] })
 })
 
-it('an assertion that it can verify by the published keys: who, what, and for how long', async () => {
+it('an assertion verifiable by the JWKS: principal, request and expiry', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity: 'assertion' }))
   const headers = { authorization: token(), 'x-request-id': 'request-7' }
   await gateway.post(describeOrders, { as: null, headers })
@@ -134,7 +134,7 @@ it('an assertion that it can verify by the published keys: who, what, and for ho
   })
 })
 
-it('an assertion for a change, too, and in another header where that is configured', async () => {
+it('an assertion for a change, in a configured header', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     setup({ identity: 'assertion', assertion: { header: 'authorization', lifetimeSeconds: 5 } }),
   )
@@ -144,7 +144,7 @@ it('an assertion for a change, too, and in another header where that is configur
   expect(claims).toMatchObject({ sub: 'dev', operation: 'DropTable', exp: (claims.iat ?? 0) + 5 })
 })
 
-it.each(['x-catalog-assertion', 'X-Catalog-Assertion'])('no caller can send %s', async (name) => {
+it.each(['x-catalog-assertion', 'X-Catalog-Assertion'])('rejects %s of callers', async (name) => {
   for (const identity of ['none', 'original'] as const) {
     const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity }))
     await gateway.post(describeOrders, { headers: { [name]: 'forged' } })
@@ -153,14 +153,14 @@ it.each(['x-catalog-assertion', 'X-Catalog-Assertion'])('no caller can send %s',
   }
 })
 
-it('nor a header that could be taken for it', async () => {
+it('rejects similar headers of callers', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity: 'assertion' }))
   await gateway.post(describeOrders, { headers: { x_catalog_assertion: 'forged' } })
   expect(upstream.requests).toHaveLength(1)
   expect(upstream.requests.flatMap((arrival) => getHeaderValues(arrival, 'x_catalog_assertion'))).toEqual([])
 })
 
-it('while keys are exchanged, two are published, and no private part of either', async () => {
+it('publishes two keys during a rotation, without private parts', async () => {
   const [next, before] = [generateKeyPairSync('ed25519'), generateKeyPairSync('ed25519')]
   const { gateway } = await startGatewayAndUpstream(
     setup({ identity: 'assertion', published: [next.privateKey, before.publicKey] }),
@@ -179,12 +179,12 @@ it('while keys are exchanged, two are published, and no private part of either',
 it.each([
   ['RSA', () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey],
   ['EC', () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey],
-])('a key of %s stops the start', async (_what, make) => {
+])('a key of %s prevents the start', async (_what, make) => {
   const starting = startGatewayAndUpstream(setup({ identity: 'assertion', published: [make()] }))
   await expect(starting).rejects.toThrow('expected an Ed25519 key')
 })
 
-it('where nothing is signed, nothing is published', async () => {
+it('publishes nothing if nothing is signed', async () => {
   const { gateway } = await startGatewayAndUpstream()
   expect((await gateway.get('/.well-known/jwks.json', { as: null })).status).toBe(404)
 })

@@ -39,7 +39,7 @@ it('two failed probes in a row open the circuit, one does not', () => {
   expect(breaker.state).toBe('open')
 })
 
-it('the first good probe closes the circuit, and earlier failures are forgotten', () => {
+it('the first successful probe closes the circuit and resets the failures', () => {
   const { breaker, probeNow, fail } = breakerOfThree()
   fail(3)
   breaker.recordProbe(false)
@@ -51,7 +51,7 @@ it('the first good probe closes the circuit, and earlier failures are forgotten'
   expect(probeNow).toHaveBeenCalledTimes(1)
 })
 
-it('a request that was sent before the circuit opened does not close it', () => {
+it('a request sent before the circuit opened does not close it', () => {
   const { breaker, fail } = breakerOfThree()
   fail(3)
   breaker.recordProbe(false)

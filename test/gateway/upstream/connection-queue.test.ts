@@ -27,7 +27,7 @@ function narrow(maxPendingRequests: number, waitMs = 60_000): GatewaySetup {
   }))
 }
 
-/** An upstream that keeps requests until it is told to answer the next. */
+/** An upstream that holds requests until the test lets it respond to the next one. */
 async function patientPair(setup: GatewaySetup) {
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   const retained: ServerResponse[] = []
@@ -49,7 +49,7 @@ function untilWaiting(gateway: TestedGateway, count: number, pool: 'small' | 'bu
   })
 }
 
-it('requests beyond the connections wait, and are sent in the order in which they came', async () => {
+it('queues requests beyond the connections in order of arrival', async () => {
   const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8))
   const pending = []
   for (let count = 0; count < 4; count += 1) {
@@ -66,7 +66,7 @@ it('requests beyond the connections wait, and are sent in the order in which the
   )
 })
 
-it('small requests do not wait for those whose body streams, nor these for them', async () => {
+it('small requests and bulk requests do not wait for each other', async () => {
   const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8))
   const pending = [query, query, describe, describe].map((target) => gateway.post(target, { body: {} }))
   await untilWaiting(gateway, 1, 'bulk')
@@ -76,7 +76,7 @@ it('small requests do not wait for those whose body streams, nor these for them'
   for (const response of pending) expect(await response).toMatchObject({ status: 200 })
 })
 
-it('a slot that is released goes to the principal that holds the fewest, whoever came first', async () => {
+it('gives a released slot to the principal with the fewest, whatever the order of arrival', async () => {
   const {
     gateway,
     upstream,
@@ -88,7 +88,7 @@ it('a slot that is released goes to the principal that holds the fewest, whoever
   const inTurn = []
   for (const [index, as] of ['mallory', 'mallory', 'mallory', 'dev', 'dev'].entries()) {
     inTurn.push(gateway.post(`/v1/table/${as}-${index}/query`, { as, body: {} }))
-    // Alone, a principal may hold one of two.
+    // A principal alone may hold one of two.
     await untilWaiting(gateway, [0, 1, 2, 2, 3][index] ?? 0, 'bulk')
   }
   for (const _ of inTurn) await responseNext()
@@ -102,7 +102,7 @@ it('a slot that is released goes to the principal that holds the fewest, whoever
   ])
 })
 
-it('when as many wait as may, the next is told at once to come again, and leaves nothing', async () => {
+it('rejects a request with retry-after if the queue is full, without a trace', async () => {
   const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(1))
   const served = [gateway.post(query, { body: {} })]
   await untilWaiting(gateway, 0)
@@ -121,7 +121,7 @@ it('when as many wait as may, the next is told at once to come again, and leaves
   expect(outcomes).toMatchObject([{ result: 'failed' }])
 })
 
-it('a request waits no longer than it may', async () => {
+it('rejects a request after the queue timeout', async () => {
   const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8, 100))
   const first = gateway.post(query, { body: {} })
   await untilWaiting(gateway, 0)
@@ -131,7 +131,7 @@ it('a request waits no longer than it may', async () => {
   expect(upstream.requests).toHaveLength(1)
 })
 
-it('a client that leaves while its request waits is forgotten; its change was never made', async () => {
+it('removes a pending request if its client disconnects; the change was not made', async () => {
   const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8))
   const first = gateway.post(query, { body: {} })
   await untilWaiting(gateway, 0)

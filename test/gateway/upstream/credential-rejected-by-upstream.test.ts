@@ -6,7 +6,7 @@ import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 
 const refusal = { error: 'the key has expired\n\tat org.lance.Keys(/srv/x)', code: 16 }
 
-it('where the caller authenticates to the upstream, its 401 is the caller’s', async () => {
+it('forwards a 401 if the caller authenticates to the upstream', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(withUpstream(() => ({ identity: 'original' })))
   upstream.answering = respondWith(401, refusal)
   for (const target of ['/v1/table/t/describe', '/v1/table/t/drop']) {
@@ -26,7 +26,7 @@ it('where the caller authenticates to the upstream, its 401 is the caller’s', 
   })
 })
 
-it('where the gateway does, it is a failure of the gateway', async () => {
+it('responds with 502 if the gateway authenticates', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = respondWith(401, refusal)
   expectError(await gateway.post('/v1/table/t/describe'), {

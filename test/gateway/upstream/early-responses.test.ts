@@ -11,7 +11,7 @@ const shared = useSharedGateway()
 const insert = '/v1/table/orders/insert'
 const tooLarge = { 'content-type': 'text/plain', 'content-length': 9 }
 
-/** Never ends by itself: whoever sends it waits for an answer first. */
+/** Never ends by itself: the sender must wait for a response. */
 function endless(): Readable {
   return new Readable({
     highWaterMark: 64 * 1024,
@@ -21,7 +21,7 @@ function endless(): Readable {
   })
 }
 
-/** Both ways of an upstream that has heard enough, short of cutting the connection. */
+/** The ways in which an upstream can stop reading without closing the connection. */
 const polite: [what: string, RequestHandler][] = [
   [
     'reads no further',
@@ -33,19 +33,22 @@ const polite: [what: string, RequestHandler][] = [
   ['reads on', (_arrival, response) => response.writeHead(413, tooLarge).end('too large')],
 ]
 
-it.each(polite)('an upstream that answers in mid-upload and %s is heard', async (_what, answering) => {
-  const { gateway, upstream } = shared
-  for (let count = 0; count < 3; count += 1) {
-    upstream.answering = answering
-    const body = endless()
-    expectError(await gateway.post(insert, { body }), { kind: 'InvalidInput', status: 413, says: '413' })
-    body.destroy()
-    upstream.answering = respondWith(200, {})
-    expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
-  }
-})
+it.each(polite)(
+  'forwards the response of an upstream that responds during an upload and %s',
+  async (_what, answering) => {
+    const { gateway, upstream } = shared
+    for (let count = 0; count < 3; count += 1) {
+      upstream.answering = answering
+      const body = endless()
+      expectError(await gateway.post(insert, { body }), { kind: 'InvalidInput', status: 413, says: '413' })
+      body.destroy()
+      upstream.answering = respondWith(200, {})
+      expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
+    }
+  },
+)
 
-it('an upstream that answers in mid-upload and then resets the connection is heard', async () => {
+it('forwards the response of an upstream that responds during an upload and resets the connection', async () => {
   const gateway = await startGatewayBefore(await resettingUpstream())
   for (let count = 0; count < 50; count += 1) {
     const body = endless()
@@ -54,7 +57,7 @@ it('an upstream that answers in mid-upload and then resets the connection is hea
   }
 })
 
-/** Closes the connection with its answer, while there is more to read: the kernel then sends a reset. */
+/** Responds and closes the connection with unread data: the kernel sends a reset. */
 async function resettingUpstream(): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
@@ -71,7 +74,7 @@ async function resettingUpstream(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-it('the rest of an upload that was answered early is not taken for the next request', async () => {
+it('does not parse the rest of an upload with an early response as the next request', async () => {
   const { gateway, upstream } = shared
   const drop = rawRequest(['POST /v1/table/orders/drop HTTP/1.1', 'host: g', 'content-length: 0'])
   const head = ['host: g', `x-api-key: ${gateway.key('dev')}`]
@@ -85,7 +88,7 @@ it('the rest of an upload that was answered early is not taken for the next requ
     ) + rawRequest(['GET /v1/table/o/tags/list HTTP/1.1', ...head, 'connection: close']),
   )
   expectError(found[0], { kind: 'InvalidInput', status: 413, says: '413' })
-  // Either the connection is closed, or it goes on with what stands behind the upload.
+  // The connection is closed, or continues with the request after the upload.
   const targets = upstream.requests.map(({ target }) => target)
   expect(targets).toEqual(found.length === 1 ? [insert] : [insert, '/v1/table/o/tags/list'])
 })

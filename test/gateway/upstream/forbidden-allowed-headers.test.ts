@@ -56,7 +56,7 @@ it.each([
   expect(found[0]).toContain(says)
 })
 
-it('others are allowed, in lower case', () => {
+it('allows other headers, in lower case', () => {
   const settings = upstreamSchema.parse({
     url,
     allowedRequestHeaders: ['X-Tenant', 'baggage', 'b3'],
@@ -68,8 +68,11 @@ it('others are allowed, in lower case', () => {
   })
 })
 
-it.each(['', '/sales', 'sales/', 'sales//eu', 'sa les', 'sälès'])('"%s" is no database', (database) => {
-  expect(errors({ database })).toEqual([
-    'database: expected the name of a database, and its prefix if it has one: "sales/eu"',
-  ])
-})
+it.each(['', '/sales', 'sales/', 'sales//eu', 'sa les', 'sälès'])(
+  '"%s" is not a valid database',
+  (database) => {
+    expect(errors({ database })).toEqual([
+      'database: expected the name of a database, and its prefix if it has one: "sales/eu"',
+    ])
+  },
+)

@@ -16,7 +16,7 @@ async function gaugeOfHealth(gateway: TestedGateway): Promise<string | undefined
 }
 
 it.each([200, 204, 401, 403, 404, 406, 500, 501])(
-  'an upstream whose check is answered %i is well',
+  'an upstream that responds to checks with %i is healthy',
   async (status) => {
     const { gateway, upstream } = await startGatewayAndUpstream(watched)
     upstream.healthStatus = 503
@@ -28,7 +28,7 @@ it.each([200, 204, 401, 403, 404, 406, 500, 501])(
 )
 
 it.each([502, 503, 504, undefined])(
-  'an upstream whose check is answered %s is sick: requests are refused at once until it is well',
+  'an upstream that responds to checks with %s is unhealthy: requests are rejected until it recovers',
   async (status) => {
     const { gateway, upstream } = await startGatewayAndUpstream(watched)
     expect(await gateway.post(read)).toMatchObject({ status: 200 })
@@ -42,7 +42,7 @@ it.each([502, 503, 504, undefined])(
   },
 )
 
-it('a gateway that starts before its upstream is not ready, and lets requests try', async () => {
+it('a gateway without its upstream is not ready, and sends requests anyway', async () => {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
   upstream.healthStatus = 503
@@ -51,7 +51,7 @@ it('a gateway that starts before its upstream is not ready, and lets requests tr
   expect(await gateway.post(read)).toMatchObject({ status: 200 })
 })
 
-it('the upstream is asked for one name of its root, as the gateway, unless told otherwise', async () => {
+it('checks read one name of the root with the credentials of the gateway by default', async () => {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
   await startGatewayBefore(

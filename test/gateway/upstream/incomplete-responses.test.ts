@@ -13,8 +13,8 @@ import { withUpstream } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream, startGatewayBefore } from '../support/running-gateway.ts'
 import { createDeferred } from '../support/waiting.ts'
 
-// A process that is killed closes its connections like one that has said everything: where nothing else tells the end
-// of a response, half of it looks whole.
+// A killed process closes its connections like one that has finished: if nothing else marks the end of a response, a
+// partial one looks complete.
 const read = '/v1/table/orders/describe'
 const rows = '/v1/table/orders/query'
 const change = '/v1/table/orders/drop'
@@ -26,7 +26,7 @@ it.each([
   ['that closes', 'HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{"location":"s3://a"}'],
   ['that is cut', 'HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n{"location":"s3:'],
   ['that is empty', 'HTTP/1.0 200 OK\r\n\r\n'],
-])('a response %s without length or chunks is none', async (_what, bytes) => {
+])('rejects a response %s without length or chunks', async (_what, bytes) => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = (_arrival, response) => response.socket?.end(bytes)
   for (const target of [read, rows]) expectError(await gateway.post(target, { body: {} }), failed)
@@ -35,14 +35,14 @@ it.each([
   expect(outcomes).toMatchObject([{ result: 'unknown', details: { reason: 'BAD_RESPONSE' } }])
 })
 
-it('an error without length or chunks is known by its status', async () => {
+it('accepts the status of an error without length or chunks', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = (_arrival, response) =>
     response.socket?.end('HTTP/1.0 404 Not Found\r\n\r\n{"error":"no such table","code":4}')
   expectError(await gateway.post(read), { kind: 'TableNotFound', says: 'no such table' })
 })
 
-it.skipIf(!hasOpenssl())('nor is it one over TLS (skipped without openssl)', async () => {
+it.skipIf(!hasOpenssl())('rejects it over TLS, too (skipped without openssl)', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'cut-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const own = await makeAuthority(folder, 'own')
@@ -65,7 +65,7 @@ it.skipIf(!hasOpenssl())('nor is it one over TLS (skipped without openssl)', asy
   expectError(await gateway.post(read), failed)
 })
 
-it('a response that breaks off ends in an error for a client of HTTP/1.0, too', async () => {
+it('a client of HTTP/1.0 gets an error for a truncated response, too', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const broken = createDeferred()
   upstream.answering = async (_arrival, response) => {
@@ -80,6 +80,6 @@ it('a response that breaks off ends in an error for a client of HTTP/1.0, too', 
   await client.waitFor(/\r\n\r\nARROW$/)
   broken.resolve(undefined)
   await client.waitForEnd()
-  // Its end is that of the connection: only a reset tells that it is not whole.
+  // The body ends with the connection: only a reset shows that it is incomplete.
   expect(error?.code).toBe('ECONNRESET')
 })

@@ -29,7 +29,7 @@ it.each<[what: string, answering: RequestHandler]>([
   ['answers 503', respondWith(503, '')],
   ['answers 504', respondWith(504, '')],
 ])(
-  'the circuit of an upstream that %s opens if a probe fails, too: nothing is sent or recorded any more',
+  'opens the circuit of an upstream that %s if a probe fails, too, and neither sends nor records anything',
   async (_what, answering) => {
     const { gateway, upstream } = await startGatewayAndUpstream(probed)
     upstream.answering = answering
@@ -56,7 +56,7 @@ it.each<[what: string, answering: RequestHandler]>([
   ['500', respondWith(500, '')],
   ['501', respondWith(501, '')],
   ["503 with an error of the catalog's own", respondWith(503, { error: 'the merge timed out', code: 17 })],
-])('responses %s lead to no probe', async (_what, answering) => {
+])('responses %s do not trigger a probe', async (_what, answering) => {
   const { gateway, upstream } = await startGatewayAndUpstream(probed)
   upstream.answering = answering
   upstream.healthStatus = 503
@@ -65,7 +65,7 @@ it.each<[what: string, answering: RequestHandler]>([
   expect(await stateOfBreaker(gateway)).toBe('closed')
 })
 
-it('the circuit closes with the first good probe after an outage', async () => {
+it('closes the circuit after the first successful probe', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(probed)
   const good = upstream.answering
   upstream.answering = cutOff
@@ -79,7 +79,7 @@ it('the circuit closes with the first good probe after an outage', async () => {
   expect(await gateway.post(change)).toMatchObject({ status: 200 })
 })
 
-it('a change that was sent before the circuit opened is read to its end and recorded', async () => {
+it('completes and records a change sent before the circuit opened', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(probed)
   const isOpen = createDeferred()
   upstream.answering = async (arrival, response, request) => {

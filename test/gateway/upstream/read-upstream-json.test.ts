@@ -34,7 +34,7 @@ async function catalog() {
   return { recording, upstream }
 }
 
-/** Asks for a client of which nothing is known but that it waits, until it does not. */
+/** Reads for a client that can disconnect. */
 async function reading(upstream: Upstream) {
   const answering = createDeferred<OutgoingResponse>()
   const settings = {
@@ -63,7 +63,7 @@ async function reading(upstream: Upstream) {
   return { listing, leave, response }
 }
 
-it('reads what the upstream lists, as the gateway and for that request', async () => {
+it('reads a listing with the credentials of the gateway and the id of the request', async () => {
   const { recording, upstream } = await catalog()
   recording.answering = respondWith(200, { namespaces: ['a', 'b'], page_token: 'b' })
   const { listing, response } = await reading(upstream)
@@ -87,14 +87,14 @@ it.each<[what: string, status: number, body: string | object, kind: string, answ
   ['no JSON', 200, '<h1>hello</h1>', 'ServiceUnavailable', 502],
   ['a list', 200, [1], 'ServiceUnavailable', 502],
   ['nothing', 200, '', 'ServiceUnavailable', 502],
-])('%s is thrown as an error of the interface', async (_what, status, body, kind, responded) => {
+])('%s is thrown as a CatalogError', async (_what, status, body, kind, responded) => {
   const { recording, upstream } = await catalog()
   recording.answering = respondWith(status, body)
   const { listing } = await reading(upstream)
   await expect(listing).rejects.toMatchObject({ name: 'InterfaceError', kind, status: responded })
 })
 
-it('is sent again where the connection was cut, and ends with its client', async () => {
+it('retries after a closed connection, and stops if the client disconnects', async () => {
   const { recording, upstream } = await catalog()
   recording.answering = (_arrival, response) => response.socket?.destroy()
   await expect((await reading(upstream)).listing).rejects.toMatchObject({ status: 502 })

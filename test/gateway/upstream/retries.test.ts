@@ -16,11 +16,11 @@ it.each([
   ['the connection is cut', cutOff, 502],
   ['the upstream is unavailable', respondWith(503, ''), 503],
   ['the upstream fails', respondWith(500, ''), 500],
-] as const)('a change is sent once, also when %s', async (_what, answering, status) => {
+] as const)('sends a change once, also if %s', async (_what, answering, status) => {
   const { gateway, upstream } = shared
   for (const { name, body: form } of changes) {
     const { path, query, members } = createMinimalRequest(name)
-    // So that there is an idle connection, as in every gateway that has run for a while.
+    // Creates an idle connection, as in a gateway that has run for a while.
     upstream.answering = respondWith(200, {})
     await gateway.post('/v1/table/orders/describe')
     upstream.requests.length = 0
@@ -35,7 +35,7 @@ it.each([
   }
 })
 
-it('a read is sent once more where the connection was closed, and then no more', async () => {
+it('retries a read once if the connection was closed', async () => {
   const { gateway, upstream } = shared
   upstream.answering = cutOff
   expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 502 })
@@ -45,14 +45,14 @@ it('a read is sent once more where the connection was closed, and then no more',
 it.each<[what: string, answering: RequestHandler]>([
   ['streams', (_arrival, response) => response.writeHead(200).write('{', () => response.destroy())],
   ['is an error', (_arrival, response) => response.writeHead(503).write('{', () => response.destroy())],
-])('a read whose answer %s is not sent again when it breaks off', async (_what, answering) => {
+])('does not retry a read whose response %s when it is truncated', async (_what, answering) => {
   const { gateway, upstream } = shared
   upstream.answering = answering
   await gateway.post('/v1/table/orders/describe').catch(() => undefined)
   expect(upstream.requests).toHaveLength(1)
 })
 
-it('as many repeats are made as the settings allow, and no more than the budget has', async () => {
+it('retries within the settings and the budget', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(({ circuitBreaker }) => ({
       retries: { maxRetries: 2, budgetPercent: 1 },
@@ -63,11 +63,11 @@ it('as many repeats are made as the settings allow, and no more than the budget 
   await gateway.post('/v1/table/orders/exists')
   expect(upstream.requests).toHaveLength(3)
   for (let count = 0; count < 60; count += 1) await gateway.post('/v1/table/orders/exists')
-  // What was saved for a bad time, 50, and nothing for each of so few requests.
+  // The saved maximum of 50, and none for so few requests.
   expect(upstream.requests).toHaveLength(61 + 50)
 })
 
-it('a read does not notice that the upstream has closed an idle connection', async () => {
+it('a read succeeds if the upstream has closed an idle connection', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = (_arrival, response, request) => {
     response.end('{}', () => request.socket.destroy())
@@ -77,7 +77,7 @@ it('a read does not notice that the upstream has closed an idle connection', asy
   }
 })
 
-it.each([429, 500, 502, 503, 504])('a read that is answered %i is not sent again', async (status) => {
+it.each([429, 500, 502, 503, 504])('does not retry a read with the response %i', async (status) => {
   const { gateway, upstream } = shared
   upstream.answering = respondWith(status, '')
   await gateway.post('/v1/table/orders/exists')

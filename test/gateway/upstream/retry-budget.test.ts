@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createRetryBudget } from '../../../src/gateway/upstream/retry-budget.ts'
 
-/** How many repeats are allowed after so many requests. */
+/** Number of retries that are allowed after that many requests. */
 function allowed(budgetPercent: number, requests: number): number {
   const budget = createRetryBudget({ maxRetries: 1, budgetPercent })
   while (budget.tryWithdraw());
@@ -17,11 +17,11 @@ it.each([
   [50, 1_000_000, 50],
   [20, 4, 0],
   [0, 1_000_000, 0],
-])('with %i percent, %i requests allow %i repeats', (percent, requests, repeats) => {
+])('with %i percent, %i requests allow %i retries', (percent, requests, repeats) => {
   expect(allowed(percent, requests)).toBe(repeats)
 })
 
-it('after a quiet time some repeats are allowed at once', () => {
+it('allows a burst of retries after an idle period', () => {
   const budget = createRetryBudget({ maxRetries: 1, budgetPercent: 20 })
   let repeats = 0
   while (budget.tryWithdraw()) repeats += 1

@@ -14,7 +14,7 @@ function withCredential(credential: Credential): GatewaySetup {
 }
 
 it.each(['authorization', 'x-api-key'] as const)(
-  'the gateway authenticates itself with %s, and passes on nothing else',
+  'authenticates with %s, and forwards no other credentials',
   async (header) => {
     const { gateway, upstream } = await startGatewayAndUpstream(
       withCredential({ header, value: 'Bearer of-the-gateway' }),
@@ -27,7 +27,7 @@ it.each(['authorization', 'x-api-key'] as const)(
   },
 )
 
-it('the credential may stand in a file, as secrets are mounted', async () => {
+it('reads the credential from a file', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     async adjust(settings, folder) {
       const file = join(folder, 'secret')
@@ -40,7 +40,7 @@ it('the credential may stand in a file, as secrets are mounted', async () => {
   expect(getHeaderValues(arrival, 'authorization')).toEqual(['Bearer from-a-file'])
 })
 
-it.each([401, 407])('that the upstream answers %i is no fault of the client', async (status) => {
+it.each([401, 407])('a response %i of the upstream is not an error of the client', async (status) => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = respondWith(
     status,

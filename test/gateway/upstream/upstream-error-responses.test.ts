@@ -79,7 +79,7 @@ it.each<[what: string, status: number, body: string | object, ExpectedError]>([
   }
 })
 
-/** Sends the head of a 413 and this much of its body, of which more is promised. */
+/** Sends the head of a 413 and a part of its body. */
 function brokenOff(text: string): RequestHandler {
   return (_arrival, response) => {
     response.writeHead(413, { 'content-length': 100_000, 'content-type': 'application/json' })
@@ -139,7 +139,7 @@ function endlessly(status: number): RequestHandler {
   }
 }
 
-it('hints before the answer are no answer', async () => {
+it('ignores interim responses', async () => {
   const { gateway, upstream } = shared
   upstream.answering = (arrival, response, request) => {
     response.writeProcessing()
@@ -149,7 +149,7 @@ it('hints before the answer are no answer', async () => {
   expectError(await gateway.post('/v1/table/orders/drop'), { kind: 'TableNotFound', says: 'no table' })
 })
 
-it('an answer without content has no length, also where it is held back', async () => {
+it('sends no length for a response without content, also if it was buffered', async () => {
   const { gateway, upstream } = shared
   upstream.answering = (_arrival, response) => response.writeHead(204).end()
   for (const target of ['/v1/namespace/a/exists', '/v1/namespace/a/drop']) {
@@ -160,7 +160,7 @@ it('an answer without content has no length, also where it is held back', async 
   }
 })
 
-it('when to come again is passed on', async () => {
+it('forwards retry-after', async () => {
   const { gateway, upstream } = shared
   upstream.answering = respondWith(503, '', { 'retry-after': '7' })
   expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ headers: { 'retry-after': '7' } })

@@ -44,7 +44,7 @@ it.each<[what: string, answering: RequestHandler, status: number, says: RegExp]>
   ],
   ['breaks off in the head', writes('HTTP/1.1 200 OK\r\ncontent-le'), 502, /or closed the connection/],
   ['never answers', () => undefined, 504, /did not respond in time/],
-])('an upstream that %s is answered as an error of the interface', async (_what, answering, status, says) => {
+])('an upstream that %s causes an error of the interface', async (_what, answering, status, says) => {
   const { gateway, upstream } = await startGatewayAndUpstream(impatient)
   upstream.answering = answering
   for (const target of [read, change]) {
@@ -52,7 +52,7 @@ it.each<[what: string, answering: RequestHandler, status: number, says: RegExp]>
   }
 })
 
-it('an exchange ends after its time, however busy it is, and what became of a change is unknown', async () => {
+it('aborts an attempt after its total timeout, and the outcome of a change is unknown', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(({ timeouts }) => ({ timeouts: { ...timeouts, totalTimeoutMs: 300 } })),
   )
@@ -68,7 +68,7 @@ it('an exchange ends after its time, however busy it is, and what became of a ch
   expect(outcomes).toMatchObject([{ result: 'unknown', details: { reason: 'RequestTimeout' } }])
 })
 
-it('a client that takes nothing of its answer for too long is cut off, and the upstream is free', async () => {
+it('closes the connection of a client that reads nothing, and releases the upstream', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(({ timeouts }) => ({
       maxBulkConnections: 1,
@@ -91,7 +91,7 @@ it('a client that takes nothing of its answer for too long is cut off, and the u
   await expect(body.arrayBuffer()).rejects.toThrow()
 })
 
-it('an upstream that is down is answered 502', async () => {
+it('responds with 502 if the upstream is down', async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -102,8 +102,8 @@ it('an upstream that is down is answered 502', async () => {
   }
 })
 
-it('an upstream that accepts connections and then says nothing is answered 504', async () => {
-  // Only the handshake of TLS waits for a word of the upstream.
+it('responds with 504 if the upstream accepts connections and sends nothing', async () => {
+  // Only a TLS handshake waits for bytes of the upstream.
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
@@ -119,7 +119,7 @@ it('an upstream that accepts connections and then says nothing is answered 504',
   })
 })
 
-it('an answer that breaks off after it has begun never looks whole', async () => {
+it('a truncated response never looks complete', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(impatient)
   const cuts: RequestHandler[] = [
     (_arrival, response) => response.writeHead(200).write('{"half":', () => response.destroy()),
@@ -133,7 +133,7 @@ it('an answer that breaks off after it has begun never looks whole', async () =>
   }
 })
 
-it('an answer to a change that breaks off is answered 502, since it is held back', async () => {
+it('responds with 502 to a change whose buffered response is truncated', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = (_arrival, response) =>
     response.writeHead(200).write('{"version":', () => response.destroy())
@@ -144,13 +144,13 @@ it('an answer to a change that breaks off is answered 502, since it is held back
   })
 })
 
-it('an answer to a change that is larger than any should be is answered 502', async () => {
+it('responds with 502 to a change whose response is too large', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = (_arrival, response) => response.writeHead(200).end(Buffer.alloc(17 * 1024 * 1024))
   expectError(await gateway.post(change), { kind: 'ServiceUnavailable', status: 502, says: 'too large' })
 })
 
-it('the gateway goes on when the upstream is there again', async () => {
+it('recovers when the upstream is back', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const good = upstream.answering
   upstream.answering = (_arrival, response) => response.socket?.destroy()

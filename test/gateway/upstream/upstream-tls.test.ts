@@ -11,7 +11,7 @@ import { withUpstream } from '../support/open-gateway.ts'
 import { startRecordingUpstream } from '../support/recording-upstream.ts'
 import { startGatewayBefore } from '../support/running-gateway.ts'
 
-/** What an upstream or the gateway is like besides its certificate. */
+/** Settings of the upstream or the gateway besides the certificate. */
 interface Setting {
   readonly server?: ServerOptions
   readonly upstream?: Partial<UpstreamSettings>
@@ -28,7 +28,7 @@ function hasOpenssl(): boolean {
   }
 }
 
-describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no openssl)', () => {
+describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped without openssl)', () => {
   let folder = ''
   const file = (name: string): string => join(folder, name)
 
@@ -78,7 +78,7 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no o
     return { gateway, upstream }
   }
 
-  /** An upstream that wants to see a certificate of the gateway, and what it is shown. */
+  /** An upstream that requires a client certificate, and the certificate that it gets. */
   async function mutual(shown: string | undefined) {
     const clientCertificate = shown && { certFile: file(`${shown}.pem`), keyFile: file(`${shown}.key`) }
     return pair('good', 'own', {
@@ -87,20 +87,20 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no o
     })
   }
 
-  it('a certificate of an authority that is configured is accepted', async () => {
+  it('accepts a certificate of a configured CA', async () => {
     const { gateway, upstream } = await pair('good', 'own')
     expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
     expect(upstream.requests).toHaveLength(1)
   })
 
-  it('the gateway shows a certificate of its own where it has one', async () => {
+  it('sends a client certificate if it has one', async () => {
     const { gateway, upstream } = await mutual('client')
     expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
     expect(upstream.requests).toHaveLength(1)
   })
 
   it.each([undefined, 'foreign-client'])(
-    'an upstream that wants another one (%s) gets no request',
+    'sends no request to an upstream that requires another one (%s)',
     async (shown) => {
       const { gateway, upstream } = await mutual(shown)
       const expected = { kind: 'ServiceUnavailable', status: 502, says: 'the catalog' } as const
@@ -109,7 +109,7 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no o
     },
   )
 
-  it('the certificate may be for another name than that of the URL, where the settings say so', async () => {
+  it('accepts a certificate for another name than that of the URL if configured', async () => {
     const upstream = { serverName: 'catalog.example' }
     const { gateway } = await pair('other-name', 'own', { upstream })
     expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
@@ -130,7 +130,7 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no o
       /with a CERTIFICATE: .*client\.ext$/,
     ],
     ['a key that is not there', ['client.pem', 'absent.key', 'own.pem'], /^ENOENT: .*absent\.key'$/],
-  ])('%s keeps the gateway from starting', async (_what, [certificate, key, authority], says) => {
+  ])('%s prevents the start', async (_what, [certificate, key, authority], says) => {
     const clientCertificate = { certFile: file(certificate), keyFile: file(key) }
     const upstream = { clientCertificate, caFile: file(authority) }
     await expect(pair('good', 'own', { upstream })).rejects.toThrow(says)
@@ -142,7 +142,7 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no o
     ['its own authority', 'own', undefined],
     ['another host', 'other-name', 'own'],
     ['the past', 'expired', 'own'],
-  ])('a certificate of %s is refused, and nothing is sent', async (_what, certificate, authority) => {
+  ])('rejects a certificate of %s, and sends nothing', async (_what, certificate, authority) => {
     const { gateway, upstream } = await pair(certificate, authority)
     const expected = { kind: 'ServiceUnavailable', status: 502, says: 'the catalog' } as const
     expectError(await gateway.post('/v1/table/orders/describe'), expected)

@@ -10,7 +10,7 @@ const shared = useSharedGateway()
 const mebibyte = 1024 * 1024
 const noise = randomBytes(8 * mebibyte)
 
-/** One body on its way: what it is, how it is written, and how it is read. */
+/** A body, and how it is written and read. */
 interface Context {
   readonly from: number
   readonly size: number
@@ -54,7 +54,7 @@ async function digest(body: AsyncIterable<unknown>, isSlow: boolean): Promise<st
 
 const runs = { numRuns: isThorough ? 60 : 3 }
 
-it('answers that come at a time reach their clients byte for byte, whoever is slow', async () => {
+it('concurrent responses arrive byte for byte, with slow readers and writers', async () => {
   const { gateway, upstream } = shared
   const property = fc.asyncProperty(fc.array(passages, { minLength: 1, maxLength: 5 }), async (all) => {
     upstream.answering = (arrival, response) => {
@@ -74,7 +74,7 @@ it('answers that come at a time reach their clients byte for byte, whoever is sl
   await fc.assert(property, runs)
 })
 
-it('uploads that come at a time reach the upstream byte for byte', async () => {
+it('concurrent uploads arrive byte for byte', async () => {
   const { gateway, upstream } = shared
   const property = fc.asyncProperty(fc.array(passages, { minLength: 1, maxLength: 5 }), async (all) => {
     upstream.answering = async (_arrival, response, request) => {

@@ -5,13 +5,13 @@ import { says, scripted, type Script } from './scripted-upstream.ts'
 
 const good = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
 
-it('one exchange after another goes over the same connection', async () => {
+it('sends consecutive requests over one connection', async () => {
   const upstream = await scripted(says(good))
   for (let count = 0; count < 5; count += 1) await upstream.get()
   expect(upstream.sockets).toHaveLength(1)
 })
 
-it('exchanges at a time go over a connection each, and later ones over the one that was used last', async () => {
+it('sends concurrent requests over separate connections, and later ones over the one used last', async () => {
   const upstream = await scripted(says(good))
   await Promise.all([upstream.get(), upstream.get(), upstream.get()])
   expect(upstream.sockets).toHaveLength(3)
@@ -32,7 +32,7 @@ it.each<[what: string, answer: string]>([
     'HTTP/1.1 200 OK\r\nkeep-alive: max=9, timeout=2\r\ncontent-length: 2\r\n\r\n{}',
   ],
   ['of no content that has a length', 'HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\n'],
-])('a connection is not used again after an answer %s', async (_what, response) => {
+])('does not reuse a connection after a response %s', async (_what, response) => {
   const upstream = await scripted(says(response))
   for (let count = 1; count <= 3; count += 1) {
     await upstream.get()
@@ -46,7 +46,7 @@ it.each<[what: string, Script]>([
   ['says a single byte', says('\n')],
   ['ends it', (socket) => socket.end()],
   ['resets it', (socket) => socket.resetAndDestroy()],
-])('a connection is closed when the upstream %s while it is idle', async (_what, whenIdle) => {
+])('closes a connection if the upstream %s while it is idle', async (_what, whenIdle) => {
   const upstream = await scripted(
     says('HTTP/1.1 200 OK\r\nkeep-alive: timeout=600\r\ncontent-length: 2\r\n\r\n{}'),
   )
@@ -58,7 +58,7 @@ it.each<[what: string, Script]>([
   expect(String((await upstream.get()).body)).toBe('{}')
 })
 
-it('an idle connection is closed before the upstream would close it', async () => {
+it('closes an idle connection before the upstream would', async () => {
   const upstream = await scripted(
     says('HTTP/1.1 200 OK\r\nkeep-alive: timeout=3\r\ncontent-length: 0\r\n\r\n'),
     { bodyTimeoutMs: 400 },
@@ -68,7 +68,7 @@ it('an idle connection is closed before the upstream would close it', async () =
   await eventually(() => expect(upstream.client.connectionCount()).toBe(0))
 })
 
-it('where a fresh connection is wanted, an idle one makes room for it', async () => {
+it('replaces an idle connection if a fresh one is requested', async () => {
   const upstream = await scripted(says(good))
   await upstream.get()
   await new Promise<void>((resolve, reject) => {
@@ -85,7 +85,7 @@ it('where a fresh connection is wanted, an idle one makes room for it', async ()
   expect(upstream.client.connectionCount()).toBe(1)
 })
 
-it('a connection whose request was answered before it was sent whole is closed', async () => {
+it('closes a connection whose response arrived before the request was complete', async () => {
   const upstream = await scripted((socket) => {
     socket.pause()
     socket.write(good)
@@ -106,7 +106,7 @@ it('a connection whose request was answered before it was sent whole is closed',
 it.each<[what: string, Script]>([
   ['before its answer', () => undefined],
   ['in the middle of its answer', says('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n{')],
-])('an exchange that is given up %s closes its connection, and ends once', async (_what, script) => {
+])('aborting a request %s closes its connection and ends it once', async (_what, script) => {
   const upstream = await scripted(script)
   const ends: unknown[] = []
   const request = { method: 'GET', path: '/', headers: [], body: null } as const
@@ -129,7 +129,7 @@ it.each<[what: string, Script]>([
   expect(ends).toEqual([reason])
 })
 
-it('to stop an exchange that is over does nothing to the next one on its connection', async () => {
+it('aborting a completed request does not affect the next one on its connection', async () => {
   const upstream = await scripted(says(good))
   const request = { method: 'GET', path: '/', headers: [], body: null } as const
   let failed = 0
@@ -170,7 +170,7 @@ it.each([
     'more bytes than its length',
     { body: Readable.from([Buffer.alloc(6)]), headers: ['content-length', '5'] },
   ],
-])('a request with %s is not sent as it is', async (_what, request) => {
+])('does not send a request with %s as it is', async (_what, request) => {
   const upstream = await scripted((socket, text) => {
     if (text.endsWith('\r\n\r\n\0\0\0\0\0') || !text.includes('content-length')) socket.write(good)
   })
@@ -178,7 +178,7 @@ it.each([
   expect(upstream.client.connectionCount()).toBe(0)
 })
 
-it('a client that is closed breaks off what is under way, and takes no more', async () => {
+it('a closed client aborts its requests and rejects new ones', async () => {
   const upstream = await scripted(() => undefined)
   const pending = upstream.get()
   await eventually(() => expect(upstream.sockets).toHaveLength(1))

@@ -75,7 +75,7 @@ it.each<[what: string, bytes: string]>([
     'too many others before it',
     `${'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(9)}${ok}content-length: 0\r\n\r\n`,
   ],
-])('an answer with %s is refused, and its connection closed', async (_what, bytes) => {
+])('rejects a response with %s and closes its connection', async (_what, bytes) => {
   const upstream = await scripted(says(bytes))
   await expect(upstream.get()).rejects.toMatchObject({ code: 'BAD_RESPONSE' })
   expect(upstream.client.connectionCount()).toBe(0)
@@ -88,7 +88,7 @@ it.each<[what: string, bytes: string]>([
   ['before its last chunk', `${chunked}1\r\na\r\n`],
   ['before the end of its trailers', `${chunked}1\r\na\r\n0\r\n`],
   ['after another that says that one comes', 'HTTP/1.1 100 Continue\r\n\r\n'],
-])('an answer that breaks off %s is no answer', async (_what, bytes) => {
+])('rejects a response truncated %s', async (_what, bytes) => {
   const upstream = await scripted((socket) => socket.end(bytes))
   await expect(upstream.get()).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
 })
@@ -107,7 +107,7 @@ it.each<[what: string, bytes: string, body: string]>([
   ],
   ['of no content', 'HTTP/1.1 204 No Content\r\n\r\n', ''],
   ['of what was not changed', 'HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n', ''],
-])('an answer %s is good', async (_what, bytes, body) => {
+])('accepts a response %s', async (_what, bytes, body) => {
   const upstream = await scripted(says(bytes))
   expect(String((await upstream.get()).body)).toBe(body)
   expect(String((await upstream.get()).body)).toBe(body)

@@ -9,8 +9,8 @@ const mebibyte = 1024 * 1024
 const bodies = Array.from({ length: 4 }, () => randomBytes(3 * mebibyte + 17))
 
 /**
- * Resolves with the end of an answer, which is read as slowly as may be: what is lent is looked at long after it came,
- * and all else at the very end.
+ * Resolves with the body of a response that is read as late as possible: pooled chunks are read long after they
+ * arrived, and all others at the end.
  */
 function readLate({ client }: Scripted, index: number): Promise<{ readonly body: Promise<Buffer> }> {
   return new Promise((resolve, reject) => {
@@ -44,7 +44,7 @@ function writeSized(socket: Socket, body: Buffer): void {
   socket.write(body)
 }
 
-/** In chunks of any size, also such as are smaller than what stands between them. */
+/** In chunks of any size, also smaller than the framing between them. */
 function writeChunked(socket: Socket, body: Buffer): void {
   const written: Buffer[] = [Buffer.from('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')]
   for (let at = 0, size = 1; at < body.length; at += size, size = (size * 7) % 99_991) {
@@ -57,13 +57,13 @@ function writeChunked(socket: Socket, body: Buffer): void {
 it.each([
   ['with a length', writeSized],
   ['in chunks', writeChunked],
-])('what is handed out of an answer %s stays as it was until it is given back', async (_what, write) => {
+])('chunks of a response %s are unchanged until they are released', async (_what, write) => {
   const upstream = await scripted((socket, text) =>
     write(socket, bodies[Number(text.slice('GET /'.length).split(' ')[0])] ?? Buffer.alloc(0)),
   )
   const areExact = bodies.map(async (body, index) => {
     const found: Promise<Buffer>[] = []
-    // The next answer begins while the last chunks of this one are still lent.
+    // The next response begins while the last chunks of this one are still in use.
     for (let round = 0; round < 4; round += 1) found.push((await readLate(upstream, index)).body)
     return (await Promise.all(found)).every((read) => read.equals(body))
   })
@@ -71,7 +71,7 @@ it.each([
   expect(upstream.sockets).toHaveLength(bodies.length)
 })
 
-it('while nothing is given back, no more than one buffer is read', async () => {
+it('reads at most one buffer while no chunk is released', async () => {
   const { client } = await scripted((socket) => writeSized(socket, Buffer.alloc(64 * mebibyte)))
   const lent: (() => void)[] = []
   let bytes = 0
@@ -95,7 +95,7 @@ it('while nothing is given back, no more than one buffer is read', async () => {
   for (let round = 0; round < 5; round += 1) {
     const before = bytes
     await waitUntilStable(() => bytes, 200)
-    // What comes before it is known to be much is copied.
+    // The bytes that precede the switch to pooled buffers are copied.
     expect(bytes - before).toBeLessThan(1.2 * mebibyte)
     for (const release of lent.splice(0)) release()
   }

@@ -5,20 +5,20 @@ import { createHttp1Client, type Http1Client } from '../../../src/http1/client/h
 import { readResponse, type BufferedResponse } from '../../../src/http1/client/read-response.ts'
 import type { OutgoingRequest } from '../../../src/http1/client/outgoing-request.ts'
 
-/** What an upstream does with each request; its text is what has come of it in one chunk. */
+/** Handles each request; its text is the first chunk of it. */
 export type Script = (socket: Socket, text: string) => unknown
 
-/** An upstream that writes bytes as told, and a client of it. */
+/** An upstream that writes scripted bytes, and a client of it. */
 export interface Scripted {
   readonly client: Http1Client
-  /** All connections that were ever opened. */
+  /** All connections that were opened. */
   readonly sockets: Socket[]
   script: Script
   get(path?: string): Promise<BufferedResponse>
   send(request: Partial<OutgoingRequest>): Promise<BufferedResponse>
 }
 
-/** Starts both, for one test. */
+/** Starts both, until the end of the test. */
 export async function scripted(script: Script, timeout: object = {}): Promise<Scripted> {
   const sockets: Socket[] = []
   const server = createServer((socket) => {

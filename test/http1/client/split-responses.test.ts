@@ -19,7 +19,7 @@ function read(chunks: readonly Buffer[]): Reading {
       reading.ends += 1
     },
   })
-  // Each chunk is overwritten when it has been read, as the buffer of a connection is.
+  // Each chunk is overwritten when it has been read, like the buffer of a connection.
   for (const chunk of chunks) {
     const bytes = Buffer.from(chunk)
     reader.parse(bytes)
@@ -40,7 +40,7 @@ function cut(bytes: Buffer, positions: readonly number[]): Buffer[] {
 const body = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes).toString('latin1'))
 const extension = fc.constantFrom('', ';a', ';a="b ;"')
 
-/** The bytes of an answer, and what they say. */
+/** The bytes of a response, and its meaning. */
 const responses = fc.oneof(
   body.map((text) => ({ text, bytes: `content-length: ${text.length}\r\n\r\n${text}` })),
   fc
@@ -59,7 +59,7 @@ const interim = fc.constantFrom(
   'HTTP/1.1 103 X\r\na: b\r\n\r\n'.repeat(2),
 )
 
-it('however the bytes of an answer are split, it is the same', () => {
+it('parses a response the same for any split', () => {
   const property = fc.property(
     interim,
     responses,
@@ -74,7 +74,7 @@ it('however the bytes of an answer are split, it is the same', () => {
   fc.assert(property, { numRuns: 500 })
 })
 
-it('an answer may be split at every byte, and into single bytes', () => {
+it('parses a response split at every byte, and byte by byte', () => {
   const text =
     'HTTP/1.1 103 X\r\n\r\nHTTP/1.1 200 OK\r\na: b\r\ntransfer-encoding: chunked\r\n\r\n3;x\r\n\r\n0\r\nb\r\n0123456789a\r\n0\r\nc: d\r\n\r\n'
   const whole = Buffer.from(text)

@@ -13,7 +13,7 @@ it.each([
   ['a length, and garbage', `${ok}content-length: ${large.length}\r\n\r\n${large}X`],
   ['a length that has not come whole', `${ok}content-length: 2\r\n\r\na`],
   ['neither', 'HTTP/1.1 500 Internal Server Error\r\n\r\na'],
-])('a reader of an answer with %s that is stopped in `data` says nothing more', (_what, bytes) => {
+])('a parser of a response with %s that is stopped in `data` calls nothing more', (_what, bytes) => {
   for (const [stopsIn, expected] of [
     ['head', ['head']],
     ['data', ['head', 'data']],

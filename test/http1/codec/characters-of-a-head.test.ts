@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { headGrammar } from '../../../src/http1/codec/header-fields.ts'
 
-/** Character by character. */
+/** Checks each character. */
 function isGood(text: string): boolean {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
@@ -18,7 +18,7 @@ const parts = fc.oneof(
   fc.string({ maxLength: 20 }),
 )
 
-it('a head holds whole ends of lines, and no other controls but tabs', () => {
+it('a head contains complete line ends, and no control characters but tabs', () => {
   fc.assert(
     fc.property(fc.array(parts, { maxLength: 12 }), (parts) => {
       const text = parts.join('')
@@ -28,7 +28,7 @@ it('a head holds whole ends of lines, and no other controls but tabs', () => {
   )
 })
 
-it.each(['\n', '\r', '\0'])('a long head that is wrong at its end takes no longer', (end) => {
+it.each(['\n', '\r', '\0'])('a long head with an error at its end takes no longer', (end) => {
   const text = `name: ${'x'.repeat(50)}\r\n`.repeat(20_000) + end
   const started = performance.now()
   expect(headGrammar.test(text)).toBe(false)

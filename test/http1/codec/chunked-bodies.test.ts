@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ChunkedDecoder } from '../../../src/http1/codec/chunked-decoder.ts'
 
-/** Reads the text in pieces of that size: the body, where it ended, and whether it was complete. */
+/** Decodes the text in chunks of that size: the body, its end, and whether it was complete. */
 function decodeChunked(
   text: string,
   chunkBytes = text.length,
@@ -37,7 +37,7 @@ const ends: ReadonlyArray<readonly [what: string, text: string, body: string]> =
   ['a trailer whose name only ends as a length does', '0\r\nx-content-length: 1\r\n\r\n', ''],
 ]
 
-describe('a chunked body is read to its end', () => {
+describe('a chunked body is decoded to its end', () => {
   it.each(ends)('with %s', (_what, text, body) => {
     expect(decodeChunked(`${text}GET`)).toEqual({ body, end: text.length, isComplete: true })
   })
@@ -47,7 +47,7 @@ describe('a chunked body is read to its end', () => {
   })
 })
 
-describe('a chunked body is not complete', () => {
+describe('a chunked body is incomplete', () => {
   it.each([
     '',
     '3',
@@ -63,7 +63,7 @@ describe('a chunked body is not complete', () => {
   })
 })
 
-describe('a chunked body is refused', () => {
+describe('a chunked body is rejected', () => {
   it.each([
     ['a size of no digits', '\r\n'],
     ['a size that is no number', 'g\r\n'],
@@ -109,7 +109,7 @@ describe('a chunked body is refused', () => {
     '3\r\nabc\ra',
     '0\r\na\x00',
     '0\r\n\ra',
-  ])('before its line has ended: %j', (text) => {
+  ])('before the end of the line: %j', (text) => {
     expect(() => decodeChunked(text)).toThrow(Error)
     expect(() => decodeChunked(text, 1)).toThrow(Error)
   })
@@ -128,12 +128,12 @@ describe('lines of a chunked body', () => {
     expect(() => decodeChunked(`3${extension}aaa`)).toThrow('a line between chunks is too long')
   })
 
-  it('are each as long as they may be, whatever was before', () => {
+  it('have independent limits', () => {
     const chunk = `3;${'a'.repeat(200)}\r\nabc\r\n`
     expect(decodeChunked(`${chunk.repeat(3)}0\r\n\r\n`, 7).body).toBe('abcabcabc')
   })
 
-  it('may have 16 KiB as trailers, with the empty line at their end', () => {
+  it('may have 16 KiB of trailers, with the empty line at their end', () => {
     const trailers = `a: ${'b'.repeat(8 * 1024 - 5)}\r\nc: ${'d'.repeat(8 * 1024 - 7)}\r\n`
     expect(decodeChunked(`0\r\n${trailers}\r\n`).isComplete).toBe(true)
     expect(() => decodeChunked(`0\r\ne${trailers}\r\n`)).toThrow('a line between chunks is too long')
@@ -141,7 +141,7 @@ describe('lines of a chunked body', () => {
   })
 })
 
-it('a taker that has enough stops the reading behind what it was given', () => {
+it('a consumer that returns false stops the decoder behind its data', () => {
   const decoder = new ChunkedDecoder((what) => new Error(what))
   const text = '3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n'
   const bytes = Buffer.from(text)

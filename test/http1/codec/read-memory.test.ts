@@ -3,7 +3,7 @@ import { releaseReadMemory, trackReadMemory } from '../../../src/http1/codec/rea
 
 const isPossible = 'transfer' in ArrayBuffer.prototype
 
-it.skipIf(!isPossible)('the memory of what was read goes with its last chunk, however small', () => {
+it.skipIf(!isPossible)('releases the memory of a read with its last chunk, however small', () => {
   for (const at of [20_000, 64 * 1024 - 1, 0]) {
     const read = Buffer.from(new ArrayBuffer(64 * 1024))
     trackReadMemory(read)
@@ -14,11 +14,11 @@ it.skipIf(!isPossible)('the memory of what was read goes with its last chunk, ho
   }
 })
 
-it('memory that was not read into at once stays, wherever a chunk lies in it', () => {
+it('does not release memory that was not read into at once', () => {
   const other = Buffer.from(new ArrayBuffer(64 * 1024))
   releaseReadMemory(other)
   expect(other).toHaveLength(64 * 1024)
-  // What node gives now may lie in its pool.
+  // Small buffers may belong to the pool of node.
   for (let count = 0; count < 10_000; count += 1) {
     const chunk = Buffer.concat([Buffer.alloc(1 + (count % 10_000))])
     trackReadMemory(chunk)

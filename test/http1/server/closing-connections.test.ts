@@ -6,14 +6,14 @@ import { respondText, runServer } from './running-server.ts'
 
 const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
 
-/** Begins answers, and leaves their ends to the test. */
+/** Starts responses, which the test completes. */
 async function runWaiting(timeouts = {}) {
   const started: OutgoingResponse[] = []
   const running = await runServer((_, response) => void started.push(response), { timeouts })
   return { ...running, begun: started }
 }
 
-it('a connection is closed without a word when it has been idle for too long, and not while an answer is waited for', async () => {
+it('closes an idle connection after its timeout, but not during a request', async () => {
   const {
     url,
     begun: started,
@@ -37,7 +37,7 @@ it('a connection is closed without a word when it has been idle for too long, an
   expect(errors).toEqual([])
 })
 
-it('when answers are the last of their connections, those under way are, and the next ones', async () => {
+it('when draining, active responses and the next ones are the last of their connections', async () => {
   const { url, begun: started, server } = await runWaiting()
   const [underWay, startedBefore, idle] = [
     openRawConnection(url),
@@ -55,7 +55,7 @@ it('when answers are the last of their connections, those under way are, and the
   late?.writeHead(200, ['content-length', '4'])
   late?.end('late')
   expect(await underWay.waitForEnd()).toMatch(/connection: close\r\n[^]*late$/)
-  // It was told that it may go on, so its next request is served.
+  // The response announced keep-alive, so the next request is served.
   await startedBefore.waitFor(/connection: keep-alive\r\n[^]*early$/)
   startedBefore.write(get)
   idle.write(get)
@@ -65,7 +65,7 @@ it('when answers are the last of their connections, those under way are, and the
   expect(await idle.waitForEnd()).toMatch(/connection: close\r\n[^]*last$/)
 })
 
-it('a server that takes no more closes what waits, and is over when the last answer is', async () => {
+it('when it stops accepting, closes idle connections and ends after the last response', async () => {
   const { url, begun: started, server } = await runWaiting()
   const [unused, half, busy] = [openRawConnection(url), openRawConnection(url), openRawConnection(url)]
   half.write('GET / HTT')
@@ -85,7 +85,7 @@ it('a server that takes no more closes what waits, and is over when the last ans
   expect([server.connectionCount(), server.isBusy()]).toEqual([0, false])
 })
 
-it('what is cut off is told so once, and leaves nothing behind', async () => {
+it('reports an abort once and releases everything', async () => {
   const { url, begun: started, server } = await runWaiting()
   const closes = createDeferred<boolean>()
   openRawConnection(url).write('POST / HTTP/1.1\r\ncontent-length: 3\r\n\r\na')
@@ -117,7 +117,7 @@ it('what is cut off is told so once, and leaves nothing behind', async () => {
   expect([closings, broken, response.isDestroyed]).toEqual([1, 1, true])
 })
 
-it('a client that never closes its side is closed behind its last answer', async () => {
+it('closes the connection of a client that never closes its side after the last response', async () => {
   const { url, begun: started, server } = await runWaiting()
   const connection = openRawConnection(url)
   connection.socket.allowHalfOpen = true
@@ -126,13 +126,13 @@ it('a client that never closes its side is closed behind its last answer', async
   const [response] = started
   if (response !== undefined) respondText(response, 'last')
   await connection.waitFor(/last$/)
-  // What it still sends is read by nobody, and keeps nothing open.
+  // Further bytes are not read, and do not keep the connection open.
   connection.write(get)
   await eventually(() => expect(server.connectionCount()).toBe(0))
   expect(started).toHaveLength(1)
 })
 
-it('of requests sent ahead of one whose client has left none begins', async () => {
+it('starts no pipelined request of a client that has disconnected', async () => {
   const { url, begun: started, server } = await runWaiting()
   const connection = openRawConnection(url)
   connection.write(get.repeat(3))

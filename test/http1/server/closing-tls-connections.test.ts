@@ -10,7 +10,7 @@ import { respondText, bodyOf, runServer } from './running-server.ts'
 
 const post = 'POST / HTTP/1.1\r\nhost: g\r\ncontent-length: 3\r\n\r\n'
 
-describe.skipIf(!hasOpenssl())('ends of connections under TLS (skipped where there is no openssl)', () => {
+describe.skipIf(!hasOpenssl())('ends of TLS connections (skipped without openssl)', () => {
   let folder = ''
   let tls: Http1ServerOptions['tls']
   let ca = ''
@@ -50,7 +50,7 @@ describe.skipIf(!hasOpenssl())('ends of connections under TLS (skipped where the
     return found
   }
 
-  it('a client that ends in the middle of a body is told so', async () => {
+  it('sends an error to a client that ends in the middle of a body', async () => {
     const { url, server, errors } = await runEcho()
     const client = openTls(url)
     client.socket.end(`${post}ab`)
@@ -60,7 +60,7 @@ describe.skipIf(!hasOpenssl())('ends of connections under TLS (skipped where the
     await eventually(() => expect(server.connectionCount()).toBe(0))
   })
 
-  it('a client that ends behind its answer is closed without a word', async () => {
+  it('closes the connection of a client that ends after its response', async () => {
     const { url, server, errors } = await runEcho()
     const client = openTls(url)
     client.socket.write(`${post}abc`)
@@ -72,7 +72,7 @@ describe.skipIf(!hasOpenssl())('ends of connections under TLS (skipped where the
     await eventually(() => expect(server.connectionCount()).toBe(0))
   })
 
-  it('a large answer is whole before its connection ends', async () => {
+  it('sends a large response completely before it closes the connection', async () => {
     const large = 'x'.repeat(5 * 1024 * 1024)
     const { url, server } = await runServer((_, response) => respondText(response, large), { tls })
     const client = openTls(url)

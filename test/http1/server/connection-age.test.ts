@@ -8,7 +8,7 @@ import { respondText, runServer } from './running-server.ts'
 const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
 const maxConnectionAgeMs = 400
 
-it('the first response on a connection of its greatest age is the last', async () => {
+it('the first response on a connection of the maximum age is the last', async () => {
   const { url } = await runServer((_, response) => respondText(response, 'good'), {
     timeouts: { maxConnectionAgeMs },
   })
@@ -22,7 +22,7 @@ it('the first response on a connection of its greatest age is the last', async (
   expect(client.received()).toMatch(/connection: close\r\n[^]*good$/)
 })
 
-it('a response under way is the last where its head is written at that age', async () => {
+it('an active response is the last if its head is written at that age', async () => {
   const started: OutgoingResponse[] = []
   const { url } = await runServer((_, response) => void started.push(response), {
     timeouts: { maxConnectionAgeMs },

@@ -10,8 +10,8 @@ import { respondText, runServer } from './running-server.ts'
 import { oddRequests } from './odd-requests.ts'
 import { writtenRequest } from './written-requests.ts'
 
-// The parser of node (llhttp) is old, well known, and strict unless told otherwise. Whatever the gateway takes for a
-// request it must take for the same one: then nobody who reads like node sees another request than the gateway does.
+// The parser of node (llhttp) is old, well known, and strict by default. The gateway must read every request that it
+// accepts as llhttp does: then no server that parses like node sees a different request.
 
 interface Taken {
   readonly method: string
@@ -21,30 +21,29 @@ interface Taken {
   isComplete: boolean
 }
 
-/** What a server took over one connection. */
+/** The requests that a server accepted on one connection. */
 interface Taking {
   readonly requests: Taken[]
-  /** Why it took no more, in the words of node. */
+  /** The parser error of node that ended it. */
   fault?: string | undefined
 }
 
-/** A server, and what it takes over the connection from each port. */
+/** A server, and the requests that it accepted on the connection from each port. */
 interface Taker {
   readonly port: number
   readonly sockets: Map<number, Socket>
   readonly takings: Map<number, Taking>
 }
 
-/** Requests that the gateway takes and node does not. */
+/** Requests that the gateway accepts and node does not. */
 interface Difference {
-  /** What node says of it. */
+  /** The error of node. */
   readonly fault: RegExp
-  /** Whether it is this one. */
   isIt(ours: Taken): boolean
 }
 
 const differences: readonly Difference[] = [
-  // A CONNECT request is refused whatever its target is, and its connection closed.
+  // A CONNECT request is refused whatever its target is, and its connection is closed.
   { fault: /^HPE_INVALID_URL/, isIt: ({ method }) => method === 'CONNECT' },
 ]
 
@@ -73,7 +72,7 @@ async function startOurs(): Promise<Taker> {
 
   function serve(request: IncomingRequest, response: OutgoingResponse): void {
     const { method, target, headers, body } = request.head
-    // Its end is not known: it is refused by whoever is told of it, and its connection is of no more use.
+    // Its end is unknown: the handler refuses it, and the connection cannot be reused.
     if (body === 'unknown') {
       expect(response.keepAlive).toBe(false)
       return respondText(response, '')
@@ -102,7 +101,7 @@ async function startNode(): Promise<Taker> {
     begin(taker, socket, { method, target: url, headers: lowered(rawHeaders) }).isComplete = true
     socket.destroy()
   })
-  // What was taken before the fault is still read.
+  // Requests before the error are still read.
   server.on('clientError', ({ code, message }: NodeJS.ErrnoException, socket) => {
     takingFrom(taker, socket as Socket).fault = `${code} ${message}`
     setImmediate(() => socket.destroy())
@@ -139,7 +138,7 @@ function lowered(rawHeaders: readonly string[]): string[] {
   return rawHeaders.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text))
 }
 
-/** What that server takes for whole requests of the bytes, when it has read them or closed the connection. */
+/** The complete requests that a server accepted, once it has read the bytes or closed the connection. */
 async function takenBy(taker: Taker, bytes: Buffer): Promise<Taking> {
   const client = connect(taker.port, '127.0.0.1')
   client.on('error', () => undefined).resume()
@@ -160,7 +159,7 @@ async function takenBy(taker: Taker, bytes: Buffer): Promise<Taking> {
   return { requests: end === -1 ? requests : requests.slice(0, end), fault: error }
 }
 
-it('good requests are taken by the gateway as by node', async () => {
+it('accepts valid requests as node does', async () => {
   const [ours, nodes] = await Promise.all([startOurs(), startNode()])
   const property = fc.asyncProperty(
     fc.array(writtenRequest, { minLength: 1, maxLength: 3 }),
@@ -174,7 +173,7 @@ it('good requests are taken by the gateway as by node', async () => {
   await fc.assert(property, { numRuns: isThorough ? 3_000 : 100 })
 })
 
-it('of odd bytes the gateway takes no request that node does not take, and none for another one', async () => {
+it('accepts no request that node rejects or reads differently', async () => {
   const [ours, nodes] = await Promise.all([startOurs(), startNode()])
   let readOn = 0
   const property = fc.asyncProperty(oddRequests, async (text) => {
@@ -189,7 +188,7 @@ it('of odd bytes the gateway takes no request that node does not take, and none 
   })
   const numRuns = isThorough ? 20_000 : 600
   await fc.assert(property, { numRuns })
-  // Oddness that spoiled everything would prove nothing.
+  // Some requests must remain valid, or the test would prove nothing.
   expect(readOn).toBeGreaterThan(numRuns / 100)
 })
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { capacityOfAWhole } from '../../support/unit-interval.ts'
 import { writtenRequest } from './written-requests.ts'
 
-/** Bytes at which readers differ. */
+/** Bytes that parsers treat differently. */
 const odd = oneOfThese(
   '\0|\t|\n|\r|\r\n|\x0b|\x0c| |"|,|:|;|=|+|-|0|a|g|X|\x7f|\x80|\x85|\xa0|\xff|0x|\r\n |\n\n|\r\r\n|\r\n\r\n',
 )
@@ -70,7 +70,7 @@ function oneOfThese(texts: string): fc.Arbitrary<string> {
   return fc.constantFrom(...texts.split('|'))
 }
 
-/** Replaces one of the passages that match. */
+/** Replaces one of the matches. */
 function oneOf(pattern: RegExp, location: number, replacement: (context: string) => string): Change {
   return (text) => {
     const found = [...text.matchAll(pattern)]
@@ -150,7 +150,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
     .map(([location, other]) => oneOf(/[A-Z-]+(?= \/)/g, location, () => other)),
 )
 
-/** Good requests, one behind the other, in which something has been changed: one byte a character. */
+/** Pipelined valid requests with one change, in latin1. */
 export const oddRequests: fc.Arbitrary<string> = fc
   .tuple(
     fc.array(writtenRequest, { minLength: 1, maxLength: 3 }),

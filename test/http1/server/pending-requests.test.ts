@@ -6,14 +6,13 @@ import { bodyOf, respondText, runServer } from './running-server.ts'
 
 const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
 
-/** A scheduler that starts no request before the test says so. */
+/** A scheduler that starts requests only when the test does. */
 function manualScheduler() {
   const pending = new Set<() => void>()
   const scheduler: RequestScheduler = {
     schedule: (start) => void pending.add(start),
     cancel: (start) => void pending.delete(start),
   }
-  /** Starts all requests that are pending now. */
   function startAll(): void {
     const starts = [...pending]
     pending.clear()

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { openRawConnection } from '../../gateway/support/raw-connection.ts'
 import { bodyOf, runServer, respondText, type RunningServer } from './running-server.ts'
 
-// All of these go on with nothing: whoever waited for more would hold a connection, and guess in the end.
+// None of these can become valid: waiting for more bytes would only hold a connection.
 
 function runEcho(headersTimeoutMs = 60_000): Promise<RunningServer> {
   return runServer(
@@ -56,7 +56,7 @@ it.each([
   ['a trailer without a name', `${chunked}0\r\n: a\r\n`],
   ['a folded trailer', `${chunked}0\r\na: b\r\n c\r\n`],
   ['endless trailers', `${chunked}0\r\n${'a: b\r\n'.repeat(2_731)}`],
-])('%s is answered with 400, and the connection closed', async (_what, bytes) => {
+])('%s gets a 400, and the connection is closed', async (_what, bytes) => {
   const { url, errors } = await runEcho()
   const connection = openRawConnection(url)
   connection.write(Buffer.from(bytes, 'latin1'))
@@ -71,7 +71,7 @@ it.each([
   ['whole', `${head}x: ${'y'.repeat(8_192)}\r\n\r\n`],
   ['that never ends', `${head}x: ${'y'.repeat(8_192)}`],
   ['of one line that never ends', `GET /${'y'.repeat(8_192)}`],
-])('a head that is too large, %s, is answered with 431, and the connection closed', async (_what, bytes) => {
+])('an oversized head, %s, gets a 431, and the connection is closed', async (_what, bytes) => {
   const { url, errors } = await runEcho()
   const connection = openRawConnection(url)
   connection.write(bytes)
@@ -85,7 +85,7 @@ it.each([
   ['an empty line that does not end', '\r'],
   ['a line that does not end', 'GET / HTTP/1.1\r'],
   ['a head that does not end', `${head}\r`],
-])('%s is waited for, and answered with 408 in the end', async (_what, bytes) => {
+])('waits for the rest of %s, and responds with 408 after the timeout', async (_what, bytes) => {
   const { url, errors } = await runEcho(200)
   const connection = openRawConnection(url)
   connection.write(bytes)
@@ -102,17 +102,20 @@ it.each([
   ['a chunk', `${chunked}2\r\na`],
   ['chunks', `${chunked}1\r\na\r\n`],
   ['trailers', `${chunked}0\r\na: b\r\n`],
-])('a client that ends in the middle of %s is told so, and the connection closed', async (_what, bytes) => {
-  const { url, errors } = await runEcho()
-  const connection = openRawConnection(url)
-  connection.socket.end(bytes)
-  expect(await connection.waitForEnd()).toMatch(
-    /^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n[^]*error: incomplete_request$/,
-  )
-  expect(errors).toEqual(['incomplete_request'])
-})
+])(
+  'a client that ends in the middle of %s gets an error, and the connection is closed',
+  async (_what, bytes) => {
+    const { url, errors } = await runEcho()
+    const connection = openRawConnection(url)
+    connection.socket.end(bytes)
+    expect(await connection.waitForEnd()).toMatch(
+      /^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n[^]*error: incomplete_request$/,
+    )
+    expect(errors).toEqual(['incomplete_request'])
+  },
+)
 
-it('a client that ends without a word, or behind an answer, is not told anything', async () => {
+it('a client that ends without bytes, or after a response, gets no error', async () => {
   const { url, errors } = await runEcho()
   const silent = openRawConnection(url)
   silent.socket.end()
@@ -125,7 +128,7 @@ it('a client that ends without a word, or behind an answer, is not told anything
   expect(errors).toEqual([])
 })
 
-it('TLS that is spoken to a plain port is known as such', async () => {
+it('recognizes TLS on a plain port', async () => {
   const { url, errors } = await runEcho()
   const connection = openRawConnection(url)
   connection.write(Buffer.from('1603010200010001fc0303', 'hex'))
@@ -133,7 +136,7 @@ it('TLS that is spoken to a plain port is known as such', async () => {
   expect(errors).toEqual(['tls_on_plain_port'])
 })
 
-it('what stands behind a fault is no request', async () => {
+it('does not parse requests behind an error', async () => {
   const { url, errors } = await runEcho()
   const connection = openRawConnection(url)
   connection.write(`${chunked}zz\r\nGET /smuggled HTTP/1.1\r\nhost: g\r\n\r\n`)

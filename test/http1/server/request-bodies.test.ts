@@ -13,7 +13,7 @@ const both = [
   ['in chunks', chunked],
 ] as const
 
-/** Takes one request, and answers all others at once. */
+/** Serves the first request by the test, and responds to all others at once. */
 async function runWithFirst() {
   const first = createDeferred<Parameters<Parameters<typeof runServer>[0]>>()
   const targets: string[] = []
@@ -30,7 +30,7 @@ interface Reported {
   breaks: number
 }
 
-/** Writes down all that it is told of the body. */
+/** Records all callbacks of the body. */
 function listen(request: IncomingRequest, onChunk: () => void = () => undefined): Reported {
   const reported: Reported = { text: '', ends: 0, breaks: 0 }
   request.consume({
@@ -45,7 +45,7 @@ function listen(request: IncomingRequest, onChunk: () => void = () => undefined)
 }
 
 it.each(both)(
-  'a body %s that is taken late is whole, and the request behind it waits',
+  'a body %s that is consumed late is complete, and the next request waits',
   async (_what, sent) => {
     const { url, first, targets } = await runWithFirst()
     const connection = openRawConnection(url)
@@ -60,7 +60,7 @@ it.each(both)(
   },
 )
 
-it.each(both)('a body %s that is paused comes no further before it is resumed', async (_what, sent) => {
+it.each(both)('a paused body %s does not continue before it is resumed', async (_what, sent) => {
   const { url, first } = await runWithFirst()
   const connection = openRawConnection(url)
   const last = sent.indexOf('ef')
@@ -81,7 +81,7 @@ it.each(both)('a body %s that is paused comes no further before it is resumed', 
   await connection.waitFor(/done[^]*to \/next$/)
 })
 
-it('whoever takes a body from another one gets the rest of it', async () => {
+it('a consumer that replaces another one gets the rest of the body', async () => {
   const { url, first } = await runWithFirst()
   const connection = openRawConnection(url)
   connection.write(sized.slice(0, -4))
@@ -98,7 +98,7 @@ it('whoever takes a body from another one gets the rest of it', async () => {
 it.each([
   ['leaves', (leave: () => void) => leave()],
   ['sends no chunk', (_leave: () => void, write: (text: string) => void) => write('zz\r\n')],
-])('where a client %s in the middle, its body breaks once, and nothing comes after', async (_what, spoil) => {
+])('if a client %s in the middle, its body fails once, and no callback follows', async (_what, spoil) => {
   const { url, first, server } = await runWithFirst()
   const connection = openRawConnection(url)
   connection.write(chunked.slice(0, -14))
@@ -124,7 +124,7 @@ it.each([
   expect([closes, reported.breaks]).toEqual([1, 1])
 })
 
-it.each(both)('a body %s that comes after its answer is not the next request', async (_what, sent) => {
+it.each(both)('a body %s that arrives after its response is not the next request', async (_what, sent) => {
   const { url, first, targets } = await runWithFirst()
   const connection = openRawConnection(url)
   const body = sent.indexOf('\r\n\r\n') + 4
@@ -139,7 +139,7 @@ it.each(both)('a body %s that comes after its answer is not the next request', a
   expect(targets).toHaveLength(2)
 })
 
-it.each(both)('a body %s that nobody takes holds up what stands behind it', async (_what, sent) => {
+it.each(both)('an unread body %s blocks the next request', async (_what, sent) => {
   const { url, first, targets } = await runWithFirst()
   const connection = openRawConnection(url)
   connection.write(sent + next)
@@ -151,7 +151,7 @@ it.each(both)('a body %s that nobody takes holds up what stands behind it', asyn
 })
 
 it.each(both)(
-  'behind an answer that closes the connection neither a body %s nor a request is read',
+  'reads neither a body %s nor a request after a response that closes the connection',
   async (_what, sent) => {
     const { url, first, targets, server } = await runWithFirst()
     const connection = openRawConnection(url)
@@ -167,7 +167,7 @@ it.each(both)(
   },
 )
 
-it('a client that holds its body back is told to continue, and only before its answer', async () => {
+it('sends 100 Continue to a client that waits for it, and only before the response', async () => {
   const { url, first } = await runWithFirst()
   const connection = openRawConnection(url)
   connection.write(sized.replace('\r\n\r\nabcdef', '\r\nexpect: 100-continue\r\n\r\n'))

@@ -86,12 +86,12 @@ describe('the body of a request', () => {
     ['an empty encoding', '1.1', ['transfer-encoding:'], 'unknown'],
     ['another version', '1.2', ['content-length: 3'], 'unknown'],
     ['an older version', '0.9', [], 'unknown'],
-  ])('ends as it is said by %s', (_what, version, headers, body) => {
+  ])('ends as framed by %s', (_what, version, headers, body) => {
     expect(headOf(`POST / HTTP/${version}`, ...headers).body).toBe(body)
   })
 })
 
-describe('a connection is used again', () => {
+describe('a connection is reused', () => {
   it.each([
     ['1.1', [], true],
     ['1.1', ['connection: close'], false],
@@ -112,7 +112,7 @@ describe('a connection is used again', () => {
   })
 })
 
-describe('a client waits until it is told to continue', () => {
+describe('a client waits for 100 Continue', () => {
   it.each([
     ['1.1', 'Expect: 100-Continue', true],
     ['1.0', 'expect: 100-continue', false],
@@ -123,7 +123,7 @@ describe('a client waits until it is told to continue', () => {
   })
 })
 
-describe('a first line that has not come whole', () => {
+describe('an incomplete first line', () => {
   const whole = 'GET /a HTTP/1.1\r\n'
   it.each(Array.from({ length: whole.length }, (_, index) => whole.slice(0, index + 1)))(
     'may be %j',

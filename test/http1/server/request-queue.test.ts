@@ -34,7 +34,7 @@ it('starts a new request after those that are pending', async () => {
   expect(started).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
 })
 
-it('does not start a cancelled request, which takes no place in a batch', async () => {
+it('does not start a cancelled request, which does not count in a batch', async () => {
   const queue = new RequestQueue(1)
   const { started, starts } = scheduleRequests(queue, 3)
   for (const start of starts.slice(0, 2)) queue.cancel(start)

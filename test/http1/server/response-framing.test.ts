@@ -14,7 +14,7 @@ interface Framing {
   readonly status?: number
   readonly length?: number
   readonly body: string
-  /** What the head says of the body and the connection, and what stands behind the head. */
+  /** The framing and connection headers, and the bytes after the head. */
   readonly found: RegExp
 }
 
@@ -121,7 +121,7 @@ it.each<[what: string, Framing]>([
       found: new RegExp(`3\\r\\n${closed}abc$`),
     },
   ],
-])('an answer %s', async (_what, { sent, status = 200, length, body, found }) => {
+])('a response %s', async (_what, { sent, status = 200, length, body, found }) => {
   for (const isComplete of [true, false]) {
     const { url } = await runServer((_, response) => {
       response.writeHead(status, length === undefined ? text : [...text, 'content-length', String(length)])
@@ -160,7 +160,7 @@ it.each<[what: string, respond: (response: OutgoingResponse) => void]>([
       response.write(Buffer.from('ef'))
     },
   ],
-])('a body that %s never looks whole', async (_what, respond) => {
+])('a body that %s never looks complete', async (_what, respond) => {
   const { url } = await runServer((_, response) => {
     response.writeHead(200, ['content-length', '5'])
     respond(response)
@@ -171,7 +171,7 @@ it.each<[what: string, respond: (response: OutgoingResponse) => void]>([
   expect(await connection.waitForEnd()).not.toMatch(/\r\n\r\nabcde|HTTP\/1\.1[^]*HTTP\/1\.1 /)
 })
 
-it('an answer in chunks that is cut off has no end', async () => {
+it('a truncated chunked response has no end', async () => {
   const { url } = await runServer((_, response) => {
     response.writeHead(200, text)
     response.write(Buffer.from('abc'), () => response.destroy())
@@ -184,7 +184,7 @@ it('an answer in chunks that is cut off has no end', async () => {
 it.each<[how: string, breakOff: (response: OutgoingResponse, server: Http1Server) => void]>([
   ['cut off', (response) => response.destroy()],
   ['under way at the end of its server', (_, server) => server.destroyAll()],
-])('an answer that ends with its connection is reset if it is %s', async (_how, breakOff) => {
+])('resets the connection of a response without a length if it is %s', async (_how, breakOff) => {
   const started: OutgoingResponse[] = []
   const { url, server } = await runServer((_, response) => {
     response.writeHead(200, text)
@@ -208,7 +208,7 @@ it.each([
   ['a\r\nb', 'c'],
   ['a:', 'c'],
   ['', 'c'],
-])('a header %j: %j never gets out', async (name, value) => {
+])('never sends a header %j: %j', async (name, value) => {
   const { url } = await runServer((_, response) => {
     expect(() => response.writeHead(200, ['content-length', '0', name, value])).toThrow('cannot be sent')
     expect(response.hasHead).toBe(false)
@@ -224,28 +224,25 @@ it.each([
 
 const sizes = [1, 16_383, 16_384, 16_385, 65_535, 65_536, 65_537, 300_000]
 
-it.each(['content-length', 'chunks'])(
-  'bodies of all sizes are byte for byte what was sent, with %s',
-  async (framing) => {
-    const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7919) % 256))
-    const { url } = await runServer(({ head }, response) => {
-      const [how, size] = head.target.slice(1).split('/')
-      const body = bytes.subarray(0, Number(size))
-      response.writeHead(200, framing === 'chunks' ? [] : ['content-length', String(size)])
-      if (how === 'text') return response.end(body.toString('latin1'))
-      if (how === 'buffer') return response.end(body)
-      for (let at = 0; at < body.length - 5; at += 10_007)
-        response.write(body.subarray(at, Math.min(at + 10_007, body.length - 5)))
-      return response.end(body.subarray(Math.max(0, body.length - 5)))
-    })
-    for (const how of ['text', 'buffer', 'pieces']) {
-      for (const size of sizes) {
-        const request = requestOf(`${url}/${how}/${size}`).end()
-        const [response] = await once(request, 'response')
-        const chunks: Buffer[] = []
-        for await (const chunk of response) chunks.push(chunk)
-        expect(Buffer.concat(chunks).equals(bytes.subarray(0, size)), `${how} of ${size}`).toBe(true)
-      }
+it.each(['content-length', 'chunks'])('sends bodies of all sizes byte for byte, with %s', async (framing) => {
+  const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7919) % 256))
+  const { url } = await runServer(({ head }, response) => {
+    const [how, size] = head.target.slice(1).split('/')
+    const body = bytes.subarray(0, Number(size))
+    response.writeHead(200, framing === 'chunks' ? [] : ['content-length', String(size)])
+    if (how === 'text') return response.end(body.toString('latin1'))
+    if (how === 'buffer') return response.end(body)
+    for (let at = 0; at < body.length - 5; at += 10_007)
+      response.write(body.subarray(at, Math.min(at + 10_007, body.length - 5)))
+    return response.end(body.subarray(Math.max(0, body.length - 5)))
+  })
+  for (const how of ['text', 'buffer', 'pieces']) {
+    for (const size of sizes) {
+      const request = requestOf(`${url}/${how}/${size}`).end()
+      const [response] = await once(request, 'response')
+      const chunks: Buffer[] = []
+      for await (const chunk of response) chunks.push(chunk)
+      expect(Buffer.concat(chunks).equals(bytes.subarray(0, size)), `${how} of ${size}`).toBe(true)
     }
-  },
-)
+  }
+})

@@ -14,14 +14,14 @@ interface ServerSetup extends Partial<Pick<Http1ServerOptions, 'maxHeadBytes' | 
   readonly timeouts?: Partial<Http1ServerOptions['timeouts']>
 }
 
-/** A server that listens, and the errors of its connections. */
+/** A listening server, and the errors of its connections. */
 export interface RunningServer {
   readonly server: Http1Server
   readonly url: string
   readonly errors: ConnectionErrorReason[]
 }
 
-/** So long that no test waits for them. */
+/** Longer than any test. */
 const longTimeouts: Http1ServerOptions['timeouts'] = {
   headersTimeoutMs: 60_000,
   keepAliveTimeoutMs: 60_000,
@@ -38,7 +38,7 @@ const statuses: Readonly<Record<RequestErrorReason, number | undefined>> = {
   tls_on_plain_port: 400,
 }
 
-/** A server whose requests are served by `onRequest`. It ends with the test. */
+/** Runs a server whose requests are served by `onRequest`, until the end of the test. */
 export async function runServer(
   onRequest: (request: IncomingRequest, response: OutgoingResponse) => void,
   { maxHeadBytes = 8 * 1024, timeouts, scheduler = new RequestQueue(), tls }: ServerSetup = {},
@@ -83,7 +83,6 @@ export function bodyOf(request: IncomingRequest): Promise<Buffer> {
   })
 }
 
-/** Responds with latin1 text. */
 export function respondText(response: OutgoingResponse, text: string): void {
   response.writeHead(200, ['content-length', String(text.length)])
   response.end(text)

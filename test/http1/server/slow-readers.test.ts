@@ -8,7 +8,7 @@ const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
 const chunk = Buffer.alloc(64 * 1024, 'a')
 const chunks = 512
 
-/** Writes as much as is taken, and goes on when more is. */
+/** Writes until the buffer is full, and continues on drain. */
 async function send(response: OutgoingResponse, written: () => void): Promise<void> {
   response.writeHead(200, ['content-length', String(chunks * chunk.length)])
   for (let count = 0; count < chunks; count += 1) {
@@ -18,7 +18,7 @@ async function send(response: OutgoingResponse, written: () => void): Promise<vo
   response.end()
 }
 
-it('a client that reads nothing is sent no more than the system holds, and all of it when it reads on', async () => {
+it('buffers no more than the system for a client that does not read, and sends all of it when it reads', async () => {
   let written = 0
   const whole = createDeferred<boolean>()
   const { url } = await runServer((request, response) => {
@@ -50,27 +50,24 @@ it.each([
       response.end()
     },
   ],
-])(
-  'an answer that is given %s is not whole where its client leaves before it has all of it',
-  async (_what, give) => {
-    const closed = createDeferred<boolean>()
-    const body = Buffer.alloc(32 * 1024 * 1024)
-    const { url, server } = await runServer((_, response) => {
-      response.onClose.add(() => closed.resolve(response.isComplete))
-      response.writeHead(200, ['content-length', String(body.length)])
-      give(response, body)
-    })
-    const connection = openRawConnection(url)
-    connection.socket.pause()
-    connection.write(get)
-    await eventually(() => expect(connection.socket.bytesRead).toBeGreaterThan(0))
-    connection.socket.resetAndDestroy()
-    expect(await closed.promise).toBe(false)
-    await eventually(() => expect(server.connectionCount()).toBe(0))
-  },
-)
+])('a response written %s is incomplete if its client disconnects early', async (_what, give) => {
+  const closed = createDeferred<boolean>()
+  const body = Buffer.alloc(32 * 1024 * 1024)
+  const { url, server } = await runServer((_, response) => {
+    response.onClose.add(() => closed.resolve(response.isComplete))
+    response.writeHead(200, ['content-length', String(body.length)])
+    give(response, body)
+  })
+  const connection = openRawConnection(url)
+  connection.socket.pause()
+  connection.write(get)
+  await eventually(() => expect(connection.socket.bytesRead).toBeGreaterThan(0))
+  connection.socket.resetAndDestroy()
+  expect(await closed.promise).toBe(false)
+  await eventually(() => expect(server.connectionCount()).toBe(0))
+})
 
-it('what is written behind the end of a connection goes nowhere, and says so', async () => {
+it('reports writes after the end of a connection as failed', async () => {
   const found = createDeferred<unknown[]>()
   const { url } = await runServer((request, response) => {
     response.writeHead(200, ['content-length', '3'])
@@ -85,7 +82,7 @@ it('what is written behind the end of a connection goes nowhere, and says so', a
   expect(await found.promise).toEqual([true, true, false, true])
 })
 
-it('a request that was sent ahead does not begin behind an answer that was cut off', async () => {
+it('does not start a pipelined request after an aborted response', async () => {
   const targets: string[] = []
   const { url } = await runServer(({ head }, response) => {
     targets.push(head.target)

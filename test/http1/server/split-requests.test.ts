@@ -8,7 +8,7 @@ type Found = Omit<WrittenRequest, 'bytes'> & { isComplete: boolean }
 
 const maximumHeadBytes = 8 * 1024
 
-/** What a reader finds in the pieces, each of which is overwritten when it has been read. */
+/** Parses the chunks, each of which is overwritten when it has been read. */
 function read(chunks: readonly Buffer[], maximum = maximumHeadBytes): Found[] {
   const found: Found[] = []
   const reader = new RequestParser(
@@ -57,7 +57,7 @@ function inChunks(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   return chunks
 }
 
-it('however the bytes of requests are split, they are read as they were meant', () => {
+it('parses requests the same for any split', () => {
   const requests = fc.array(writtenRequest, { minLength: 1, maxLength: 4 })
   const sizes = fc.array(fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 400 })), {
     minLength: 1,
@@ -72,7 +72,7 @@ it('however the bytes of requests are split, they are read as they were meant', 
   fc.assert(property, { numRuns: isThorough ? 5_000 : 80 })
 })
 
-it('requests may be split between any two bytes', () => {
+it('parses requests split between any two bytes', () => {
   const text =
     '\r\n\r\nPOST /a HTTP/1.1\r\nhost: g\r\ntransfer-encoding: chunked\r\n\r\n3;x\r\n\r\n0\r\nb\r\n0123456789a\r\n0\r\nc: d\r\n\r\n' +
     '\r\nPUT /b HTTP/1.1\r\nhost: g\r\ncontent-length: 4\r\n\r\n\r\n\r\nGET /c HTTP/1.1\r\n\r\n'
@@ -87,7 +87,7 @@ it('requests may be split between any two bytes', () => {
     expect(read([whole.subarray(0, at), whole.subarray(at)])).toEqual(expected)
 })
 
-it('a head of exactly the most bytes is read, and one of a byte more is not, however they are split', () => {
+it('accepts a head of the maximum size and rejects a larger one, for any split', () => {
   const maximum = 200
   const before = 'GET / HTTP/1.1\r\nhost: g\r\nx: '
   const heads = [maximum, maximum + 1].map((length) =>
@@ -100,7 +100,7 @@ it('a head of exactly the most bytes is read, and one of a byte more is not, how
   }
 })
 
-it('a head that never ends is refused before it is much larger than it may be', () => {
+it('rejects an endless head soon after the maximum size', () => {
   const reader = new RequestParser(
     { onRequestStart: () => {}, onRequestData: () => {}, onRequestEnd: () => {} },
     maximumHeadBytes,
@@ -113,7 +113,7 @@ it('a head that never ends is refused before it is much larger than it may be', 
   expect(bytes).toBeLessThan(maximumHeadBytes + 16)
 })
 
-it('of empty lines before a head nothing is kept, however many come', () => {
+it('retains no empty lines before a head', () => {
   const reader = new RequestParser(
     { onRequestStart: () => {}, onRequestData: () => {}, onRequestEnd: () => {} },
     maximumHeadBytes,

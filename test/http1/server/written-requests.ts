@@ -1,15 +1,15 @@
 import { METHODS } from 'node:http'
 import fc from 'fast-check'
 
-/** A request as it is meant, and how it is written. */
+/** A request, and how it is written. */
 export interface WrittenRequest {
   readonly method: string
   readonly target: string
   readonly version: string
-  /** Names in lower case and values, in turn. */
+  /** Lower-case names and values in turn. */
   readonly headers: readonly string[]
   readonly body: string
-  /** One byte a character. */
+  /** In latin1. */
   readonly bytes: string
 }
 
@@ -32,7 +32,7 @@ const body = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)
 const extension = fc.constantFrom('', ';a', ';a=b', ';a="b c"')
 const trailers = fc.constantFrom('', 'a: b\r\n', 'a: b\r\nc:\r\n')
 
-/** The header of a body, what it says, and how it is written. */
+/** A framing header, its meaning, and how it is written. */
 const framed = fc.oneof(
   fc.constant({ line: [], text: '', written: '' }),
   body.map((text) => ({ line: ['content-length', String(text.length)], text, written: text })),
@@ -48,7 +48,7 @@ const framed = fc.oneof(
     })),
 )
 
-/** Requests that are as they should be, in all the ways in which HTTP/1.1 lets them be written. */
+/** Valid requests, in all forms that HTTP/1.1 allows. */
 export const writtenRequest: fc.Arbitrary<WrittenRequest> = fc
   .tuple(
     fc.constantFrom('', '', '\r\n', '\r\n\r\n'),
