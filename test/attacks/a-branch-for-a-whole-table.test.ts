@@ -19,7 +19,7 @@ it.each(['required', 'allowed'])('no branch makes up for a whole table in %s', a
   ] as const) {
     const target = `/v1/table/${namespace}$orders/${action}`
     await attacked.isRefused({ as: 'ci', target, body }, { kind: 'PermissionDenied', says: 'not allowed' })
-    const says = 'takes no member "branch" of the body; omit it'
+    const says = 'does not accept member "branch" of the body; omit it'
     await attacked.isRefused({ as: 'dev', target, body }, { kind: 'InvalidInput', says })
   }
 })

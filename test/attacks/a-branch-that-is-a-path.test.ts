@@ -19,7 +19,7 @@ const names = [
 const commit = { id: ['sandbox', 'o'], version: 2, manifest_path: 'o/_versions/s' }
 
 it.each(names)('the branch %j is refused wherever it stands', async (branch) => {
-  const expected = { kind: 'InvalidInput', says: /is no name of a branch|NUL/ } as const
+  const expected = { kind: 'InvalidInput', says: /is not a valid branch name|NUL/ } as const
   const table = '/v1/table/sandbox$o'
   const bodies: [target: string, body: object][] = [
     [`${table}/query`, { branch }],
@@ -43,7 +43,7 @@ it.each([...names, 'a/b', '.a', 'a.', 'a..b'])('the tag %j is refused', async (t
   for (const operation of ['create', 'update', 'delete', 'version']) {
     await attacked.isRefused(
       { as: 'owner', target: `/v1/table/sandbox$o/tags/${operation}`, body: { tag, version: 1 } },
-      { kind: 'InvalidInput', says: /is no name of a tag/ },
+      { kind: 'InvalidInput', says: /is not a valid tag name/ },
     )
   }
 })

@@ -35,7 +35,7 @@ it.each([
   [{ behavior: ['Cascade'] }, /expected a string/],
   [{ behavior: true }, /expected a string/],
   [{ Behavior: 'Cascade' }, /is ambiguous; write "behavior"/],
-  [{ mode: 'Cascade' }, /has no mode "Cascade"/],
+  [{ mode: 'Cascade' }, /"Cascade" is not a mode of DropNamespace; expected one of fail, skip/],
 ])('%j is refused', async (body, says) => {
   await attacked.isRefused(
     { as: 'owner', target: '/v1/namespace/sandbox/drop', body },

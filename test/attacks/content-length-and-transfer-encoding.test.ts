@@ -6,7 +6,7 @@ import { attackedGateway } from './attacked-gateway.ts'
 
 // Two readers that find different ends of one request take the rest for two different next ones.
 const attacked = attackedGateway()
-const malformed: ExpectedError = { kind: 'InvalidInput', says: 'not well-formed HTTP/1.1' }
+const malformed: ExpectedError = { kind: 'InvalidInput', says: 'malformed HTTP/1.1 request' }
 const encoding: ExpectedError = { kind: 'InvalidInput', says: /transfer-encoding|not well-formed/ }
 const smuggled = 'POST /v1/table/production/drop HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
 const chunked = `0\r\n\r\n${smuggled}`
@@ -71,7 +71,7 @@ it.each<[what: string, bytes: string, ExpectedError]>([
   [
     'HTTP/1.0 with chunks',
     `POST /v1/table/sandbox$orders/describe HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n${chunked}`,
-    { kind: 'InvalidInput', says: 'HTTP/1.0 has no transfer-encoding' },
+    { kind: 'InvalidInput', says: 'unexpected transfer-encoding in an HTTP/1.0 request' },
   ],
   ['HTTP/0.9', 'GET /v1/table\r\n\r\n', malformed],
   [

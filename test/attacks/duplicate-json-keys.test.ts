@@ -34,7 +34,7 @@ it.each([8, 9, 10, 11])(
       `{${[...names.slice(0, index), '"id":["sandbox","orders"]', ...names.slice(index), '"id":["production"]'].join()}}`,
     ]) {
       const key = body.includes('"id"') ? 'id' : `n${index}`
-      await attacked.isRefused({ body }, { kind: 'InvalidInput', says: `the key "${key}" stands twice` })
+      await attacked.isRefused({ body }, { kind: 'InvalidInput', says: `duplicate key "${key}"` })
     }
   },
 )

@@ -8,7 +8,7 @@ const dev = await startDev()
 afterAll(() => dev.remove())
 
 it('the commands that dev prints work as they are', async () => {
-  await dev.program.announced(/^(Ctrl-C stops it)/m)
+  await dev.program.announced(/^(Press Ctrl-C to stop)/m)
   const pasted = dev.program
     .output()
     .split('\n')

@@ -102,7 +102,7 @@ it('ids are joined by the delimiter of the request, and a name that it would cut
   expect(listNames(pages)).toEqual(['prod::lake::raw::events', 'prod::lake::raw::facts'])
   expectError(await gateway.get('/v1/table?delimiter=a', { as: 'dev' }), {
     kind: 'InvalidInput',
-    says: 'separates the parts',
+    says: 'in the id contains the delimiter "a"',
   })
 })
 

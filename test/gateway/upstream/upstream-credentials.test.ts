@@ -51,7 +51,7 @@ it.each([401, 407])('that the upstream answers %i is no fault of the client', as
   expectError(response, {
     kind: 'ServiceUnavailable',
     status: 502,
-    says: /catalog .* gateway/,
+    says: /the upstream rejected the credential of the gateway/,
   })
   expect(response.headers['www-authenticate']).toBeUndefined()
 })

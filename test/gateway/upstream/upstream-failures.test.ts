@@ -115,7 +115,7 @@ it('an upstream that accepts connections and then says nothing is answered 504',
   expectError(await gateway.post(read), {
     kind: 'ServiceUnavailable',
     status: 504,
-    says: 'could not be reached in time',
+    says: 'upstream connect timeout',
   })
 })
 
