@@ -18,7 +18,7 @@ it.each<[what: string, lines: string[], body: string, ExpectedError]>([
     'HTTP/2.0',
     ['GET /openapi.json HTTP/2.0', 'host: a'],
     '',
-    { kind: 'InvalidInput', status: 505, says: 'HTTP/2.0' },
+    { kind: 'InvalidInput', status: 505, says: 'unsupported HTTP version 2.0' },
   ],
   [
     'two keys',
@@ -48,7 +48,7 @@ it.each<[what: string, lines: string[], body: string, ExpectedError]>([
     'an expectation that nobody meets',
     [document, 'host: a', 'expect: 200-ok'],
     '',
-    { kind: 'InvalidInput', status: 417, says: 'expects' },
+    { kind: 'InvalidInput', status: 417, says: 'unsupported expectation' },
   ],
   [
     'a coding that is not chunked',

@@ -102,7 +102,7 @@ it('ids are joined by the delimiter of the request, and a name that it would cut
   expect(listNames(pages)).toEqual(['prod::lake::raw::events', 'prod::lake::raw::facts'])
   expectError(await gateway.get('/v1/table?delimiter=a', { as: 'dev' }), {
     kind: 'InvalidInput',
-    says: 'in the id contains the delimiter "a"',
+    says: 'in the id contains "a", which is the delimiter',
   })
 })
 
