@@ -42,7 +42,7 @@ export function formatIdentifier(id: Identifier, delimiter: string): string {
     if (part.includes(delimiter)) {
       throw refusal(
         'invalid_id',
-        `${quoteForMessage(part)} in the id contains ${quoteForMessage(delimiter)}, the delimiter of this catalog`,
+        `${quoteForMessage(part)} in the id contains ${quoteForMessage(delimiter)}, which is the delimiter`,
       )
     }
   }

@@ -40,13 +40,13 @@ export function createListener(
   )
 }
 
-const malformed = 'the request is not well-formed HTTP/1.1'
+const malformed = 'malformed HTTP/1.1 request'
 
 const messages: Readonly<Record<Exclude<RequestErrorReason, 'idle_timeout'>, string>> = {
-  headers_too_large: 'the head of the request is too large',
+  headers_too_large: 'the request head is too large',
   incomplete_request: malformed,
   malformed_request: malformed,
-  request_timeout: 'the request did not arrive in time',
+  request_timeout: 'request timeout',
   tls_on_plain_port: malformed,
 }
 

@@ -102,7 +102,11 @@ it('limits the audit records of a batch to one mebibyte', async () => {
   const batch = (count: number) => ({ entries: Array.from({ length: count }, () => entry) })
   const target = '/v1/table/version/batch-create'
   const refused = await gateway.post(target, { body: batch(400) })
-  expectError(refused, { kind: 'InvalidInput', status: 413, says: 'audit log' })
+  expectError(refused, {
+    kind: 'InvalidInput',
+    status: 413,
+    says: 'too large for one audit record; send it in parts',
+  })
   expect(upstream.requests).toEqual([])
   expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toEqual([])
   expect(await gateway.post(target, { body: batch(200) })).toMatchObject({ status: 200 })

@@ -17,7 +17,7 @@ function head(target: string, lines: readonly string[]): string {
 
 const key = (name: string): string => `x-api-key: ${attacked.gateway.key(name)}`
 const refused: [what: string, target: string, user: string, lines: string[], ExpectedError][] = [
-  ['no route', '/v1/nothing', 'writer', [], { kind: 'Unsupported', status: 404, says: 'no operation' }],
+  ['no route', '/v1/nothing', 'writer', [], { kind: 'Unsupported', status: 404, says: 'unknown route' }],
   ['an unknown key', describe, 'guessed', [], { kind: 'Unauthenticated', says: 'x-api-key' }],
   [
     'no permission',

@@ -26,7 +26,7 @@ const facts = {
 
 it.each(Object.entries(facts))('rejects "query":{%j:...} in an entry', async (name, value) => {
   const query = { [name]: value }
-  const says = `takes no member "query.${name}" of the body`
+  const says = `does not accept member "query.${name}" of the body`
   const refused = async (target: string, body: object): Promise<void> =>
     attacked.isRefused({ as: 'ci', target, body }, { kind: 'InvalidInput', says })
   for (const [member, entry] of Object.entries(entries)) {

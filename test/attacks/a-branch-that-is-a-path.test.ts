@@ -18,8 +18,8 @@ const names = [
 ]
 const commit = { id: ['sandbox', 'o'], version: 2, manifest_path: 'o/_versions/s' }
 
-it.each(names)('rejects the branch %j in every location', async (branch) => {
-  const expected = { kind: 'InvalidInput', says: /is no name of a branch|NUL/ } as const
+it.each(names)('the branch %j is refused wherever it stands', async (branch) => {
+  const expected = { kind: 'InvalidInput', says: /is not a valid branch name|NUL/ } as const
   const table = '/v1/table/sandbox$o'
   const bodies: [target: string, body: object][] = [
     [`${table}/query`, { branch }],
@@ -43,7 +43,7 @@ it.each([...names, 'a/b', '.a', 'a.', 'a..b'])('rejects the tag %j', async (tag)
   for (const operation of ['create', 'update', 'delete', 'version']) {
     await attacked.isRefused(
       { as: 'owner', target: `/v1/table/sandbox$o/tags/${operation}`, body: { tag, version: 1 } },
-      { kind: 'InvalidInput', says: /is no name of a tag/ },
+      { kind: 'InvalidInput', says: /is not a valid tag name/ },
     )
   }
 })

@@ -26,13 +26,13 @@ const contradictions: [what: string, target: string, end: string | Buffer, says:
     ',"context":{"\\u0067ateway-user":"root"}}',
     /is reserved for the gateway/,
   ],
-  ['a branch that is a path', query, ',"branch":"../x"}', /is no name of a branch/],
+  ['a branch that is a path', query, ',"branch":"../x"}', /is not a valid branch name/],
   ['another id in a change', remove, ',"id":["production","orders"]}', /"id" is \["production","orders"\]/],
   [
     'a fact of a change that the audit log would miss',
     remove,
     ',"branch":"main"}',
-    /"branch" stands too far/,
+    /"branch" is too late in a body of this size/,
   ],
   ['an object behind it', query, '}{"id":["production","orders"]}', /not valid JSON/],
   ['half a member', query, ',"id', /not valid JSON/],
@@ -125,7 +125,11 @@ it('never streams members that affect the decision: such a large body is not rea
   const body = bodyOf(',"new_table_name":"orders","new_namespace_id":["production"]}')
   for (const sent of [body, inChunks(body)]) {
     const response = await gateway.post('/v1/table/sandbox$orders/rename', { body: sent })
-    expectError(response, { kind: 'InvalidInput', status: 413, says: 'larger than the 1048576 bytes' })
+    expectError(response, {
+      kind: 'InvalidInput',
+      status: 413,
+      says: 'larger than the limit of 1048576 bytes',
+    })
   }
   expect(upstream.requests).toEqual([])
 })

@@ -9,16 +9,16 @@ import { attackedGateway } from './attacked-gateway.ts'
 const attacked = attackedGateway()
 const document = 'GET /openapi.json HTTP/1.1'
 const smuggled = 'POST /v1/table/production/drop HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
-const malformed: ExpectedError = { kind: 'InvalidInput', says: 'not well-formed HTTP/1.1' }
+const malformed: ExpectedError = { kind: 'InvalidInput', says: 'malformed HTTP/1.1 request' }
 
 it.each<[what: string, lines: string[], body: string, ExpectedError]>([
   ['two hosts', [document, 'host: a', 'host: b'], '', { kind: 'InvalidInput', says: 'repeated' }],
-  ['no host', [document], '', { kind: 'InvalidInput', says: 'no host' }],
+  ['no host', [document], '', { kind: 'InvalidInput', says: 'missing host header' }],
   [
     'HTTP/2.0',
     ['GET /openapi.json HTTP/2.0', 'host: a'],
     '',
-    { kind: 'InvalidInput', status: 505, says: 'HTTP/2.0' },
+    { kind: 'InvalidInput', status: 505, says: 'unsupported HTTP version 2.0' },
   ],
   [
     'two keys',
@@ -42,13 +42,13 @@ it.each<[what: string, lines: string[], body: string, ExpectedError]>([
     'too many headers',
     [document, 'host: a', ...Array.from({ length: 128 }, (_, index) => `x-${index}: 1`)],
     '',
-    { kind: 'InvalidInput', status: 431, says: 'more than the 128 headers' },
+    { kind: 'InvalidInput', status: 431, says: 'more than 128 headers' },
   ],
   [
     'an expectation that nobody meets',
     [document, 'host: a', 'expect: 200-ok'],
     '',
-    { kind: 'InvalidInput', status: 417, says: 'expects' },
+    { kind: 'InvalidInput', status: 417, says: 'unsupported expectation' },
   ],
   [
     'a coding that is not chunked',
@@ -61,13 +61,13 @@ it.each<[what: string, lines: string[], body: string, ExpectedError]>([
     'a body',
     [document, 'host: a', `content-length: ${smuggled.length}`, 'connection: close'],
     smuggled,
-    { kind: 'InvalidInput', says: 'has no body' },
+    { kind: 'InvalidInput', says: 'unexpected body in a GET request' },
   ],
   [
     'another method',
     ['POST /openapi.json HTTP/1.1', 'host: a', 'content-length: 0', 'connection: close'],
     '',
-    { kind: 'Unsupported', status: 405, says: 'takes GET' },
+    { kind: 'Unsupported', status: 405, says: 'use GET' },
   ],
 ])('rejects a request for a document with %s', async (_what, lines, body, expected) => {
   const isOpen = !lines.some((line) => line.startsWith('connection: close'))
@@ -84,7 +84,7 @@ it('closes the connection if the body waits for 100 Continue', async () => {
   const responses = await sendRaw(gateway.url, held + smuggled)
   expect(responses).toHaveLength(1)
   expect(responses[0]?.headers['connection']).toBe('close')
-  expectError(responses[0], { kind: 'InvalidInput', says: 'has no body' })
+  expectError(responses[0], { kind: 'InvalidInput', says: 'unexpected body in a GET request' })
 })
 
 it('a request for a document has an id and is counted', async () => {

@@ -30,6 +30,6 @@ it.each([
   ['/v1/table/labelled$t/delete', '{"predicate":"true","properties":{"env":"dev"}}', 'properties'],
 ])('%s with %s is rejected', async (target, body, name) => {
   await attacked.isRefused({ as: 'ci', target, body }, { kind: 'PermissionDenied', says: 'not allowed' })
-  const says = `takes no member "${name}" of the body; omit it`
+  const says = `does not accept member "${name}" of the body; omit it`
   await attacked.isRefused({ as: 'dev', target, body }, { kind: 'InvalidInput', says })
 })

@@ -27,7 +27,10 @@ it('rejects all requests of an address after too many bad credentials, and of no
   }
   for (const parts of [wrong, { as: null }, {}]) {
     const refused = await gateway.post(target, parts)
-    expectError(refused, { kind: 'Throttling', says: 'too many credentials from this address were refused' })
+    expectError(refused, {
+      kind: 'Throttling',
+      says: 'too many failed authentications from this address; retry later',
+    })
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(900)
   }
   expect(await countRefusals(gateway, 'too_many_failed_authentications')).toBe(3)

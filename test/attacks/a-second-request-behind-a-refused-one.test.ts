@@ -11,8 +11,14 @@ const attacked = attackedGateway()
 const smuggled = 'POST /v1/table/production/drop HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
 
 it.each<[what: string, target: string, keys: string[], body: string, ExpectedError]>([
-  ['no route', '/v1/nothing', ['dev'], smuggled, { kind: 'Unsupported', status: 404, says: 'no operation' }],
-  ['no path', '/v1/table/a\\b/describe', ['dev'], smuggled, { kind: 'InvalidInput', says: 'no path' }],
+  ['no route', '/v1/nothing', ['dev'], smuggled, { kind: 'Unsupported', status: 404, says: 'unknown route' }],
+  [
+    'is not a path',
+    '/v1/table/a\\b/describe',
+    ['dev'],
+    smuggled,
+    { kind: 'InvalidInput', says: 'is not a path' },
+  ],
   ['no credential', '/v1/table/o/drop', [], smuggled, { kind: 'Unauthenticated', says: 'no credential' }],
   [
     'two credentials',

@@ -78,11 +78,15 @@ it.each<[what: string, operations: unknown, says: RegExp]>([
     /not allowed in a name|segment/,
   ],
   ['half a character', [{ deregister_table: { id: ['sandbox', 'a\uD800'] } }], /name/],
-  ['a location', [{ declare_table: { id: ['sandbox', 'n'], location: 's3://b/p' } }], /chooses a location/],
+  [
+    'a location',
+    [{ declare_table: { id: ['sandbox', 'n'], location: 's3://b/p' } }],
+    /sets a location or requests credentials/,
+  ],
   [
     'credentials',
     [{ declare_table: { id: ['sandbox', 'n'], vend_credentials: true } }],
-    /asks for credentials/,
+    /sets a location or requests credentials/,
   ],
   [
     'a foreign manifest',

@@ -5,7 +5,7 @@ import { attackedGateway } from './attacked-gateway.ts'
 const attacked = attackedGateway()
 const noPath: ExpectedError = {
   kind: 'InvalidInput',
-  says: /must be percent-encoded, or is no path|not well-formed/,
+  says: /must be percent-encoded, or is not a path|malformed HTTP/,
 }
 
 it.each<[method: string, target: string, ExpectedError]>([
@@ -16,7 +16,7 @@ it.each<[method: string, target: string, ExpectedError]>([
   ['POST', '/v1/table/sandbox$x/describe#/../drop', noPath],
   ['POST', '/v1/table/sandbox$x/describe?a=b#c', { kind: 'InvalidInput', says: 'must be percent-encoded' }],
   ['POST', '/v1/table/production;sandbox/drop', { kind: 'PermissionDenied', says: '"production;sandbox"' }],
-  ['POST', '/V1/TABLE/production/drop', { kind: 'Unsupported', status: 404, says: 'no operation' }],
+  ['POST', '/V1/TABLE/production/drop', { kind: 'Unsupported', status: 404, says: 'unknown route' }],
   ['POST', '/v1/table/sandbox$\xe9/describe', noPath],
   ['POST', '/v1/table/sandbox$x/describe?delimiter=\xa0', noPath],
   ['POST', '/v1/table/sandbox$\xc3\xa9/describe', noPath],

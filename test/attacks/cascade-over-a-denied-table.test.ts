@@ -35,8 +35,8 @@ it.each([
   [{ behavior: ['Cascade'] }, /expected a string/],
   [{ behavior: true }, /expected a string/],
   [{ Behavior: 'Cascade' }, /is ambiguous; write "behavior"/],
-  [{ mode: 'Cascade' }, /has no mode "Cascade"/],
-])('%j is rejected', async (body, says) => {
+  [{ mode: 'Cascade' }, /"Cascade" is not a mode of DropNamespace; expected one of fail, skip/],
+])('%j is refused', async (body, says) => {
   await attacked.isRefused(
     { as: 'owner', target: '/v1/namespace/sandbox/drop', body },
     { kind: 'InvalidInput', says },

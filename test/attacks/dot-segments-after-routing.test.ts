@@ -8,7 +8,7 @@ const segment: ExpectedError = {
   kind: 'InvalidInput',
   says: 'is a path segment, not a name|which is a path segment',
 }
-const unknown: ExpectedError = { kind: 'Unsupported', status: 404, says: 'no operation has the path' }
+const unknown: ExpectedError = { kind: 'Unsupported', status: 404, says: 'unknown route' }
 
 it.each<[target: string, ExpectedError]>([
   ['/v1/table/../describe', segment],

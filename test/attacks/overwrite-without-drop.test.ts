@@ -32,12 +32,12 @@ it.each(['overwrite', 'Overwrite', '"Overwrite"'])('mode %s in a body requires i
 
 it.each([
   ['create', 'mode=replace', /"replace" is not a mode of \w+; expected one of create, existok, overwrite/],
-  ['create', 'mode=overwrite%20', /has no mode/],
+  ['create', 'mode=overwrite%20', /"overwrite " is not a mode of CreateTable/],
   ['create', 'mode=%00overwrite', /NUL|mode/],
-  ['create', 'mode=append', /has no mode "append"/],
+  ['create', 'mode=append', /"append" is not a mode of CreateTable/],
   ['insert', 'mode=create', /"create" is not a mode of \w+; expected one of append, overwrite/],
   ['insert', 'mode=append&mode=overwrite', /"mode" is repeated/],
-  ['insert', 'Mode=overwrite', /has no query parameter "Mode"/],
+  ['insert', 'Mode=overwrite', /unknown query parameter "Mode" of InsertIntoTable/],
   [
     'merge_insert',
     'on=id&mode=overwrite',

@@ -31,7 +31,7 @@ it.each<[what: string, body: object | undefined, says: RegExp]>([
   ['no destination', {}, /requires "new_table_name"/],
   ['no body', undefined, /requires "new_table_name"/],
   ['an empty name', { new_table_name: '' }, /new_table_name is empty/],
-  ['a name that is a path', { new_table_name: '../production/orders' }, /cannot hold/],
+  ['a name that is a path', { new_table_name: '../production/orders' }, /is not allowed in a name/],
   ['a name with the delimiter', { new_table_name: 'inner$vault' }, /"inner\$vault"/],
   ['a name that is a list', { new_table_name: ['orders'] }, /expected a string/],
   ['a namespace that is text', { ...name, new_namespace_id: 'production' }, /expected a list of strings/],

@@ -209,7 +209,7 @@ describe('targets', () => {
 
   it('with an unknown parameter name those that the operation takes', () => {
     expect(() => parseTarget('GET', '/v1/namespace/$/list?other=1')).toThrow(
-      /^ListNamespaces has no query parameter "other"; it takes delimiter, .*page_token/,
+      /^unknown query parameter "other" of ListNamespaces; expected delimiter, .*page_token/,
     )
   })
 

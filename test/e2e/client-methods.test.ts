@@ -79,7 +79,7 @@ const ofConnections: Readonly<Record<keyof Connection, Trial>> = {
       targetNamespacePath: namespace,
       isShallow: true,
     })
-    await expect(cloned).rejects.toThrow(client === 'remote' ? /no operation has the path/ : /not supported/i)
+    await expect(cloned).rejects.toThrow(client === 'remote' ? /unknown route/ : /not supported/i)
   },
   dropAllTables: async ({ connection, namespace }, client) => {
     if (client === 'remote') {
@@ -182,7 +182,7 @@ const ofTables: Readonly<Record<keyof Table, Trial>> = {
   },
   prewarmData: async ({ table }, client) =>
     expect(table.prewarmData()).rejects.toThrow(
-      client === 'remote' ? /no operation has the path/ : /only supported on remote tables/,
+      client === 'remote' ? /unknown route/ : /only supported on remote tables/,
     ),
   dropIndex: async ({ table }) => {
     await table.dropIndex('name_idx')
@@ -250,13 +250,11 @@ const ofTables: Readonly<Record<keyof Table, Trial>> = {
   // The interface has no such operations; the catalog client creates versions directly.
   setLsmWriteSpec: async ({ table, connection, namespace }, client) => {
     const spec = { specType: 'unsharded' } as const
-    if (client === 'remote')
-      await expect(table.setLsmWriteSpec(spec)).rejects.toThrow(/no operation has the path/)
+    if (client === 'remote') await expect(table.setLsmWriteSpec(spec)).rejects.toThrow(/unknown route/)
     else await (await connection.openTable('keyed', namespace)).setLsmWriteSpec(spec)
   },
   unsetLsmWriteSpec: async ({ table, connection, namespace }, client) => {
-    if (client === 'remote')
-      await expect(table.unsetLsmWriteSpec()).rejects.toThrow(/no operation has the path/)
+    if (client === 'remote') await expect(table.unsetLsmWriteSpec()).rejects.toThrow(/unknown route/)
     else await (await connection.openTable('keyed', namespace)).unsetLsmWriteSpec()
   },
   closeLsmWriters: async ({ table }) => expect(await table.closeLsmWriters()).toBeUndefined(),

@@ -25,10 +25,7 @@ export function createMapVisitor(
   function judge(name: string, value: unknown): void {
     assertMemberSpelling(name)
     if (typeof value === 'string' && envelopeMembers.has(name)) {
-      throw refusal(
-        'invalid_body',
-        `${quoteForMessage(name)} beside "metadata" in the body is text; leave it out`,
-      )
+      throw refusal('invalid_body', `${quoteForMessage(name)} beside "metadata" in the body is text; omit it`)
     }
     if (name === 'identity' && value !== null) {
       throw refusal('invalid_body', '"identity" is not accepted beside "metadata"; send it as headers')

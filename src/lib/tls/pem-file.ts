@@ -14,6 +14,6 @@ export async function readPemFile(file: string, content: PemContent): Promise<st
   const ended = text.match(/^-----END [A-Z0-9 ]+-----/gm)?.length ?? 0
   const hasContent = started.some((label) => label.endsWith(content))
   if (!hasContent || started.length !== ended)
-    throw new Error(`expected a whole PEM file with a ${content}: ${file}`)
+    throw new Error(`expected a complete PEM file with a ${content}: ${file}`)
   return text
 }

@@ -53,7 +53,10 @@ it.each([
   ['public$nothing'],
 ])('get a challenge when they are denied something in %s', async (namespace) => {
   const response = await open.gateway.post(`/v1/table/${namespace}$rivers/drop`, nobody)
-  expectError(response, { kind: 'Unauthenticated', says: 'without one you are not allowed DropTable' })
+  expectError(response, {
+    kind: 'Unauthenticated',
+    says: 'without a credential you are not allowed DropTable',
+  })
   expect(response.headers).toMatchObject(challenge)
 })
 

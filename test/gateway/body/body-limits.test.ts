@@ -33,7 +33,11 @@ it.each(cases)('%s may be as large as its limit, and no larger', async (_what, t
     expect(await gateway.post(target, { body: send(bodyOf(limit)) })).toMatchObject({ status: 200 })
     expect(await upstream.requests.splice(0)[0]?.body).toHaveLength(limit)
     const response = await gateway.post(target, { body: send(bodyOf(limit + 1)) })
-    expectError(response, { kind: 'InvalidInput', status: 413, says: `larger than the ${limit} bytes` })
+    expectError(response, {
+      kind: 'InvalidInput',
+      status: 413,
+      says: `larger than the limit of ${limit} bytes`,
+    })
     const [arrival] = upstream.requests.splice(0)
     // A body with a content-length is not forwarded; a chunked one may have started.
     if (arrival !== undefined) await expect(arrival.body).rejects.toThrow('aborted')

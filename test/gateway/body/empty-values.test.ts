@@ -140,8 +140,8 @@ describe('an empty value is a value', () => {
     ],
     [`${table}/version/create`, '{"version":1,"manifest_path":""}', /"manifest_path" is ""/],
     [`${table}/rename`, '{"new_table_name":""}', /new_table_name is empty/],
-    [`${table}/tags/create`, '{"tag":"","version":1}', /is no name of a tag/],
-    [`${table}/exists`, '{"id":{}, "version":1, "id":[]}', /stands twice/],
+    [`${table}/tags/create`, '{"tag":"","version":1}', /is not a valid tag name/],
+    [`${table}/exists`, '{"id":{}, "version":1, "id":[]}', /duplicate key "id"/],
     [`${table}/exists`, '{"ID":[]}', /is ambiguous; write "id"/],
     [`${table}/schema_metadata/update`, '{"metadata":{},"id":[]}', /"id" is \[\] in the body/],
   ])('%s %s is rejected', async (target, body, says) => {

@@ -18,7 +18,7 @@ async function catalogWithRows() {
 
 it.each([
   ['another id', ',"id":["invoices"]}', '"id" is ["invoices"] in the body', 'conflicting_values'],
-  ['a second predicate', `,"predicate":"id = 1"}`, 'stands twice', 'repeated_member'],
+  ['a second predicate', `,"predicate":"id = 1"}`, 'duplicate key "predicate"', 'repeated_member'],
   ['no end', '', 'not valid JSON', 'malformed_body'],
 ])('with %s at the end changes no row, and is recorded as failed', async (_what, end, says, reason) => {
   const { gateway, count } = await catalogWithRows()

@@ -22,19 +22,34 @@ it.each<
     describe,
     { ...wrongMethod, says: 'method "GET" is not allowed for DescribeTable; use POST' },
   ],
-  ['PUT', 'PUT', describe, { ...wrongMethod, says: 'DescribeTable takes POST, not "PUT"' }],
-  ['OPTIONS', 'OPTIONS', '/v1/table', { ...wrongMethod, says: 'ListAllTables takes GET, not "OPTIONS"' }],
+  [
+    'PUT',
+    'PUT',
+    describe,
+    { ...wrongMethod, says: 'method "PUT" is not allowed for DescribeTable; use POST' },
+  ],
+  [
+    'OPTIONS',
+    'OPTIONS',
+    '/v1/table',
+    { ...wrongMethod, says: 'method "OPTIONS" is not allowed for ListAllTables; use GET' },
+  ],
   ['a long target', 'GET', `/${'v'.repeat(16_384)}`, { kind: 'InvalidInput', status: 414, says: '16384' }],
-  ['an unknown parameter', 'GET', '/v1/table?Limit=1', { kind: 'InvalidInput', says: '"Limit"; it takes' }],
+  [
+    'an unknown parameter',
+    'GET',
+    '/v1/table?Limit=1',
+    { kind: 'InvalidInput', says: 'unknown query parameter "Limit" of ListAllTables; expected delimiter' },
+  ],
   ['a wrong value', 'GET', '/v1/table?limit=-1', { kind: 'InvalidInput', says: 'is "-1"; expected an int' }],
   ['nobody', 'POST', describe, { kind: 'Unauthenticated', says: 'no credential was sent' }, { as: null }],
   ['an unknown key', 'POST', describe, { kind: 'Unauthenticated', says: 'x-api-key' }, { as: 'guessed' }],
-  ['nobody for no operation', 'POST', '/v1/nothing', { ...notFound, says: 'no operation' }, { as: null }],
+  ['nobody for no operation', 'POST', '/v1/nothing', { ...notFound, says: 'unknown route' }, { as: null }],
   [
     'a body for GET',
     'GET',
     '/v1/table',
-    { kind: 'InvalidInput', says: 'a GET request for ListAllTables has no body' },
+    { kind: 'InvalidInput', says: 'unexpected body in a GET request for ListAllTables' },
     { body: '{}' },
   ],
   [
@@ -55,7 +70,7 @@ it.each<
     'a large JSON body',
     'POST',
     describe,
-    { kind: 'InvalidInput', status: 413, says: 'larger than the 1048576 bytes' },
+    { kind: 'InvalidInput', status: 413, says: 'larger than the limit of 1048576 bytes' },
     { body: ' '.repeat(1024 * 1024 + 1) },
   ],
 ])('%s is rejected in the format of the interface', async (_what, method, target, expected, parts) => {
@@ -84,7 +99,7 @@ it('rejects HEAD without a body', async () => {
 })
 
 it.each<[what: string, request: string, ExpectedError]>([
-  ['no HTTP', 'EHLO gateway\r\n\r\n', { kind: 'InvalidInput', says: 'not well-formed HTTP/1.1' }],
+  ['no HTTP', 'EHLO gateway\r\n\r\n', { kind: 'InvalidInput', says: 'malformed HTTP/1.1 request' }],
   [
     'a large head',
     rawRequest(['GET /v1/table HTTP/1.1', 'host: g', `x: ${'y'.repeat(40_000)}`]),

@@ -39,7 +39,7 @@ it('HTTP/1.1 requires a host', async () => {
   const { gateway, upstream } = shared
   const lines = [`x-api-key: ${gateway.key('dev')}`, 'content-length: 0', 'connection: close']
   const [response] = await sendRaw(gateway.url, rawRequest([`POST ${describe} HTTP/1.1`, ...lines]))
-  expectError(response, { kind: 'InvalidInput', says: 'no host header' })
+  expectError(response, { kind: 'InvalidInput', says: 'missing host header' })
   expect(upstream.requests).toEqual([])
 })
 

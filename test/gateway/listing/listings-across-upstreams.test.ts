@@ -102,7 +102,7 @@ it('joins ids by the delimiter of the request, and fails for a name that contain
   expect(listNames(pages)).toEqual(['prod::lake::raw::events', 'prod::lake::raw::facts'])
   expectError(await gateway.get('/v1/table?delimiter=a', { as: 'dev' }), {
     kind: 'InvalidInput',
-    says: 'separates the parts',
+    says: 'in the id contains "a", which is the delimiter',
   })
 })
 

@@ -110,7 +110,10 @@ it('rejects a request with retry-after if the queue is full, without a trace', a
   await untilWaiting(gateway, 1)
   for (const [target, body] of sendings) {
     const refused = await gateway.post(target, { body })
-    expectError(refused, { kind: 'ServiceUnavailable', says: 'the catalog is busy' })
+    expectError(refused, {
+      kind: 'ServiceUnavailable',
+      says: 'upstream overloaded: too many pending requests',
+    })
     expect(refused.headers['retry-after']).toBe('1')
   }
   await responseNext()
@@ -125,7 +128,10 @@ it('rejects a request after the queue timeout', async () => {
   const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8, 100))
   const first = gateway.post(query, { body: {} })
   await untilWaiting(gateway, 0)
-  expectError(await gateway.post(query, { body: {} }), { kind: 'ServiceUnavailable', says: 'busy' })
+  expectError(await gateway.post(query, { body: {} }), {
+    kind: 'ServiceUnavailable',
+    says: 'upstream overloaded',
+  })
   await responseNext()
   expect(await first).toMatchObject({ status: 200 })
   expect(upstream.requests).toHaveLength(1)

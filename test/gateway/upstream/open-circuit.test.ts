@@ -41,7 +41,7 @@ it.each<[what: string, answering: RequestHandler]>([
       const response = await gateway.post(target)
       expectError(response, {
         kind: 'ServiceUnavailable',
-        says: /^the catalog is unavailable \(circuit open\)/,
+        says: /^upstream unavailable \(circuit open\); retry later/,
       })
       expect(response.headers['retry-after']).toBe('1')
     }

@@ -51,7 +51,7 @@ it.each([401, 407])('a response %i of the upstream is not an error of the client
   expectError(response, {
     kind: 'ServiceUnavailable',
     status: 502,
-    says: /catalog .* gateway/,
+    says: /the upstream rejected the credential of the gateway/,
   })
   expect(response.headers['www-authenticate']).toBeUndefined()
 })

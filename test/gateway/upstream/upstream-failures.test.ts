@@ -115,7 +115,7 @@ it('responds with 504 if the upstream accepts connections and sends nothing', as
   expectError(await gateway.post(read), {
     kind: 'ServiceUnavailable',
     status: 504,
-    says: 'could not be reached in time',
+    says: 'upstream connect timeout',
   })
 })
 

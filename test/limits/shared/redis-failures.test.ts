@@ -94,7 +94,7 @@ it.skipIf(isWithoutRedis)(
     expect((await readiness(open)).status).toBe(200)
     const response = await readiness(closed)
     expect(response.status).toBe(503)
-    expect(await response.text()).toContain('limits could not be shared yet')
+    expect(await response.text()).toContain('shared limits not connected yet')
     expect(await open.post(describe)).toMatchObject({ status: 200 })
     expect(await closed.post(describe)).toMatchObject({ status: 503 })
     await redis.start()
