@@ -20,7 +20,7 @@ interface Documented {
 
 /** The operations as the interface document lists them, written out by hand and not derived from the table. */
 const documented = JSON.parse(
-  readFileSync(new URL('operations-of-the-interface.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('documented-operations.json', import.meta.url), 'utf8'),
 ) as Documented[]
 
 /** Accepted though the document does not list it: the remote client of LanceDB sends it. */

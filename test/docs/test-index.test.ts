@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 it.each(['attacks', 'gateway', 'http1'])(
   'the README of test/%s names each of its test files, and no other',
   (name) => {
-    const folder = new URL(`${name}/`, import.meta.url)
+    const folder = new URL(`../${name}/`, import.meta.url)
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.test.ts'))
       .map((file) => file.slice(0, -'.test.ts'.length))

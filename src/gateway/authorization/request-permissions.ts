@@ -203,14 +203,14 @@ function hasMemberAtAnyDepth(value: unknown, name: string): boolean {
   )
 }
 
-function listDropPermissionsBelow(id: Identifier, because: string): RequiredPermission[] {
-  return (['DropTable', 'DropNamespace'] as const).map((permission) => ({
+function listDropPermissionsBelow(id: Identifier, requiredBy: string): RequiredPermission[] {
+  return (['DropTable', 'DropNamespace'] as const).map((permission): RequiredPermission => ({
     permission,
     kind: 'namespace',
     id,
     facts: subtreeFacts(permission),
-    beneath: true,
-    because,
+    includesSubtree: true,
+    requiredBy,
   }))
 }
 

@@ -15,7 +15,7 @@ interface Reachable {
 }
 
 async function limitedGateway(upstreamUrl: string): Promise<Reachable> {
-  const program = join(import.meta.dirname, 'gateway-process.ts')
+  const program = join(import.meta.dirname, '../support/gateway-process.ts')
   const child = spawn('bash', ['-c', limited, process.execPath, program, upstreamUrl], {
     env: { ...process.env, TSX_DISABLE_CACHE: '1' },
     stdio: ['pipe', 'pipe', 'inherit'],
