@@ -50,7 +50,7 @@ it.skipIf(process.platform === 'win32')(
     const refused = await change()
     expect(refused.headers.get('retry-after')).toBe('1')
     expect(await refused.json()).toEqual({
-      error: expect.stringMatching(/the change was not made: the audit log cannot be written/),
+      error: expect.stringMatching(/the change was not made: the audit log is unavailable; retry later/),
       code: 17,
       instance: refused.headers.get('x-request-id'),
     })
