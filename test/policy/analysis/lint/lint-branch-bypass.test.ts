@@ -37,7 +37,7 @@ const allow = (id: string, operations: readonly string[], rest: Partial<WrittenR
 })
 
 const isMessage = (rules: string, names: string): string =>
-  `depends on the branch, but ${rules} allows the same callers ${names} whatever the branch, which together replace ` +
+  `depends on the branch, but ${rules} allows the same callers ${names} whatever the branch, which together can replace ` +
   'every branch of a table; restrict these too, or require "branches" of commits'
 
 it.each<[string, readonly WrittenPolicy[], string]>([
@@ -157,7 +157,7 @@ it.each<[readonly string[], string | undefined]>([
       ? []
       : [
           `warning way-around p/r allows ${names} on whole tables, which together can replace every branch of a table; ` +
-            'name one of them at most in "allowWholeTable"',
+            'list at most one of them in "allowWholeTable"',
         ],
   )
 })
