@@ -48,7 +48,7 @@ it('what is not told has a bounded default', () => {
     {
       format: 'json',
       timeoutMs: 10_000,
-      batch: { records: 500, bytes: 1_048_576 },
+      batch: { maxRecords: 500, maxBytes: 1_048_576 },
       retry: { maxBackoffMs: 60_000 },
     },
   ])

@@ -51,7 +51,9 @@ it('a secret is not printed, and what stands for it is refused', async () => {
   const upstream = { ...least.upstream, credential: { value: 'Bearer secret' } }
   const printed = formatEffectiveSettings(await read(stringify({ ...least, upstream })), {})
   expect(printed).not.toContain('Bearer secret')
-  await expect(read(printed)).rejects.toThrow(/:\d+: upstream\.credential\.value: stands for a secret/)
+  await expect(read(printed)).rejects.toThrow(
+    /:\d+: upstream\.credential\.value: is a placeholder for a secret; expected the secret, or a file/,
+  )
 })
 
 it('the lines of what the environment says name its variables', async () => {

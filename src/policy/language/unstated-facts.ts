@@ -17,5 +17,5 @@ export function describeUnstatedFact(
   if (stated.has(fact)) return undefined
   const others = new Set(permissionNames.filter((permission) => factsStatedFor(permission).has(fact)))
   const own = stated.size === 0 ? 'no facts' : [...stated].join(', ')
-  return `"${fact}" is not a fact of ${describePermissionSet(permissions)}, which has ${own}; it is a fact of ${describePermissionSet(others)}`
+  return `requests for ${describePermissionSet(permissions)} state ${own}; "${fact}" is stated for ${describePermissionSet(others)}`
 }

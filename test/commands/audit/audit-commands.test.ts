@@ -39,7 +39,7 @@ it('verify checks the seals with a key, and says what the verdict rests on', asy
   const checked = await audit('verify', folder, '--public-key', publicKey)
   expect(checked).toMatchObject({
     status: 0,
-    messages: expect.stringMatching(/^2 seals, all signed as they/),
+    messages: expect.stringMatching(/^2 seals, all signatures valid/),
   })
   const [, head = ''] = /^head: .* hash (\w{64})$/m.exec(checked.messages) ?? []
   expect((await audit('verify', folder, '--expect-head', head.slice(0, 12))).status).toBe(0)
@@ -92,7 +92,7 @@ it('prove prints a history that verify-proof checks', async () => {
   expect(await audit('verify-proof', file, '--public-key', publicKey)).toMatchObject({
     status: 0,
     output: expect.stringMatching(
-      /^good: 3 records of table production\$orders, from its first record on, none/,
+      /^valid: 3 records of table production\$orders, from its first record on, complete from/,
     ),
   })
   await writeFile(file, output.replace('corp:alice', 'corp:carol'))

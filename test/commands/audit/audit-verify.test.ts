@@ -42,7 +42,7 @@ it('a log as the gateway wrote it is good; with any change it is broken', async 
 it('a folder without a log is not good', async () => {
   const folder = await temporaryFolder()
   const empty = await runProgram(['audit', 'verify', folder])
-  expect(empty).toMatchObject({ status: 1, messages: expect.stringMatching(/holds no audit log/) })
+  expect(empty).toMatchObject({ status: 1, messages: expect.stringMatching(/contains no audit log/) })
   const missing = await runProgram(['audit', 'verify', join(folder, 'none')])
   expect(missing).toMatchObject({ status: 1, messages: expect.stringMatching(/does not exist/) })
 })

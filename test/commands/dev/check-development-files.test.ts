@@ -49,7 +49,7 @@ it.for(['check', 'serve'])('%s refuses the keys of dev', async (command) => {
   const { status, output, messages } = await runProgram([command, '--config', file])
   expect({ status, output }).toEqual({ status: 1, output: '' })
   expect(messages).toMatch(
-    /identity\.apiKeys\.store lies in the data folder of `dev`.*unsafe: \[development-key\]/,
+    /identity\.apiKeys\.store is in the data folder of `dev`.*unsafe: \[development-key\]/,
   )
 })
 

@@ -20,9 +20,9 @@ async function locations(): Promise<readonly (readonly [path: string, message: R
   await writeFile(join(path('json'), 'a.json'), policy)
   await mkdir(path('blank'))
   await writeFile(join(path('blank'), 'a.yaml'), '# nothing yet\n')
-  const none = /holds no policy in \.yaml or \.yml files/
+  const none = /contains no policy in \.yaml or \.yml files/
   return [
-    [path('a.yaml'), /a\.yaml: is no folder; expected a folder of \.yaml or \.yml files/],
+    [path('a.yaml'), /a\.yaml: is not a folder; expected a folder of \.yaml or \.yml files/],
     [path('empty'), none],
     [path('json'), none],
     [path('blank'), none],
@@ -94,7 +94,7 @@ describe('a place that holds no policy is refused', () => {
     const ports = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
     const { status, messages } = await runProgram(['dev', ...ports, '--policies', file])
     expect(status).toBe(1)
-    expect(messages).toMatch(/^the gateway cannot start:\n.*a\.yaml: is no folder/)
+    expect(messages).toMatch(/^the gateway cannot start:\n.*a\.yaml: is not a folder/)
   })
 })
 
@@ -115,7 +115,7 @@ it('a folder of decision tables that holds none is refused', async () => {
   const test = ['test', '--policies', join(folder, 'policies'), '--tests', join(folder, 'tests')]
   expect(await runProgram(['policy', ...test])).toMatchObject({
     status: 1,
-    messages: expect.stringContaining('holds no decision table in .yaml or .yml files'),
+    messages: expect.stringContaining('contains no decision table in .yaml or .yml files'),
   })
 })
 
@@ -125,7 +125,7 @@ it('a running dev warns that no policy is in force', async () => {
   await mkdir(join(folder, 'policies'))
   const program = startProgram(['dev', ...ports, '--policies', join(folder, 'policies')])
   await program.announced(/^admin on (http:\S+)$/m)
-  await eventually(() => expect(program.messages()).toContain('no policy in force'))
+  await eventually(() => expect(program.messages()).toContain('no policies: every request is denied'))
   program.signal('SIGTERM')
   expect(await program.ended).toMatchObject({ status: 0 })
 })

@@ -25,7 +25,7 @@ it('policies are signed and verified as the page about policies says, and a chan
   const verified = await run(commands[3])
   expect(verified).toMatchObject({ status: 0, messages: '' })
   expect(verified.output).toMatch(
-    /^good: 1 policies, revision [0-9a-f]{64}, serial 1, key [0-9a-f]{16}\n {2}a\.yaml\n$/,
+    /^valid: 1 policies, revision [0-9a-f]{64}, serial 1, key [0-9a-f]{16}\n {2}a\.yaml\n$/,
   )
 
   await writeFile(

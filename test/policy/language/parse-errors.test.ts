@@ -175,7 +175,7 @@ it.each([
   [
     'final',
     'true',
-    'unknown field "rules[0].final"; a deny cannot be undone anyway, and "final" stands beside "rules", namely' +
+    'unknown field "rules[0].final"; a deny always wins, and "final" is a field of the document, next to "rules"' +
       ': the operations that child policies cannot allow',
   ],
   ['when', 'true', 'rules[0].when is true; expected text: put it in quotes'],
@@ -244,16 +244,16 @@ it.each([
   ['commits: {}', '5:10 commits.require is missing; expected a list, such as [{ id, branches }]'],
   [
     'commits: { require: [{ id: c }] }',
-    '5:22 commits.require[0] demands nothing; expected exactly one of metadata, branches, notBranches, folders, freeze',
+    '5:22 commits.require[0] has no requirement; expected exactly one of metadata, branches, notBranches, folders, freeze',
   ],
   [
     'commits: { require: [{ id: c, branches: [a], freeze: {} }] }',
-    '5:22 commits.require[0] demands branches and freeze; expected exactly one of metadata, branches, notBranches, ' +
+    '5:22 commits.require[0] has the requirements branches and freeze; expected exactly one of metadata, branches, notBranches, ' +
       'folders, freeze',
   ],
   [
     'commits: { require: [{ id: c, folders: [a/../b] }] }',
-    '5:41 commits.require[0].folders[0]: "a/../b" is no folder; expected one such as "s3://bucket/team" or ' +
+    '5:41 commits.require[0].folders[0]: "a/../b" is not a folder; expected for example "s3://bucket/team" or ' +
       '"warehouse/team"',
   ],
   [
@@ -266,7 +266,7 @@ it.each([
   ],
   [
     'commits: { require: [{ id: r, branches: [a] }] }\nrules: [{ id: r, effect: deny, subjects: { any: true }, operations: [all] }]',
-    '6:9 rules[0]: the rule of line 5 is "r" too',
+    '6:9 rules[0]: duplicate rule id "r", also in line 5',
   ],
 ])('rejects a policy with %s', (fields, error) => {
   expect(errors(`${head}${fields}\n${fields.includes('rules:') ? '' : 'rules: []\n'}`)).toEqual([error])

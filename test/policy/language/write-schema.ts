@@ -10,7 +10,7 @@ for (const [name, schema] of Object.entries({
   'decision-table.schema.json': createDecisionTableSchema(),
 })) {
   await writeFile(
-    new URL(`../../policies/${name}`, import.meta.url),
+    new URL(`../../../policies/${name}`, import.meta.url),
     `${JSON.stringify(schema, undefined, 2)}\n`,
   )
 }

@@ -5,7 +5,7 @@ import { qualifiedRuleName, runTests } from '../../../src/policy/testing/decisio
 import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
 import { loadPolicyFolder } from '../../../src/policy/source/policy-source.ts'
 
-const folder = (name: string): string => fileURLToPath(new URL(`../../policies/${name}`, import.meta.url))
+const folder = (name: string): string => fileURLToPath(new URL(`../../../policies/${name}`, import.meta.url))
 
 describe.each(['development', 'examples'])('policies/%s', async (name) => {
   const { tests, documents, set } = await loadPolicyFolder(folder(name))

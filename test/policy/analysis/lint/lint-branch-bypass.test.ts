@@ -37,7 +37,7 @@ const allow = (id: string, operations: readonly string[], rest: Partial<WrittenR
 })
 
 const bypassMessage = (rules: string, names: string): string =>
-  `depends on the branch, but ${rules} allows the same callers ${names} whatever the branch, which together replace ` +
+  `depends on the branch, but ${rules} allows the same callers ${names} whatever the branch, which together can replace ` +
   'every branch of a table; restrict these too, or require "branches" of commits'
 
 it.each<[string, readonly WrittenPolicy[], string]>([
@@ -150,20 +150,17 @@ it.each<[readonly string[], string | undefined]>([
   [['OverwriteTable', 'RegisterTable'], 'OverwriteTable and RegisterTable'],
   [['DeregisterTable', 'DropTable'], undefined],
   [['RegisterTable', 'RenameTable'], undefined],
-])(
-  'checks whether a requirement that allows %s on whole tables allows replacing them',
-  (allowWholeTable, names) => {
-    const require: readonly WrittenRequirement[] = [{ id: 'r', notBranches: ['main'], allowWholeTable }]
-    expect(found([policy('p', ['a'], [], { commits: { require } })])).toEqual(
-      names === undefined
-        ? []
-        : [
-            `warning way-around p/r allows ${names} on whole tables, which together can replace every branch of a table; ` +
-              'name one of them at most in "allowWholeTable"',
-          ],
-    )
-  },
-)
+])('a requirement that allows %s of whole tables may allow to replace them', (allowWholeTable, names) => {
+  const require: readonly WrittenRequirement[] = [{ id: 'r', notBranches: ['main'], allowWholeTable }]
+  expect(found([policy('p', ['a'], [], { commits: { require } })])).toEqual(
+    names === undefined
+      ? []
+      : [
+          `warning way-around p/r allows ${names} on whole tables, which together can replace every branch of a table; ` +
+            'list at most one of them in "allowWholeTable"',
+        ],
+  )
+})
 
 it('limits the callers tried per rule, however many rules are above', () => {
   const count = 300
