@@ -16,7 +16,7 @@ import { findDevelopmentFiles } from './dev/development-files.ts'
 import { runStep, CommandFailure } from './common/command-failure.ts'
 import { newCommand } from './common/new-command.ts'
 
-/** `catalog-gateway check --config FILE`: everything that `serve` would refuse, without serving. */
+/** `catalog-gateway check --config FILE`: reports everything that `serve` would refuse, without serving. */
 export function checkCommand(): Command {
   return newCommand('check')
     .description('check settings, policies and keys, and print the effective settings')
@@ -30,7 +30,7 @@ export function checkCommand(): Command {
     })
 }
 
-/** Reads every file that the settings name; tells of all that cannot be used, not of the first alone. */
+/** Reads every file that the settings name; reports all errors, not just the first. */
 async function checkFiles(settings: GatewaySettings): Promise<void> {
   const { listen, policies, identity, upstreams, listing, limits } = settings
   const failures = [...(await findDevelopmentFiles(settings))]

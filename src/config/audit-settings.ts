@@ -9,7 +9,6 @@ const path = z.string().min(1)
 const operationMode = z.enum(operationModes)
 const eventMode = z.enum(eventModes)
 
-/** The settings of the audit log, as they stand in the file of the gateway. */
 export const auditSchema = z.strictObject({
   folder: path.describe('Folder of the audit log; not shared with other gateways.'),
   sealKeyFile: path
@@ -106,10 +105,9 @@ export const auditSchema = z.strictObject({
     ),
 })
 
-/** The settings of an audit log, with every default filled in. */
 export type AuditSettings = z.output<typeof auditSchema>
 
-/** What those settings say to whoever opens the log. */
+/** Converts the settings to the options of the audit log. */
 export function createAuditLogOptions(
   settings: AuditSettings,
 ): Omit<AuditLogOptions, 'gateway' | 'software'> {
@@ -141,7 +139,7 @@ export function createAuditLogOptions(
   }
 }
 
-/** The same with every path absolute. */
+/** Resolves all paths. */
 export function resolveAuditPaths(
   settings: AuditSettings,
   absolute: (path: string) => string,

@@ -8,7 +8,7 @@ import { createFolderLocation, type PolicyLocation } from '../policy/source/poli
 
 const path = z.string().min(1)
 
-/** Where the policies of a gateway come from, as it stands in its file. */
+/** Source of the policies. */
 export const policySettingsSchema = z
   .strictObject({
     folder: path.optional().describe('Folder of policies, including sub-folders.'),
@@ -32,10 +32,9 @@ export const policySettingsSchema = z
     message: 'expected either folder or bundle',
   })
 
-/** Where the policies of a gateway come from, checked. */
 export type PolicySettings = z.output<typeof policySettingsSchema>
 
-/** The settings with every path made absolute. */
+/** Resolves all paths. */
 export function withAbsolutePolicyPaths(
   { folder, bundle, candidateFolder }: PolicySettings,
   absolute: (path: string) => string,
@@ -49,7 +48,7 @@ export function withAbsolutePolicyPaths(
   }
 }
 
-/** The place of the policies in force. Throws PolicyError where a key cannot be used. */
+/** Returns the location of the policies. Throws PolicyError if a key is invalid. */
 export async function openPolicyLocation({ folder, bundle }: PolicySettings): Promise<PolicyLocation> {
   if (bundle !== undefined)
     return createBundleLocation(bundle.file, await Promise.all(bundle.publicKeyFiles.map(readPublicKey)))
@@ -57,10 +56,10 @@ export async function openPolicyLocation({ folder, bundle }: PolicySettings): Pr
   return createFolderLocation(folder)
 }
 
-/** Reads an Ed25519 key that bundles are verified with (SPKI, PEM). Throws PolicyError. */
+/** Reads an Ed25519 public key that verifies bundles (SPKI, PEM). Throws PolicyError. */
 export async function readPublicKey(file: string): Promise<KeyObject> {
   const text = await withFileErrors(file, () => readFile(file, 'utf8'))
-  // A private key would do too, and must not lie here.
+  // node:crypto would derive the public key from a private key, which must not be stored here.
   const key = text.includes('PUBLIC KEY') ? parseKey(text) : undefined
   if (key?.asymmetricKeyType === 'ed25519') return key
   throw new PolicyError([{ file, message: 'is not a public Ed25519 key in PEM' }])

@@ -23,7 +23,7 @@ interface PendingCharge {
 }
 
 /**
- * Opens the channel of this worker; `response` answers requests for reports. A reload request makes this process read
+ * Opens the channel of this worker; `createReport` creates requested reports. A reload request makes this process read
  * its files again.
  */
 export function openPrimaryChannel(

@@ -10,7 +10,7 @@ const form = /** @type {HTMLFormElement} */ (byId('access-form'))
 const idField = /** @type {HTMLInputElement} */ (byId('access-id'))
 const kindField = /** @type {HTMLSelectElement} */ (byId('access-kind'))
 
-/** Shows the tree of the namespaces, and who may do what at its root. */
+/** Shows the namespace tree and the permissions at its root. */
 export async function beginAccess() {
   form.addEventListener('submit', (event) => {
     event.preventDefault()
@@ -19,7 +19,7 @@ export async function beginAccess() {
   await reloadAccess()
 }
 
-/** Shows both anew, as other policies are in force. */
+/** Reloads both after a change of the policies. */
 export async function reloadAccess() {
   const root = node({ name: '/', policies: [], leadsOn: true }, [])
   byId('tree').replaceChildren(element('ul', {}, root.item))

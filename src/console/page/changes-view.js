@@ -4,7 +4,7 @@ import { clock, idText, milliseconds, quoted } from './words.js'
 /** @typedef {import('../newest-changes.ts').RecordedChange} RecordedChange */
 
 /**
- * Shows the newest changes, each with its audit records behind it.
+ * Shows the newest changes, each with its audit records.
  * @param {readonly RecordedChange[]} changes
  */
 export function showChanges(changes) {

@@ -10,7 +10,7 @@ const meanings = {
 const height = 100
 
 /**
- * Bars of the requests of each second, by decision, with a legend and the largest second.
+ * Bars of the requests per second, by decision, with a legend and the maximum.
  * @param {readonly { readonly allow: number, readonly deny: number, readonly none: number }[]} seconds
  */
 export function trafficChart(seconds) {

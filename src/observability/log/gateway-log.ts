@@ -3,13 +3,12 @@ import { pino, type Logger } from 'pino'
 import { z } from 'zod'
 import { openLineWriter } from './line-writer.ts'
 
-/** How much is logged: `info` has a line for every request, `warn` only what somebody should look at. */
+/** `info` logs a line per request; `warn` only events that need attention. */
 const logLevels = ['error', 'warn', 'info', 'debug', 'silent'] as const
 
 export type LogLevel = (typeof logLevels)[number]
 export type { Logger }
 
-/** How the gateway logs, as it stands in the settings. */
 export const logSchema = z.strictObject({
   level: z.enum(logLevels).default('info').describe('Minimum log level.'),
   sample: z
@@ -27,21 +26,20 @@ export const logSchema = z.strictObject({
     .describe('Random sampling of request lines.'),
 })
 
-/** The log of a gateway. */
 export interface GatewayLog {
   readonly logger: Logger
   /**
-   * A line like those of the logger, for what is logged with each request: it takes a fraction of the time. Members
-   * are JSON, each with the comma before it. The message is plain: nothing in it has to be escaped.
+   * Writes a line like those of the logger, in a fraction of the time; used for request lines. `members` are JSON, each
+   * preceded by a comma. `message` must not need escaping.
    */
   write(level: 'info' | 'warn' | 'error', members: string, message: string): void
-  /** Resolves when every line is written. Lines that come later are written when the process ends, if it ends well. */
+  /** Resolves when every line is written. Later lines are written when the process exits normally. */
   close(): Promise<void>
 }
 
 /**
- * A log of JSON lines on standard error, so that standard output holds only what commands promise to print. A line is
- * written within a second, or when the process ends; lines that nobody takes are lost rather than waited for.
+ * Opens a log of JSON lines on standard error; standard output is reserved for command output. A line is written within
+ * a second, or when the process exits. If the reader is blocked, lines are dropped rather than awaited.
  */
 export function openLog(level: LogLevel, onLost: (lines: number) => void): GatewayLog {
   const time = createClock()
@@ -66,7 +64,7 @@ export function openLog(level: LogLevel, onLost: (lines: number) => void): Gatew
   }
 }
 
-/** Tells the time as text, which is made once a millisecond. */
+/** Formats the current time, once per millisecond. */
 function createClock(): () => string {
   let at = 0
   let text = ''

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { LoadShedder } from '../../limits/overload/load-shedder.ts'
 
-/** Adds the gauge of what is refused under overload; it is read when it is asked for. */
+/** Registers the gauge of load shedding; read on collection. */
 export function registerLoadSheddingMetrics(registry: Registry, shedding: LoadShedder): void {
   const gauge = new Gauge({
     name: 'catalog_gateway_load_shed_ratio',
