@@ -30,12 +30,12 @@ const tolerated: Record<string, readonly string[]> = { AnalyzeTableQueryPlan: ['
 const fromProse: Record<string, readonly number[]> = { CreateNamespace: [1] }
 
 describe('the operations table', () => {
-  it('has the 54 operations of the interface and no other', () => {
+  it('has exactly the 54 operations of the interface', () => {
     expect(documented).toHaveLength(54)
     expect([...operationNames].toSorted()).toEqual(documented.map(({ name }) => name).toSorted())
   })
 
-  it.each(documented)('$name is as the interface document says', (expected) => {
+  it.each(documented)('$name matches the interface document', (expected) => {
     const operation = getOperation(expected.name as (typeof operationNames)[number])
     const query = [...operation.query.keys()].filter((name) => !tolerated[expected.name]?.includes(name))
     expect({
@@ -64,7 +64,7 @@ describe('the operations table', () => {
     expect(new Set(codes)).toEqual(new Set([...expected.errors, ...(fromProse[expected.name] ?? [])]))
   })
 
-  it('gives each method and path to one operation alone', () => {
+  it('maps each method and path to a single operation', () => {
     const routes = operationNames.flatMap((name) => {
       const { path, aliases } = getOperation(name)
       return [path, ...aliases]

@@ -10,7 +10,7 @@ import { eventually } from '../e2e/running-dev.ts'
 /** `script` of util-linux runs a command in a terminal of its own. */
 const hasScript = spawnSync('script', ['--version']).stdout?.includes('util-linux') ?? false
 
-it.skipIf(!hasScript)('dev ends in order when its terminal is closed (skipped without script)', async () => {
+it.skipIf(!hasScript)('dev shuts down gracefully when its terminal is closed (skipped without script)', async () => {
   const data = await temporaryFolder()
   const main = join(projectFolder, 'dist', 'main.js')
   const command = `exec '${process.execPath}' '${main}' dev --port 0 --admin-port 0 --data-dir '${data}'`

@@ -71,7 +71,7 @@ const errors: [line: string, message: RegExp][] = [
   ['audit verify', /missing required argument 'dir'/],
 ]
 
-it.concurrent.for(everyInTheLongForm(errors, 4))('"%s" is bad usage', async ([line, message], { expect }) => {
+it.concurrent.for(everyInTheLongForm(errors, 4))('"%s" is a usage error', async ([line, message], { expect }) => {
   const { status, output, messages } = await runProgram(words(line))
   expect({ status, output }).toEqual({ status: 2, output: '' })
   expect(messages).toMatch(message)

@@ -23,7 +23,7 @@ it.each([
   expect(error?.issues.map((issue) => issue.message)).toEqual([expect.stringContaining(message)])
 })
 
-it('without settings there are no limits that tell callers apart', () => {
+it('no per-caller limits by default', () => {
   const { rates, byteQuotas, concurrency, failedAuthentications } = limitsSchema.parse({})
   expect({ rates, byteQuotas, concurrency, failedAuthentications }).toEqual({
     rates: [],
@@ -33,7 +33,7 @@ it('without settings there are no limits that tell callers apart', () => {
   })
 })
 
-it('the settings that the README shows are settings', async () => {
+it('the settings in the README are valid', async () => {
   const readme = await readFile(new URL('../../src/limits/README.md', import.meta.url), 'utf8')
   const [, block = ''] = /```yaml limits\n(.*?)```/s.exec(readme) ?? []
   const { rates, byteQuotas, concurrency } = limitsSchema.parse((parse(block) as { limits: unknown }).limits)

@@ -36,7 +36,7 @@ it.each(['redis://127.0.0.1', 'redis://[::1]:6380/0', 'rediss://limits.example/1
   },
 )
 
-it('every file is found from where the settings lie', () => {
+it('paths are relative to the settings file', () => {
   const clientCertificate = { certFile: 'own.pem', keyFile: 'own.key' }
   const tls = { caFile: 'ca.pem', clientCertificate }
   const settings = sharedLimitsSchema.parse({ url: address, passwordFile: 'password', tls })
@@ -49,7 +49,7 @@ it('every file is found from where the settings lie', () => {
   })
 })
 
-it('the settings that the README shows are settings', async () => {
+it('the settings in the README are valid', async () => {
   const readme = await readFile(new URL('../../src/limits/README.md', import.meta.url), 'utf8')
   const [, block = ''] = /```yaml shared\n(.*?)```/s.exec(readme) ?? []
   const { shared } = limitsSchema.parse((parse(block) as { limits: unknown }).limits)

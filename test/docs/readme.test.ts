@@ -37,12 +37,12 @@ async function run(command: string): Promise<string> {
   return (await promisify(execFile)('bash', ['-c', built], { cwd: folder })).stdout
 }
 
-it('holds the two commands that everything begins with', () => {
+it('contains the two commands to start with', () => {
   expect(readme).toContain('\nnpm ci && npm start\n')
   expect(readme).toContain('\nnpm ci && npm test\n')
 })
 
-it('shows settings, a policy and commands that work', async () => {
+it('contains settings, a policy and commands that work', async () => {
   const create =
     'npx catalog-gateway keys create --store keys.yaml --pepper-file pepper --principal etl --group writers'
   expect(await run(create)).toMatch(/^cgk_\w+\n$/)
@@ -51,7 +51,7 @@ it('shows settings, a policy and commands that work', async () => {
   )
 })
 
-it('names every folder of the sources, and none that is not there', async () => {
+it('names exactly the existing source folders', async () => {
   const entries = await readdir(join(root, 'src'), { withFileTypes: true })
   const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => `src/${name}/`)
   const named = [...readme.matchAll(/^(src\/\w+\/) /gm)].map(([, name]) => name)

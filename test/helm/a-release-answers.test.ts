@@ -40,7 +40,7 @@ async function helmTest(
   }
 }
 
-it('the gateway and the catalog of a release pass its own test, which a wrong key does not', async () => {
+it('the gateway and the catalog of a release pass the helm test, which fails with a wrong key', async () => {
   const root = await temporaryFolder()
   const secrets = await secretsOf(root)
   const catalog = await startPod(root, 'catalog', secrets)

@@ -27,7 +27,7 @@ describe.skipIf(programs.length === 0).each(programs.length === 0 ? ['helm'] : p
       await expect(textOf(manifests)).toMatchFileSnapshot(goldenFile(name))
     })
 
-    it('finds nothing wrong with the chart', async () => {
+    it('helm lint reports nothing', async () => {
       const each = everyInTheLongForm(valuesNames, 6).map((name) =>
         helm(['lint', '--strict', chartFolder, '-f', valuesFile(name)], program),
       )
@@ -37,7 +37,7 @@ describe.skipIf(programs.length === 0).each(programs.length === 0 ? ['helm'] : p
   },
 )
 
-it('nothing is expected of values that are not there', async () => {
+it('every golden file has values', async () => {
   const golden = await readdir(dirname(goldenFile('any')))
   expect(new Set(golden)).toEqual(new Set(valuesNames.map((name) => `${name}.yaml`)))
 })

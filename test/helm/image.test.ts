@@ -33,7 +33,7 @@ const { packages } = JSON.parse(await read('package-lock.json')) as {
 }
 const ofDevelopment = Object.fromEntries(Object.entries(packages).filter(([, { dev }]) => dev === true))
 
-it('the image is made of what lies here, and of nothing else', async () => {
+it('the image only contains files of the repository', async () => {
   const copied = steps
     .filter(({ instruction, text }) => instruction === 'COPY' && !text.startsWith('--from='))
     .flatMap(({ words }) => words.slice(0, -1))
@@ -45,7 +45,7 @@ it('the image is made of what lies here, and of nothing else', async () => {
   for (const name of copied) expect(existsSync(join(projectFolder, name)), name).toBe(true)
 })
 
-it('the image runs the program as nobody in particular, on the newest Node that is tested', () => {
+it('the image runs as an unprivileged user on the newest tested Node', () => {
   expect(starts).toHaveLength(2)
   expect(
     new Set(steps.filter(({ instruction }) => instruction === 'FROM').map(({ words }) => words[0])),

@@ -12,7 +12,7 @@ function rowsOf(metrics: string): string[][] {
     .toSorted(([one = ''], [other = '']) => (one < other ? -1 : 1))
 }
 
-it('the README lists every metric of a gateway, with what it says of itself', async () => {
+it('the README lists every metric of a gateway with its help text', async () => {
   const { gateway } = await startGatewayAndUpstream()
   const registry = new Registry()
   createWorkerMetrics(registry, () => 0)

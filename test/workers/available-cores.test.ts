@@ -66,7 +66,7 @@ it.each<[string, Record<string, string>, number]>([
   expect(await countAvailableCores(await systemWith(files))).toBe(Math.min(cores, availableParallelism()))
 })
 
-it('a process on this system has one core at least, and no more than there are', async () => {
+it('this process has between one core and all cores of the system', async () => {
   const cores = await countAvailableCores()
   expect(cores).toBeGreaterThanOrEqual(1)
   expect(cores).toBeLessThanOrEqual(availableParallelism())

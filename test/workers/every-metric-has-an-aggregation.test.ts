@@ -46,7 +46,7 @@ const gauges: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-it('of every metric it is known what those of several processes make together', async () => {
+it('every metric has a defined aggregation', async () => {
   let reported: readonly Registry[] = []
   await startGatewayAndUpstream({
     worker: {

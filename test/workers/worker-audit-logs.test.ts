@@ -36,7 +36,7 @@ async function linesOf(folders: readonly string[]): Promise<string[]> {
   return lines
 }
 
-it('all logs are verified, and one that was removed whole shows by its head', async () => {
+it('all logs are verified, and the head reveals a log that was removed', async () => {
   const { folder, keys } = await logsOfTwo(3)
   const { logs } = await verifyAuditLogs(folder, { keys })
   expect(logs.map(({ name, report }) => [name, report.ok])).toEqual([
@@ -74,7 +74,7 @@ it('records of all logs are selected by time, each log in its order', async () =
   }
 })
 
-it('the proofs of all logs stand one after the other, and none speaks for another', async () => {
+it('proofs of all logs follow each other and cannot replace one another', async () => {
   const { folder, keys } = await logsOfTwo(3)
   const lines = await linesOf([folder, workerLogFolder(folder, 2)])
   const file = join(folder, 'proof.jsonl')
@@ -100,7 +100,7 @@ it('the proofs of all logs stand one after the other, and none speaks for anothe
   expect(await check([])).toMatchObject([{ ok: false }])
 })
 
-it('the log of a worker that no longer exists is completed, and then left alone', async () => {
+it('the log of a worker that no longer exists is completed once', async () => {
   const folder = await temporaryFolder()
   await (await openAuditLog(logOptions(folder))).close()
   // As a crash leaves it.

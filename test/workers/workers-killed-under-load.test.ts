@@ -10,7 +10,7 @@ import { startTwoWorkers, type WorkerClient } from './running-workers.ts'
 
 const kills = 6
 
-it.runIf(isThorough)('workers that are killed under load lose nothing that was acknowledged', async () => {
+it.runIf(isThorough)('workers killed under load lose no acknowledged change', async () => {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url)

@@ -107,7 +107,7 @@ it('a gateway without any policy starts, and warns that it denies every request'
   })
 })
 
-it('a folder of decision tables that holds none is refused', async () => {
+it('a folder of decision tables without a table is refused', async () => {
   const folder = await temporaryFolder()
   await mkdir(join(folder, 'policies'))
   await writeFile(join(folder, 'policies', 'a.yaml'), policy)
@@ -119,7 +119,7 @@ it('a folder of decision tables that holds none is refused', async () => {
   })
 })
 
-it('a running dev warns that no policy is in force', async () => {
+it('a running dev warns if no policy is in force', async () => {
   const folder = await temporaryFolder()
   const ports = ['--port', '0', '--admin-port', '0', '--data-dir', join(folder, 'data')]
   await mkdir(join(folder, 'policies'))

@@ -14,7 +14,7 @@ const hour = 3_600_000
 
 const endOf = (pem: string): number => Date.parse(new X509Certificate(pem).validTo) / 1000
 
-it('the end of the last key of a principal shows, and no other end of a key', async () => {
+it('shows the expiry of the last key of a principal, and of no other key', async () => {
   const folder = await temporaryFolder()
   const [store, pepperFile] = [join(folder, 'keys.yaml'), join(folder, 'pepper')]
   const pepper = Buffer.from('a-pepper-of-at-least-thirty-two-characters')
@@ -53,7 +53,7 @@ it('the end of the last key of a principal shows, and no other end of a key', as
   )
 })
 
-it.skipIf(!hasOpenssl())('the ends of certificates show, also of one that was exchanged', async () => {
+it.skipIf(!hasOpenssl())('shows the expiry of certificates, including a replaced one', async () => {
   const folder = await temporaryFolder()
   const authority = await makeAuthority(folder, 'own')
   const first = await authority.issue('first', 'IP:127.0.0.1')

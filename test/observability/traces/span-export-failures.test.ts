@@ -8,7 +8,7 @@ const exists = '/v1/table/orders/exists'
 /** One of the request, eight of stages, one of the call; forward is come to twice. */
 const spansOfARequest = 11
 
-it('spans that the receiver refuses are dropped and counted, and requests go on', async () => {
+it('spans that the receiver refuses are dropped and counted, and requests continue', async () => {
   const { gateway, receiver } = await tracedGateway()
   receiver.status = 400
   expect(await gateway.post(exists)).toMatchObject({ status: 200 })
@@ -19,7 +19,7 @@ it('spans that the receiver refuses are dropped and counted, and requests go on'
   expect(receiver.spans).toHaveLength(spansOfARequest)
 })
 
-it('a receiver that never answers costs spans beyond the queue, and no request; the end waits no longer than it may', async () => {
+it('an unresponsive receiver costs spans beyond the queue, but no request; shutdown is bounded by the timeout', async () => {
   const { gateway, receiver } = await tracedGateway({ maxQueuedSpans: 5, timeoutMs: 300 })
   receiver.status = undefined
   const responses = await Promise.all(Array.from({ length: 20 }, () => gateway.post(exists)))
@@ -34,7 +34,7 @@ it('a receiver that never answers costs spans beyond the queue, and no request; 
   expect(receiver.spans).toEqual([])
 })
 
-it('nobody need be there to receive them', async () => {
+it('an unreachable receiver does not affect requests', async () => {
   const closed = await startRecordingUpstream()
   await closed.close()
   const { gateway } = await tracedGateway({ endpoint: `${closed.url}/v1/traces`, timeoutMs: 200 })
