@@ -16,10 +16,10 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, unknown>> }
 }
 
-/** A new one for each test: the validator writes into what it is given. */
+/** A new copy for each test: the validator modifies its input. */
 const read = () => JSON.parse(getOpenApiDocument()) as Document & Record<string, unknown>
 
-/** Operations of which neither the request nor the answer is described: the reference catalog has none of them. */
+/** Operations without request and response schemas: the reference catalog does not implement them. */
 const plain = ['AlterTableBackfillColumns', 'RefreshMaterializedView', 'CreateMaterializedView']
 
 it('the document is valid OpenAPI 3.1 without dangling references', async () => {

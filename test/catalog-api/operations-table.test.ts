@@ -14,19 +14,19 @@ interface Documented {
   readonly body: string
   readonly status: number
   readonly answer: string
-  /** The codes that the interface documents; null where it documents none. */
+  /** Documented error codes; null if none are documented. */
   readonly errors: readonly number[] | null
 }
 
-/** The operations as the interface document lists them, written out by hand and not derived from the table. */
+/** The operations in the interface document, written by hand rather than derived from the table. */
 const documented = JSON.parse(
   readFileSync(new URL('operations-of-the-interface.json', import.meta.url), 'utf8'),
 ) as Documented[]
 
-/** Accepted though the document does not list it: the remote client of LanceDB sends it. */
+/** Accepted although undocumented: the remote client of LanceDB sends it. */
 const tolerated: Record<string, readonly string[]> = { AnalyzeTableQueryPlan: ['distributed_metrics'] }
 
-/** Codes that the prose of the interface gives to an operation, and its table of errors leaves out. */
+/** Error codes that the interface documents in prose, but not in its table of errors. */
 const fromProse: Record<string, readonly number[]> = { CreateNamespace: [1] }
 
 describe('the operations table', () => {

@@ -6,11 +6,11 @@ import { buildTarget, parseTarget } from '../../src/catalog-api/request-target.t
 import { anyDelimiter, anyTarget } from './arbitrary-targets.ts'
 import { isThorough } from '../support/thorough.ts'
 
-/** RFC 3986, written independently of the parser: what a target may consist of. */
+/** Valid targets by RFC 3986, written independently of the parser. */
 const originForm =
   /^\/([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*(\?([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?$/
 
-/** Targets whose id does not hold the default delimiter. */
+/** Targets whose id does not contain the default delimiter. */
 const writable = anyTarget.filter(({ id }) => id.every((part) => !part.includes('$')))
 
 describe('targets', () => {

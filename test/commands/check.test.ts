@@ -12,7 +12,7 @@ const policy = {
   rules: [{ id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] }],
 }
 
-/** A folder with everything that its settings file names. */
+/** Creates a folder with all files that its settings name. */
 async function configuredFolder() {
   const folder = await temporaryFolder()
   await mkdir(join(folder, 'policies'))

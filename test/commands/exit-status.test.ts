@@ -7,7 +7,7 @@ import { childrenOf, isRunning } from '../e2e/process-tree.ts'
 import { eventually } from '../e2e/running-dev.ts'
 import { everyInTheLongForm } from '../support/thorough.ts'
 
-/** The program ends with status 1 and a message for its user, which is no report of a crash. */
+/** Expects exit status 1 and a message for the user instead of a crash report. */
 async function expectFailure(parameters: readonly string[], message: RegExp): Promise<void> {
   const { status, output, messages } = await runProgram(parameters)
   expect({ status, output }).toEqual({ status: 1, output: '' })
@@ -89,7 +89,7 @@ it('dev: data folder in use, and the first dev continues', async () => {
   expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200)
 })
 
-/** A port that is in use until the test ends, and where every connection is closed at once. */
+/** A port in use until the test ends; connections to it are closed at once. */
 async function silentPort(): Promise<number> {
   const server = createServer((socket) => socket.destroy())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

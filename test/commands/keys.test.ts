@@ -60,7 +60,7 @@ it('a key that has already expired is not created', async () => {
 it('a key is refused before its start time', async () => {
   const later = ['--not-before', '2099-01-31T00:00:00Z', '--subject', 'corp:alice']
   const made = await runProgram(['keys', 'create', ...files, '--principal', 'later', ...later])
-  // The gateway has read the store again when it knows a key that was made later.
+  // The gateway has reloaded the store when it accepts a later key.
   await dev.createKey('new')
   expect(await statusWith(made.output.trim())).toBe(401)
   expect((await runProgram(['keys', 'list', '--store', store])).output).toMatch(

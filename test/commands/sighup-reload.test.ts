@@ -87,7 +87,7 @@ it('SIGHUP to a single worker, SIGUSR1 and SIGUSR2 end nothing and open no debug
   await eventually(async () => expect((await client.post('/v1/namespace/a/create')).status).toBe(200))
   expect(await gateway.workers()).toEqual(workers)
   gateway.program.signal('SIGTERM')
-  // The debugger would say that it listens.
+  // The debugger would print that it is listening.
   expect(await gateway.program.ended).toMatchObject({ status: 0, messages: '' })
   await upstream.close()
 })

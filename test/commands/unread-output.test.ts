@@ -10,7 +10,7 @@ import { eventually } from '../e2e/running-dev.ts'
 import { freePort } from '../support/free-port.ts'
 import { servingGateway } from '../observability/serving-gateway.ts'
 
-/** Runs the program in front of a reader that closes the pipe before the first line, or after the first lines. */
+/** Runs the program with a reader that closes the pipe before the first line, or after a few lines. */
 async function endInFrontOf(reader: 'none' | 'head', parameters: readonly string[]) {
   const child = spawn(process.execPath, [join(projectFolder, 'dist', 'main.js'), ...parameters], {
     stdio: ['ignore', 'pipe', 'pipe'],

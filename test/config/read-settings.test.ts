@@ -22,7 +22,7 @@ function read(text: string, environment: Record<string, string> = {}): z.output<
   return readSettings(schema, { file: 'settings.yaml', text, environment })
 }
 
-/** The mistakes that reading it ends with. */
+/** Error messages of reading the text. */
 function errorsIn(text: string, environment: Record<string, string> = {}): string[] {
   try {
     read(text, environment)
@@ -38,7 +38,7 @@ it('an empty file means all defaults', () => {
   for (const text of ['', '# nothing\n', '{}']) expect(read(text)).toEqual({ ...defaults, isStrict: false })
 })
 
-// So deep, the library that reads YAML ends the process.
+// At this depth the YAML library ends the process.
 it.each(['[', '{ a: ', '- '])('a file that nests %s without end is one error, with its line', (opening) => {
   expect(errorsIn(`name: deep\ndialects:\n  ${opening.repeat(20_000)}`)).toEqual([
     'settings.yaml:3: nested deeper than 200 levels',
@@ -64,7 +64,7 @@ it('a variable is named by the path of its setting, with words separated', () =>
     CATALOG_GATEWAY__IS_STRICT: 'true',
   }
   const upstream = { url: 'http://catalog', timeouts: { connectTimeoutMs: 7 } }
-  // Also where the file has the section without anything in it.
+  // Also if the section is empty in the file.
   for (const text of ['', 'upstream:\n', 'upstream:\n  timeouts:\n']) {
     expect(read(text, environment)).toMatchObject({ upstream, isStrict: true })
   }

@@ -7,7 +7,7 @@ const suite = useSharedGateway({
   adjust: (settings) => ({ ...settings, admin: { ...settings.admin, console: true } }),
 })
 
-/** Asks the admin port as a browser would, with these headers. */
+/** Sends a request to the admin port as a browser would, with these headers. */
 async function ask(path: string, headers: Record<string, string> = {}, method: 'GET' | 'POST' = 'GET') {
   const {
     statusCode,

@@ -20,14 +20,14 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }))
 
-/** The first fenced block of that kind. */
+/** First fenced block of that kind. */
 function block(kind: string): string {
   const text = readme.split(`\`\`\`${kind}\n`)[1]?.split('```')[0]
   if (text === undefined) throw new Error(`README.md has no block ${kind}`)
   return text
 }
 
-/** Runs a command as the README writes it, in a folder of a user. */
+/** Runs a command of the README in the folder of a user. */
 async function run(command: string): Promise<string> {
   expect(readme).toContain(`\n${command}\n`)
   const built = command.replace(

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
 import { isThorough } from '../support/thorough.ts'
 
-/** An instruction of the Dockerfile, with its words. */
+/** Instruction of the Dockerfile. */
 interface Step {
   readonly instruction: string
   readonly text: string
@@ -86,12 +86,12 @@ it.skipIf(!isThorough)(
   20 * 60_000,
 )
 
-/** How the list of what is in the image names the package of that path. */
+/** Reference of the package with that path in the software bill of materials. */
 function refOf(path: string): string {
   return `${path.replace(/^.*node_modules\//, '')}@${packages[path]?.version}`
 }
 
-/** Does the steps of one stage in a folder that stands for `/`, where another stage may lie beside it. */
+/** Runs the steps of one stage in a folder that stands for `/`; `other` is the root of the other stage. */
 async function run(stage: readonly Step[], other = projectFolder): Promise<string> {
   const root = await temporaryFolder()
   await mkdir(join(root, 'usr/local/bin'), { recursive: true })
@@ -106,7 +106,7 @@ async function run(stage: readonly Step[], other = projectFolder): Promise<strin
       for (const name of names)
         await copy(join(isFromOther ? other : projectFolder, name), join(folder, target))
     } else if (instruction === 'RUN') {
-      // Only where something is linked do paths begin at the root.
+      // Only paths of links begin at the root.
       const command = text.replaceAll(/(?<= )\/(?=\w)/g, `${root.replaceAll(' ', '\\ ')}/`)
       await promisify(execFile)('bash', ['-ec', command], { cwd: folder, maxBuffer: 16 * 1024 * 1024 })
     }
@@ -114,7 +114,7 @@ async function run(stage: readonly Step[], other = projectFolder): Promise<strin
   return root
 }
 
-/** As COPY does: into a folder where the target ends in a slash, and else as the target. */
+/** Like COPY: into a folder if the target ends with a slash, else to the target. */
 async function copy(source: string, target: string): Promise<void> {
   const location = target.endsWith('/') ? join(target, source.split('/').at(-1) ?? '') : target
   await mkdir(dirname(location), { recursive: true })

@@ -30,7 +30,7 @@ it('the check detects misplaced members and wrong types', async () => {
   }
 })
 
-/** What the compiler says about the manifests as literals of their types. */
+/** Compiler errors for the manifests as literals of their types. */
 async function complaintsAbout(manifests: readonly Manifest[]): Promise<string> {
   const folder = await temporaryFolder()
   const literals = manifests.map(

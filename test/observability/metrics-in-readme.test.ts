@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { createWorkerMetrics } from '../../src/workers/worker-metrics.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
-/** Every metric of the gateway as a row of a table: what it tells itself. */
+/** Formats every metric of the gateway as a table row with its own help text. */
 function rowsOf(metrics: string): string[][] {
   const types = new Map([...metrics.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]))
   return [...metrics.matchAll(/^# HELP (catalog_gateway_\S+) (.*)$/gm)]

@@ -10,7 +10,7 @@ import {
   type MetricData,
 } from '../../src/workers/merge-metrics.ts'
 
-/** What a process tells whose counter, gauges and durations have these values. */
+/** Metrics of a process with these values of its counter, gauges and histogram. */
 async function reported(count: number, gauges: number, seconds: readonly number[]): Promise<MetricData[]> {
   const registry = new Registry()
   const counter = new Counter({

@@ -20,7 +20,7 @@ async function read(settings: object, environment: Record<string, string> = {}):
   return readGatewaySettings(file, environment)
 }
 
-/** What of the settings is divided, each with the least that a share may be. */
+/** Divided settings, each with the minimum of a part. */
 const divided: readonly (readonly [string, (settings: GatewaySettings) => number | undefined, number])[] = [
   ['limits.maxConnections', ({ limits }) => limits.maxConnections, 1],
   ['limits.maxConnectionsPerAddress', ({ limits }) => limits.maxConnectionsPerAddress, 1],

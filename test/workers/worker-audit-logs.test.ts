@@ -14,7 +14,7 @@ import { anIntent, committed, logOptions, segmentsOf, temporaryFolder } from '..
 
 const orders = ['production', 'orders']
 
-/** The logs of two workers that have changed the same table in turn, so many times each, and their key. */
+/** The logs of two workers that have alternately changed one table `changes` times each, and their key. */
 async function logsOfTwo(changes: number) {
   const folder = await temporaryFolder()
   const first = await openAuditLog(logOptions(folder))
@@ -85,7 +85,7 @@ it('proofs of all logs follow each other and cannot replace one another', async 
   const good = { ok: true, table: orders, records: 6, isFromBeginning: true }
   expect(await check(lines)).toMatchObject([good, good])
 
-  // A head where a record was taken out does not hide the gap: what is behind it does not begin at the beginning.
+  // A head in front of a removed record does not hide the gap: the chain does not begin at its first record.
   const [head = '', sealed = ''] = lines
   const { seal, records } = JSON.parse(sealed) as { seal: string; records: unknown[] }
   const part = (from: number, to: number) => JSON.stringify({ seal, records: records.slice(from, to) })
@@ -103,7 +103,7 @@ it('proofs of all logs follow each other and cannot replace one another', async 
 it('the log of a worker that no longer exists is completed once', async () => {
   const folder = await temporaryFolder()
   await (await openAuditLog(logOptions(folder))).close()
-  // As a crash leaves it.
+  // The state after a crash.
   const crashed = await temporaryFolder()
   const running = await openAuditLog(logOptions(crashed))
   await running.recordIntent(anIntent('lost'))

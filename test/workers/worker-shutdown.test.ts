@@ -56,7 +56,7 @@ it.runIf(isThorough)('a worker that cannot start stops those that already serve'
   expect({ status, output }).toEqual({ status: 1, output: '' })
   expect(messages).toMatch(/^the gateway cannot start:\n {2}.*worker-2/)
   expect(messages.match(/cannot start/g)).toHaveLength(1)
-  // It has finished: the lock of its log is given back.
+  // It has shut down: the lock of its log is released.
   expect((await readdir(join(folder, 'audit'))).filter((name) => name.endsWith('.lock'))).toEqual([])
 })
 

@@ -30,7 +30,7 @@ const staged = { version: 7, manifest_path: 'sales/orders/_versions/7.manifest-x
 let folder: string
 let upstream: RecordingUpstream
 let gateway: RunningWorkers
-/** That of the first worker, and that of the second. */
+/** One per worker. */
 let clients: readonly [WorkerClient, WorkerClient]
 
 beforeAll(async () => {
@@ -47,7 +47,7 @@ afterAll(async () => {
   await removeFolder(folder)
 })
 
-/** A client that is served by the worker of that log: the system decides which one takes a connection. */
+/** Connects until the worker of that log serves the client: the system chooses the worker of a connection. */
 async function clientOf(log: string | undefined): Promise<WorkerClient> {
   for (let tries = 0; tries < 500; tries += 1) {
     const client = gateway.client()
@@ -59,7 +59,7 @@ async function clientOf(log: string | undefined): Promise<WorkerClient> {
   throw new Error('one worker takes all connections')
 }
 
-/** The folder of the log that holds a change of that namespace. */
+/** Folder of the log that has a change of that namespace. */
 async function logOf(namespace: string): Promise<string> {
   for (const log of await listLogFolders(gateway.auditFolder)) {
     if ((await auditedChanges(log, 'CreateNamespace', [namespace])).length > 0) return log
@@ -126,7 +126,7 @@ it('a page token of one worker is valid for the other', async () => {
 
 it('a rate limit covers all workers', async () => {
   expect(await dropsLetIn(clients[0], 0)).toBe(20)
-  // By itself it would let in 20 more, in two seconds; what is passed on takes a moment.
+  // On its own it would admit 20 more in two seconds; synchronization takes a moment.
   expect(await dropsLetIn(clients[1], 100)).toBeLessThan(15)
 })
 
@@ -153,14 +153,14 @@ it('a killed worker does not affect the others, and its successor continues its 
   expect(await lost).toBe('lost')
   expect((await clients[0].post('/v1/namespace/kept/create')).status).toBe(200)
 
-  // Metrics are asked of all workers: the lock of the log costs less to look at again and again.
+  // Metrics query all workers; polling the lock of the log is cheaper.
   await eventually(async () => expect(await gateway.writerOf(log)).not.toBe(killed))
   await eventually(async () => {
     const restarts = await gateway.metric('catalog_gateway_worker_restarts_total')
     expect(restarts).toMatchObject({ 'reason="ended"': 1 })
     expect(await gateway.metric('catalog_gateway_workers_serving')).toEqual({ '': 2 })
   })
-  // No counter goes back, so that no rate is taken from what was lost.
+  // Counters never decrease, so rates stay correct.
   const now = (await gateway.metric('catalog_gateway_audit_records_total'))[''] ?? 0
   expect(now).toBeGreaterThanOrEqual(counted)
   const [change] = await auditedChanges(log, 'CreateNamespace', ['lost'])

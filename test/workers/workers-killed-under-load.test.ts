@@ -51,7 +51,7 @@ it.runIf(isThorough)('workers killed under load lose no acknowledged change', as
   expect(acknowledged.filter((name) => !committed.has(name))).toEqual([])
 })
 
-/** Creates namespaces one after the other, and notes those that were acknowledged. */
+/** Creates namespaces one after the other, and records those that were acknowledged. */
 async function commitUntil(
   client: WorkerClient,
   number: number,

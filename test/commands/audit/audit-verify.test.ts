@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { runProgram, temporaryFolder } from '../../e2e/built-program.ts'
 import { startDev } from '../../e2e/running-dev.ts'
 
-/** The folder of a log with some changes, and its one file. */
+/** Writes a log with some changes; returns its folder and its only file. */
 async function writtenLog(): Promise<{ folder: string; file: string }> {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   for (const name of ['one', 'two', 'three']) await dev.send('POST', `/v1/namespace/${name}/create`, {})

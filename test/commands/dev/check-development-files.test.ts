@@ -10,7 +10,7 @@ import { runProgram, temporaryFolder } from '../../e2e/built-program.ts'
 
 const policies = fileURLToPath(new URL('../../../policies/development', import.meta.url))
 
-/** Settings that name the files of a data folder of `dev`, and its policies. */
+/** Creates settings that name the files and policies of a `dev` data folder. */
 async function developmentSettings(changes: object = {}): Promise<string> {
   const folder = await temporaryFolder()
   const data = join(folder, '.catalog-gateway')

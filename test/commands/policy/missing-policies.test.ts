@@ -10,7 +10,7 @@ import { linesOf, servingGateway } from '../../observability/serving-gateway.ts'
 const policy =
   '{apiVersion: catalog-gateway/v1, kind: AccessPolicy, metadata: {name: a}, namespace: [], rules: []}'
 
-/** Places that hold no policy, with what is said of them. */
+/** Paths without policies, and the expected messages. */
 async function locations(): Promise<readonly (readonly [path: string, message: RegExp])[]> {
   const folder = await temporaryFolder()
   const path = (name: string): string => join(folder, name)

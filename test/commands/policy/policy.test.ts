@@ -7,7 +7,7 @@ import { projectFolder, runProgram, temporaryFolder } from '../../e2e/built-prog
 const examples = join(projectFolder, 'policies', 'examples')
 const policy = (...parameters: string[]) => runProgram(['policy', ...parameters])
 
-/** A folder with these documents, and no others, in `policies.yaml`. */
+/** Creates a folder with these documents in `policies.yaml`. */
 async function folderOf(...documents: readonly object[]): Promise<string> {
   const folder = await temporaryFolder()
   const whole = documents.map((document) => ({

@@ -4,7 +4,7 @@ import { expect, onTestFinished, it } from 'vitest'
 import { watchFile } from '../../../src/lib/fs/watch-file.ts'
 import { eventually, makeFolder } from '../../identity/test-authenticator.ts'
 
-/** Watches a file, and collects its texts and failures. */
+/** Watches a file, and collects its texts and errors. */
 async function watch(path: string) {
   const texts: string[] = []
   const failures: unknown[] = []

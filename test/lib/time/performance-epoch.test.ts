@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createPerformanceEpoch } from '../../../src/lib/time/performance-epoch.ts'
 
-/** A machine that has run since the time 1000.4, by a clock that somebody has set that much forward. */
+/** A machine started at time 1000.4, whose clock is then set forward by `shift`. */
 function machine() {
   let now = 0
   let set = 0
@@ -11,7 +11,7 @@ function machine() {
   )
   return {
     epoch,
-    /** When something begins that much later, as it is told. */
+    /** The computed time of an event that much later. */
     after: (milliseconds: number): number => {
       now += milliseconds
       return epoch() + now

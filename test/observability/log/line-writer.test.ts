@@ -14,7 +14,7 @@ import { startScript } from '../../e2e/built-program.ts'
 import { eventually } from '../../gateway/support/waiting.ts'
 import { temporaryFolder } from '../../policy/source/policy-folder.ts'
 
-/** A writer to what is opened there, and how many lines it has lost. */
+/** Creates a writer to that path, and counts its lost lines. */
 function writerTo(path: string, options: Omit<LineWriterOptions, 'onLost'> = {}) {
   const descriptor = openSync(path, 'a')
   let lost = 0
@@ -61,14 +61,14 @@ it('counts lines that cannot be written, and tries later ones again', async () =
 it('drops lines beyond the buffer if the reader is blocked, without blocking', async () => {
   const fifo = join(await temporaryFolder(), 'fifo')
   await once(spawn('mkfifo', [fifo]), 'close')
-  // Opened for both, so that opening waits for nobody; nothing is read.
+  // Opened for reading and writing, so that opening does not block; nothing is read.
   const reader = openSync(fifo, 'r+')
   onTestFinished(() => closeSync(reader))
   const { writer, lost } = writerTo(fifo, { maxPendingChars: 100_000 })
   const line = `${'x'.repeat(999)}\n`
   for (let written = 0; written < 1_000; written += 1) writer.write(line)
   expect(lost()).toBeGreaterThan(700)
-  // Drains it, so that the writer can be closed.
+  // Drains the pipe, so that the writer can be closed.
   const drain = spawn('cat', [fifo], { stdio: ['ignore', 'ignore', 'inherit'] })
   await writer.close()
   drain.kill()

@@ -64,7 +64,7 @@ it('each request has a line, including refusals, and none is lost on shutdown', 
     { stage: 'receive', reason: 'malformed_request', client: '127.0.0.1' },
   ])
   const [read, change] = lines as [LogLine, LogLine]
-  // A head of some hundred bytes and the body; the answer is as short.
+  // A head of some hundred bytes and the body; the response is similarly short.
   expect(read['bytesIn']).toBeGreaterThan(150)
   expect(read['bytesIn']).toBeLessThan(1_000)
   expect(read['bytesOut']).toBeGreaterThan(50)

@@ -39,7 +39,7 @@ it('shows the expiry of the last key of a principal, and of no other key', async
   const { key } = await make('etl', soon)
   await make('reports', later)
   await shows(soon)
-  // A successor leaves nobody without a key.
+  // The successor has no expiry.
   const { key: next } = await rotateKey(store, pepper, { id: key.id, endsAt: soon })
   await shows(new Date(next.expiresAt ?? '') < later ? new Date(next.expiresAt ?? '') : later)
   await revokeKey(store, next.id)
@@ -76,7 +76,7 @@ it.skipIf(!hasOpenssl())('shows the expiry of certificates, including a replaced
     '{side="downstream",upstream=""}': endOf(first.cert),
     '{side="upstream",upstream="catalog"}': endOf(first.cert),
   })
-  // Of several in a file, the first that ends.
+  // The earliest expiry of several certificates in a file counts.
   await writeFile(certificate, (await readFile(first.certFile, 'utf8')) + shorter.cert)
   await eventually(async () =>
     expect(await shown()).toMatchObject({ '{side="downstream",upstream=""}': endOf(shorter.cert) }),

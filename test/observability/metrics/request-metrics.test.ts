@@ -56,7 +56,7 @@ it('requests are only counted by the namespaces that the settings list', async (
   })
   await gateway.post('/v1/table/prod$orders/describe')
   await gateway.post('/v1/namespace/prod/describe')
-  // A table in the root namespace, which lies in no namespace of its name.
+  // A table in the root namespace is not in a namespace of its own name.
   await gateway.post('/v1/table/orders/describe')
   await gateway.post('/v1/table/made-up-by-a-caller$orders/describe')
   await gateway.post('/v1/namespace/$/describe')

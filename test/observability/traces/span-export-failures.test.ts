@@ -5,7 +5,7 @@ import { eventually } from '../../gateway/support/waiting.ts'
 import { tracedGateway } from './traced-gateway.ts'
 
 const exists = '/v1/table/orders/exists'
-/** One of the request, eight of stages, one of the call; forward is come to twice. */
+/** One of the request, eight of stages, one of the call; forward has two. */
 const spansOfARequest = 11
 
 it('spans that the receiver refuses are dropped and counted, and requests continue', async () => {
@@ -24,7 +24,8 @@ it('an unresponsive receiver costs spans beyond the queue, but no request; shutd
   receiver.status = undefined
   const responses = await Promise.all(Array.from({ length: 20 }, () => gateway.post(exists)))
   expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))
-  // Those of a request end at once: not even those of one find room. All are dropped, for one reason or another.
+  // The spans of a request end together, and the queue has no room for even one request. All are dropped, for either
+  // reason.
   await eventually(async () => {
     const [full, notTaken] = [await dropped(gateway, 'queue_full'), await dropped(gateway, 'export_failed')]
     expect([full >= 5, notTaken >= 5, full + notTaken]).toEqual([true, true, 20 * spansOfARequest])

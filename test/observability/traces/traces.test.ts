@@ -15,7 +15,7 @@ const sampled = { traceparent: `00-${traceId}-${clientSpan}-01`, tracestate: 've
 const otherTraceId = '5b8efff798038103d269b633813fc60c'
 const none = { rawHeaders: [] }
 
-/** The names of the spans right beneath one, in order. */
+/** Names of the direct children of a span, in order. */
 const beneath = (spans: readonly ReceivedSpan[], { spanId }: ReceivedSpan): string[] =>
   spans.filter(({ parentSpanId }) => parentSpanId === spanId).map(({ name }) => name)
 
@@ -61,7 +61,7 @@ it('a request has a span, with a child span per stage and a client span beneath 
     expect(start).toBeLessThanOrEqual(end)
     expect([start >= whole.start, end <= whole.end]).toEqual([true, true])
   }
-  // The upstream continues the span of the call.
+  // The upstream continues the client span.
   const [arrival = none] = upstream.requests
   expect(getHeaderValues(arrival, 'traceparent')).toEqual([`00-${traceId}-${call.spanId}-01`])
   expect(getHeaderValues(arrival, 'tracestate')).toEqual([sampled.tracestate])
