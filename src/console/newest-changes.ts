@@ -103,7 +103,7 @@ export function createNewestChangesReader(
     const { chain, seq, hash, time } = record
     const at = { chain, seq, hash, time }
     if (record.kind === 'intent' && record.effect !== 'read') {
-      keep(formatRecordKey(chain, seq), createRecordedChange(record))
+      addChange(formatRecordKey(chain, seq), createRecordedChange(record))
     } else if (record.kind === 'outcome') {
       const { result, status, version, durationMs } = record
       const what = { ...at, result, status, version, durationMs }
@@ -115,7 +115,7 @@ export function createNewestChangesReader(
     }
   }
 
-  function keep(key: string, change: RecordedChange): void {
+  function addChange(key: string, change: RecordedChange): void {
     changes.set(key, change)
     for (const oldest of changes.keys()) {
       if (changes.size <= maxChanges) break

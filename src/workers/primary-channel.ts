@@ -31,16 +31,16 @@ export function openPrimaryChannel(
 ): PrimaryChannel {
   const started = createDeferred<StartMessage>()
   const stopped = createDeferred<undefined>()
-  const awaited = new Map<number, PendingCharge>()
+  const pendingCharges = new Map<number, PendingCharge>()
   let lastId = 0
 
   process.on('message', (message: MessageToWorker) => {
     if (message.what === 'begin') started.resolve(message)
     else if (message.what === 'stop') stopped.resolve(undefined)
     else if (message.what === 'reload') void reloadFiles()
-    else if (message.what === 'charged') awaited.get(message.id)?.resolve(message.fills)
+    else if (message.what === 'charged') pendingCharges.get(message.id)?.resolve(message.fills)
     // The primary process has a timeout for its requests.
-    else response(message.id, message.about).catch(() => undefined)
+    else sendReport(message.id, message.about).catch(() => undefined)
   })
   // Ctrl-C in a terminal reaches the worker as well as the primary process, so stop requests may repeat in any order.
   ignoreOtherSignals()
@@ -48,12 +48,12 @@ export function openPrimaryChannel(
   cluster.worker?.once('disconnect', () => {
     // Otherwise Node ends this process on disconnect, with all requests in flight.
     if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
-    for (const { reject } of awaited.values()) reject(new Error('the primary process has exited'))
+    for (const { reject } of pendingCharges.values()) reject(new Error('the primary process has exited'))
     stopped.resolve(undefined)
   })
 
-  async function response(id: number, about: keyof WorkerReports): Promise<void> {
-    await sendToPrimary({ what: 'answer', id, answer: await createReport(about) })
+  async function sendReport(id: number, about: keyof WorkerReports): Promise<void> {
+    await sendToPrimary({ what: 'report', id, report: await createReport(about) })
   }
 
   return {
@@ -65,13 +65,13 @@ export function openPrimaryChannel(
       try {
         return await new Promise<readonly number[]>((resolve, reject) => {
           if (!process.connected) throw new Error('the primary process has exited')
-          awaited.set(id, { resolve, reject })
+          pendingCharges.set(id, { resolve, reject })
           sendToPrimary({ what: 'charge', id, charges: charges.map(({ key, ms }) => ({ key, ms })) }).catch(
             reject,
           )
         })
       } finally {
-        awaited.delete(id)
+        pendingCharges.delete(id)
       }
     },
     close() {
@@ -88,6 +88,6 @@ async function sendToPrimary(message: MessageFromWorker): Promise<void> {
 /** Replaces Promise.withResolvers, which Node 20 lacks. */
 function createDeferred<Value>() {
   let resolve: ((value: Value) => void) | undefined
-  const promise = new Promise<Value>((settle) => (resolve = settle))
+  const promise = new Promise<Value>((resolvePromise) => (resolve = resolvePromise))
   return { promise, resolve: (value: Value) => resolve?.(value) }
 }

@@ -15,10 +15,10 @@ export async function runWorker(start: (options: GatewayOptions) => Promise<Runn
     if (about === 'problems') return findProblems(checks)
     return about === 'metrics' ? metricsIn(registries?.() ?? []) : undefined
   })
-  await primary.send({ what: 'there' })
-  const beginning = await Promise.race([primary.startMessage, primary.stopped])
-  if (beginning === undefined) return primary.close()
-  const { settings, adminUrl, pageTokenSecret } = beginning
+  await primary.send({ what: 'listening' })
+  const startMessage = await Promise.race([primary.startMessage, primary.stopped])
+  if (startMessage === undefined) return primary.close()
+  const { settings, adminUrl, pageTokenSecret } = startMessage
   const { charge } = primary
   const follow = (gathered: () => readonly Registry[], checked: readonly ReadinessCheck[]): void => {
     registries = gathered

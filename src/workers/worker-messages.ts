@@ -21,17 +21,17 @@ export interface WorkerReports {
 
 export type MessageToWorker =
   | StartMessage
-  | { readonly what: 'ask'; readonly id: number; readonly about: keyof WorkerReports }
+  | { readonly what: 'requestReport'; readonly id: number; readonly about: keyof WorkerReports }
   | { readonly what: 'charged'; readonly id: number; readonly fills: readonly number[] }
   | { readonly what: 'reload' }
   | { readonly what: 'stop' }
 
 export type MessageFromWorker =
   /** The worker listens for messages; earlier ones are lost. */
-  | { readonly what: 'there' }
+  | { readonly what: 'listening' }
   | { readonly what: 'serving'; readonly url: string }
   /** The worker cannot start; the message is for the user. */
   | { readonly what: 'failed'; readonly message: string }
-  | { readonly what: 'answer'; readonly id: number; readonly answer: WorkerReports[keyof WorkerReports] }
+  | { readonly what: 'report'; readonly id: number; readonly report: WorkerReports[keyof WorkerReports] }
   /** Charges to limits; `charged` returns how full the buckets are. */
   | { readonly what: 'charge'; readonly id: number; readonly charges: readonly Charge[] }

@@ -23,7 +23,7 @@ export interface WorkerProcess {
 
 /** Wraps a report, which may itself be undefined. */
 interface WorkerReport<About extends keyof WorkerReports> {
-  readonly answer: WorkerReports[About]
+  readonly report: WorkerReports[About]
 }
 
 /** Counts charges of all workers and returns how full the buckets are. */
@@ -35,22 +35,23 @@ export class WorkerStartFailed extends Error {
 }
 
 /** Forks a process that runs the same command as this one, and starts it as a worker. */
-export function forkWorker(beginning: StartMessage, charge: ChargeFunction): WorkerProcess {
+export function forkWorker(startMessage: StartMessage, charge: ChargeFunction): WorkerProcess {
   const worker = cluster.fork()
-  const waiting = new Map<number, (responded: { answer: unknown } | undefined) => void>()
-  let requested = 0
+  const pendingReports = new Map<number, (result: { report: unknown } | undefined) => void>()
+  let lastId = 0
   let isStopping = false
   const ended = waitForEnd(worker).finally(() => {
-    for (const response of waiting.values()) response(undefined)
+    for (const resolveReport of pendingReports.values()) resolveReport(undefined)
   })
   const serving = new Promise<string>((resolve, reject) => {
     worker.on('message', (message: MessageFromWorker) => {
       if (message.what === 'charge') {
         sendToWorker(worker, { what: 'charged', id: message.id, fills: charge(message.charges) })
-      } else if (message.what === 'there') sendToWorker(worker, isStopping ? { what: 'stop' } : beginning)
+      } else if (message.what === 'listening')
+        sendToWorker(worker, isStopping ? { what: 'stop' } : startMessage)
       else if (message.what === 'serving') resolve(message.url)
       else if (message.what === 'failed') reject(new WorkerStartFailed(message.message))
-      else waiting.get(message.id)?.({ answer: message.answer })
+      else pendingReports.get(message.id)?.({ report: message.report })
     })
     void ended.then((end) => reject(new Error(`a worker exited (${end}) before it was ready`)))
   })
@@ -61,18 +62,18 @@ export function forkWorker(beginning: StartMessage, charge: ChargeFunction): Wor
     serving,
     ended,
     async requestReport(about, timeoutMs) {
-      const id = (requested += 1)
-      const responded = await new Promise<{ answer: unknown } | undefined>((resolve) => {
+      const id = (lastId += 1)
+      const result = await new Promise<{ report: unknown } | undefined>((resolve) => {
         if (worker.isDead()) return resolve(undefined)
         const timer = setTimeout(resolve, timeoutMs, undefined)
-        waiting.set(id, (response) => {
+        pendingReports.set(id, (result) => {
           clearTimeout(timer)
-          resolve(response)
+          resolve(result)
         })
-        sendToWorker(worker, { what: 'ask', id, about })
+        sendToWorker(worker, { what: 'requestReport', id, about })
       })
-      waiting.delete(id)
-      return responded as WorkerReport<typeof about> | undefined
+      pendingReports.delete(id)
+      return result as WorkerReport<typeof about> | undefined
     },
     reload: () => sendToWorker(worker, { what: 'reload' }),
     stop() {

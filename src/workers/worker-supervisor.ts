@@ -50,7 +50,7 @@ export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOp
   /** Last metrics of its process, and counts of previous ones. */
   let latest: readonly MetricData[] = []
   let counted: readonly MetricData[] = []
-  let retained: Promise<void> = Promise.resolve()
+  let supervision: Promise<void> = Promise.resolve()
 
   const timeoutMs = (): number => (servingSince === undefined ? Math.max(hangMs, startHangMs) : hangMs)
 
@@ -65,7 +65,7 @@ export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOp
   }
 
   /** Restarts the worker after each exit, once the first process has served. */
-  async function keep(first: WorkerProcess): Promise<void> {
+  async function restartOnExit(first: WorkerProcess): Promise<void> {
     let pauseMs = firstPauseMs
     let hasServed = false
     for (let running = first; ; running = launch()) {
@@ -73,7 +73,7 @@ export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOp
       hasServed ||= servingSince !== undefined
       if (stopping.signal.aborted || !hasServed) return
       if (servingSince !== undefined && performance.now() - servingSince > stableMs) pauseMs = firstPauseMs
-      reportOfEnd(end, pauseMs, await running.serving.catch((error: Error) => error))
+      reportExit(end, pauseMs, await running.serving.catch((error: Error) => error))
       forget()
       await pause(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined)
       if (stopping.signal.aborted) return
@@ -81,7 +81,7 @@ export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOp
     }
   }
 
-  function reportOfEnd(end: number | string, restartDelayMs: number, served: string | Error): void {
+  function reportExit(end: number | string, restartDelayMs: number, served: string | Error): void {
     const reason =
       silentMs > timeoutMs() ? 'unresponsive' : typeof served === 'string' ? 'exited' : 'start_failed'
     const error = served instanceof Error && served.message
@@ -104,7 +104,7 @@ export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOp
     isServing: () => servingSince !== undefined && process?.isDead() === false,
     start() {
       const first = launch()
-      retained = keep(first)
+      supervision = restartOnExit(first)
       return first.serving
     },
     checkHeartbeat(everyMs) {
@@ -112,15 +112,15 @@ export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOp
       if (polled === undefined) return
       silentMs += everyMs
       if (silentMs > timeoutMs()) polled.kill()
-      void polled.requestReport('life', hangMs).then((responded) => {
-        if (responded !== undefined && polled === process) silentMs = 0
+      void polled.requestReport('life', hangMs).then((result) => {
+        if (result !== undefined && polled === process) silentMs = 0
       })
     },
-    readProblems: async () => (await process?.requestReport('problems', reportTimeoutMs))?.answer,
+    readProblems: async () => (await process?.requestReport('problems', reportTimeoutMs))?.report,
     async readMetrics() {
-      const requested = process
-      const responded = await requested?.requestReport('metrics', reportTimeoutMs)
-      if (responded !== undefined && requested === process) latest = responded.answer
+      const current = process
+      const result = await current?.requestReport('metrics', reportTimeoutMs)
+      if (result !== undefined && current === process) latest = result.report
       return mergeMetrics([latest, counted].map((metrics) => ({ worker: String(number), metrics })))
     },
     reload: () => process?.reload(),
@@ -128,7 +128,7 @@ export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOp
       stopping.abort()
       process?.stop()
       const timer = setTimeout(() => process?.kill(), timeoutMs)
-      await retained
+      await supervision
       clearTimeout(timer)
     },
     kill: () => process?.kill(),

@@ -68,18 +68,23 @@ describe('targets', () => {
     )
   })
 
-  it.each(operationNames)('%s matches with and without a trailing slash, and with no other method', (name) => {
-    const { path, method, required, alsoGet } = getOperation(name)
-    const query = required.map((parameter) => `${parameter}=x`).join('&')
-    const route = path.replace('{id}', 'a$b').replace('{index_name}', 'i')
-    for (const spelling of [`${route}?${query}`, `${route}/?${query}`]) {
-      expect(parseTarget(method, spelling).operation.name).toBe(name)
-      for (const other of ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE']) {
-        if (other === method || (other === 'GET' && alsoGet)) continue
-        expect(() => parseTarget(other, spelling)).toThrow(expect.objectContaining({ status: 405 }) as Error)
+  it.each(operationNames)(
+    '%s matches with and without a trailing slash, and with no other method',
+    (name) => {
+      const { path, method, required, alsoGet } = getOperation(name)
+      const query = required.map((parameter) => `${parameter}=x`).join('&')
+      const route = path.replace('{id}', 'a$b').replace('{index_name}', 'i')
+      for (const spelling of [`${route}?${query}`, `${route}/?${query}`]) {
+        expect(parseTarget(method, spelling).operation.name).toBe(name)
+        for (const other of ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE']) {
+          if (other === method || (other === 'GET' && alsoGet)) continue
+          expect(() => parseTarget(other, spelling)).toThrow(
+            expect.objectContaining({ status: 405 }) as Error,
+          )
+        }
       }
-    }
-  })
+    },
+  )
 
   it('may name a table "version" if the route is not a batch operation', () => {
     expect(parseTarget('POST', '/v1/table/version/create')).toMatchObject({ id: ['version'] })

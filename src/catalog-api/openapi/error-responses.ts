@@ -66,14 +66,14 @@ export function describeErrors(
   components: Map<string, object>,
 ): Record<string, JsonSchema> {
   const statuses = [...new Set(errors.map((name) => errorCodes[name].status))]
-  const answers = statuses.map((status) => {
+  const responses = statuses.map((status) => {
     const names = errors.filter((name) => errorCodes[name].status === status)
     const key = names.join('.')
     components.set(key, describeErrorResponse(names))
     return [String(status), { $ref: `#/components/responses/${key}` }] as const
   })
   components.set('Error', describeErrorResponse([]))
-  return Object.fromEntries([...answers, ['default', { $ref: '#/components/responses/Error' }]])
+  return Object.fromEntries([...responses, ['default', { $ref: '#/components/responses/Error' }]])
 }
 
 function describeErrorResponse(names: readonly ErrorName[]): object {

@@ -129,12 +129,12 @@ function describeBody({ name, body }: Operation, request: JsonSchema, components
 }
 
 function describeResponse(
-  { name, response: answer }: Operation,
+  { name, response: form }: Operation,
   response: z.ZodType | undefined,
   components: Components,
 ) {
-  if (answer === 'empty') return { description: 'It exists.' }
-  if (answer === 'arrow') return { description: 'An Arrow IPC file.', content: { [arrowFileType]: {} } }
+  if (form === 'empty') return { description: 'It exists.' }
+  if (form === 'arrow') return { description: 'An Arrow IPC file.', content: { [arrowFileType]: {} } }
   const schema = response ? describeSchema(`${name}Response`, response, components.schemas) : anyObject
   components.schemas.set(`${name}Response`, schema)
   return {

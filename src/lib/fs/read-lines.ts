@@ -36,8 +36,8 @@ export async function* readLines(path: string, patch?: FilePatch): AsyncGenerato
       const chunk = buffer.subarray(0, bytesRead)
       let begin = 0
       for (let newline = chunk.indexOf(10); newline !== -1; newline = chunk.indexOf(10, begin)) {
-        const piece = chunk.subarray(begin, newline)
-        const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece])
+        const part = chunk.subarray(begin, newline)
+        const bytes = rest.length === 0 ? part : Buffer.concat([rest, part])
         rest = Buffer.alloc(0)
         begin = newline + 1
         yield { bytes, number, offset, end: 'newline' }

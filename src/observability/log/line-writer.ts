@@ -43,7 +43,7 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
     isShared = false,
   } = options
   // One string: joining many at the end takes twice as long.
-  let waiting = ''
+  let pending = ''
   let lines = 0
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> | undefined
@@ -52,7 +52,7 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
   function flush(): void {
     clearTimeout(timer)
     timer = undefined
-    if (writing !== undefined || waiting === '') return
+    if (writing !== undefined || pending === '') return
     const count = lines
     writing = writeAsynchronously(descriptor, take(), isShared)
       .catch(() => onLost(count))
@@ -64,8 +64,8 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
 
   /** Batched: the write itself dominates the cost of a line. */
   function flushInTime(): void {
-    if (waiting.length >= flushChars) flush()
-    else if (waiting !== '') timer ??= setTimeout(flush, flushDelayMs).unref()
+    if (pending.length >= flushChars) flush()
+    else if (pending !== '') timer ??= setTimeout(flush, flushDelayMs).unref()
   }
 
   async function writeAll(): Promise<void> {
@@ -76,23 +76,23 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
   }
 
   function take(): Buffer {
-    const bytes = Buffer.from(waiting)
-    waiting = ''
+    const bytes = Buffer.from(pending)
+    pending = ''
     lines = 0
     return bytes
   }
 
   function writeRest(): void {
-    if (waiting !== '') writeSynchronously(descriptor, take())
+    if (pending !== '') writeSynchronously(descriptor, take())
   }
 
   return {
     write(line) {
-      if (waiting.length + line.length > maxPendingChars) {
+      if (pending.length + line.length > maxPendingChars) {
         onLost(1)
         return
       }
-      waiting += line
+      pending += line
       lines += 1
       flushInTime()
     },

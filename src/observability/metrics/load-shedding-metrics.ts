@@ -10,7 +10,7 @@ export function registerLoadSheddingMetrics(registry: Registry, shedding: LoadSh
     aggregator: 'average',
     registers: [],
     collect() {
-      for (const { share: capacity, ...labels } of shedding.shedRatios()) this.set(labels, capacity)
+      for (const { share: ratio, ...labels } of shedding.shedRatios()) this.set(labels, ratio)
     },
   })
   registry.registerMetric(gauge)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createPerformanceEpoch } from '../../../src/lib/time/performance-epoch.ts'
 
-/** A machine started at time 1000.4, whose clock is then set forward by `shift`. */
+/** A machine started at time 1000.4, whose clock can be changed by `setClock`. */
 function machine() {
   let now = 0
   let set = 0

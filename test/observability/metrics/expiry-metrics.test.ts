@@ -39,7 +39,7 @@ it('shows the expiry of the last key of a principal, and of no other key', async
   const { key } = await make('etl', soon)
   await make('reports', later)
   await shows(soon)
-  // The successor has no expiry.
+  // With a successor, the principal still has a key.
   const { key: next } = await rotateKey(store, pepper, { id: key.id, endsAt: soon })
   await shows(new Date(next.expiresAt ?? '') < later ? new Date(next.expiresAt ?? '') : later)
   await revokeKey(store, next.id)
