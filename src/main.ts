@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { CommandFailure } from './commands/common/command-failure.ts'
 import { version } from './version.ts'
 
-/** Exit statuses: 0 good, 1 found wrong, 2 bad usage. */
+/** Exit statuses: 0 success, 1 negative result, 2 usage error. */
 const exitFoundWrong = 1
 const exitBadUsage = 2
 
@@ -27,7 +27,7 @@ const program = new Command('catalog-gateway')
 for (const load of commandsFor(process.argv[2])) program.addCommand(await load())
 
 process.stdout.on('error', outputFailed)
-// Nothing can be said of it.
+// There is nowhere left to report it.
 process.stderr.on('error', () => undefined)
 
 try {
@@ -36,13 +36,13 @@ try {
   process.exitCode = exitStatus(error)
 }
 
-/** Only the command that is asked for is loaded, so that it starts at once; all of them for everything else. */
+/** Loads only the named command for a fast start; all of them for help and errors. */
 function commandsFor(name: string | undefined): readonly (() => Promise<Command>)[] {
   const requested = name === undefined ? undefined : commands.get(name)
   return requested === undefined ? [...commands.values()] : [requested]
 }
 
-/** A reader that has seen enough, such as `head`, is no error; and a server goes on without its output. */
+/** A reader that closes early, such as `head`, is not an error; a server continues without its output. */
 function outputFailed({ code }: NodeJS.ErrnoException): void {
   if (code === 'EPIPE' || process.exitCode === exitFoundWrong) return
   process.stderr.write(`standard output cannot be written (${code})\n`)
@@ -50,7 +50,7 @@ function outputFailed({ code }: NodeJS.ErrnoException): void {
 }
 
 function exitStatus(error: unknown): number {
-  // Commander has printed what it had to say: the help that was asked for, or the mistake.
+  // Commander has already printed the help or the usage error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitBadUsage
   if (error instanceof CommandFailure) process.stderr.write(`${error.message}\n`)
   else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)

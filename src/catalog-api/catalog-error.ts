@@ -1,7 +1,4 @@
-/**
- * The closed set of error codes of the interface, each with the HTTP status that it is answered with.
- * Clients of the interface tell errors apart by the number alone.
- */
+/** Error codes of the catalog API with their default HTTP status. Clients distinguish errors by the number alone. */
 export const errorCodes = {
   Unsupported: { code: 0, status: 406 },
   NamespaceNotFound: { code: 1, status: 404 },
@@ -29,13 +26,11 @@ export const errorCodes = {
   TableBranchAlreadyExists: { code: 23, status: 409 },
 } as const
 
-/** The name of an error code: `"TableNotFound"`. */
 export type ErrorName = keyof typeof errorCodes
 
-/** How a request is refused for one reason. */
 interface Refusal {
   readonly kind: ErrorName
-  /** HTTP status, if it is not that of the code. */
+  /** Default: the status of the error code. */
   readonly status?: number
   /** Log level of the request; default info. */
   readonly level?: 'warn' | 'error'
@@ -44,8 +39,8 @@ interface Refusal {
 }
 
 /**
- * Every reason to refuse a request. The reason is the label `reason` of the metric, and the field `reason` of the log
- * line and of the audit record; the row says what the caller gets, and the log level.
+ * Every reason to refuse a request. The reason is the label `reason` of the metric and the field `reason` of the log
+ * line and of the audit record. The row defines the response and the log level.
  */
 export const refusals = {
   // receive
@@ -161,35 +156,33 @@ export const refusals = {
   internal_error: { kind: 'Internal', level: 'error' },
 } as const satisfies Record<string, Refusal>
 
-/** Why a request was refused. */
 export type RefusalReason = keyof typeof refusals
 
-/** The body of every answer that is not a success. */
+/** Body of every error response. */
 export interface ErrorResponse {
   readonly error: string
   readonly code: number
   readonly detail?: string
-  /** The request id: the same as in `x-request-id`, the log and the audit record. */
+  /** Request id, as in `x-request-id`, the log and the audit record. */
   readonly instance: string
 }
 
-/** What an error may carry besides its name and message. */
 export interface CatalogErrorOptions {
   /** Default `invalid_request` for InvalidInput, `internal_error` for Internal, else `catalog_error`. */
   readonly reason?: RefusalReason
-  /** HTTP status, if it is not that of the code. */
+  /** Default: the status of the error code. */
   readonly status?: number
-  /** More for the reader of the answer; never a path, a stack or a secret. */
+  /** More for the reader of the response; never a path, a stack or a secret. */
   readonly detail?: string
-  /** Headers of the answer, such as `www-authenticate`, `allow` or `retry-after`. */
+  /** Headers of the response, such as `www-authenticate`, `allow` or `retry-after`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** What went wrong inside; logged, never answered. */
+  /** Internal cause: logged, never sent. */
   readonly cause?: unknown
 }
 
 /**
- * An error that is answered to the client in the shape of the interface.
- * Its message says what was sent and what was expected, and is safe to show.
+ * An error that is sent to the client as an ErrorResponse. Its message states what was received and what was expected,
+ * and must be safe to show.
  */
 export class CatalogError extends Error {
   override readonly name = 'InterfaceError'
@@ -201,7 +194,7 @@ export class CatalogError extends Error {
   readonly headers: Readonly<Record<string, string>>
 
   constructor(kind: ErrorName, message: string, options: CatalogErrorOptions = {}) {
-    // A client is to blame, and the message says for what: the stack would be most of what a refusal costs.
+    // Refusals are frequent and their messages say enough; capturing a stack would dominate their cost.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -214,7 +207,7 @@ export class CatalogError extends Error {
     this.headers = options.headers ?? {}
   }
 
-  /** The body that answers this error; `instance` is the request id. */
+  /** Creates the response body; `instance` is the request id. */
   toResponse(instance: string): ErrorResponse {
     return {
       error: this.message,
@@ -230,7 +223,9 @@ function defaultReason(kind: ErrorName): RefusalReason {
   return kind === 'Internal' ? 'internal_error' : 'catalog_error'
 }
 
-/** The error of a refusal: kind, status and `retry-after` are those of its reason, unless `options` has others. */
+/**
+ * Creates the error of a refusal. Kind, status and `retry-after` come from the reason unless `options` overrides them.
+ */
 export function refusal(
   reason: RefusalReason,
   message: string,
@@ -239,7 +234,6 @@ export function refusal(
   return new CatalogError(refusals[reason].kind, message, { ...optionsFor(reason), ...options })
 }
 
-/** The options of an error that is thrown for `reason`. */
 export function optionsFor(reason: RefusalReason): CatalogErrorOptions {
   const { status, retryAfter }: Refusal = refusals[reason]
   return {
@@ -249,13 +243,12 @@ export function optionsFor(reason: RefusalReason): CatalogErrorOptions {
   }
 }
 
-/** Log level of requests that are refused for `reason`. */
 export function levelOf(reason: RefusalReason): 'info' | 'warn' | 'error' {
   const row: Refusal = refusals[reason]
   return row.level ?? 'info'
 }
 
-/** The 400 of the interface (code 13): the message says what was sent and what was expected. */
+/** InvalidInput (400, code 13). The message states what was received and what was expected. */
 export function invalidInput(message: string, options?: CatalogErrorOptions): CatalogError {
   return new CatalogError('InvalidInput', message, options)
 }

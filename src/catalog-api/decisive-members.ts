@@ -2,7 +2,6 @@ import { describeFactSource, type FactName, type FactSource } from './facts.ts'
 import { refusal, type CatalogError } from './catalog-error.ts'
 import { getOperation, operationNames, type Operation } from './operations.ts'
 
-/** A part of a request that names stand in. */
 type RequestPart = Exclude<FactSource['in'], 'properties'>
 
 const factsByName = new Map<string, FactName>()
@@ -12,17 +11,16 @@ for (const name of operationNames) {
   }
 }
 
-/** Names of facts that say something else in other operations, such as the name of an index. */
+/** Fact names with another meaning in other operations, such as the name of an index. */
 const ambiguousNames: ReadonlySet<string> = new Set(['name'])
 
-/** The members of entries of batches, and the lists of them. */
 const entryMembers = operationNames.flatMap((name) => {
   const { entries } = getOperation(name)
   if (entries === undefined) return []
   return [entries.member, ...(typeof entries.operation === 'string' ? [] : Object.keys(entries.operation))]
 })
 
-/** Every name by which a member of a body decides something. */
+/** Names of body members that can affect a decision. */
 export const decisiveMembers: ReadonlySet<string> = new Set([
   'id',
   'index_name',
@@ -34,8 +32,8 @@ export const decisiveMembers: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Throws InvalidInput (400) if a name states a fact in some operation, but not in that part of this one: a policy
- * does not decide on it there, and the upstream could.
+ * Throws InvalidInput (400) if a name states a fact in some operation, but not in this part of this one: the policies
+ * would not see it there, and the upstream might act on it.
  */
 export function assertFactSource(operation: Operation, part: RequestPart, name: string): void {
   const fact = factsByName.get(name)
@@ -64,14 +62,14 @@ function describePart(part: RequestPart, name: string): string {
   return describeFactSource({ in: part, name }).replace(/^the /, '')
 }
 
-/** The fact of the operation that a member of that name of its body states, if any. */
+/** Returns the fact that a body member of this name states in the operation, if any. */
 export function factForMember(operation: Operation, name: string): FactName | undefined {
   return operation.facts.find(([, locations]) =>
     locations.some((location) => location.in === 'body' && location.name === name),
   )?.[0]
 }
 
-/** Whether a member of that name states a fact in some operation. */
+/** Whether a body member of this name states a fact in some operation. */
 export function isDecisiveMember(name: string): boolean {
   return factsByName.has(name)
 }

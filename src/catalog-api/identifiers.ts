@@ -1,26 +1,26 @@
 import { refusal } from './catalog-error.ts'
 
-/** The id of an object: its parts from the root down. The root namespace is the empty list. */
+/** Object id: its parts from the root down. The root namespace is the empty list. */
 export type Identifier = readonly string[]
 
-/** What joins the parts of an id on the wire when the request names no other delimiter. */
+/** Separates the parts of an id if the request names no delimiter. */
 export const defaultDelimiter = '$'
 
-/** No more parts than this, and no more bytes of UTF-8 in all of them together. */
+/** Limits of an id: number of parts, and UTF-8 bytes of all parts. */
 const maxIdentifierParts = 64
 const maxIdentifierBytes = 4096
 const maxDelimiterLength = 16
 
 /**
- * What no name may hold. Lone surrogates are no text. Control characters, slashes and percent signs are read differently by routers that
- * normalise or decode a second time; quotes escape from the filters of catalogs that paste names into SQL.
+ * Characters that are forbidden in names. Lone surrogates are not text. Routers that normalise or decode twice read
+ * control characters, slashes and percent signs differently. Quotes escape from the filters of catalogs that paste
+ * names into SQL.
  */
 const forbiddenCharacters = /[\p{Cc}\p{Cs}/\\%?#'"`]/u
 
 /**
- * Reads an id as it stands in a route, percent-decoded exactly once.
- * The delimiter alone is the root; empty parts are refused, never dropped.
- * Throws InvalidInput (400) that names the part and what is wrong with it.
+ * Parses an id from a route and percent-decodes it exactly once. The delimiter alone is the root; empty parts are
+ * refused, never dropped. Throws InvalidInput (400) that names the part and the error.
  */
 export function parseIdentifier(text: string, delimiter: string): Identifier {
   if (text === delimiter) return []
@@ -28,14 +28,14 @@ export function parseIdentifier(text: string, delimiter: string): Identifier {
 }
 
 /**
- * Throws InvalidInput (400) unless the id, joined by any of the separators, can only be split into its own parts: some
- * catalogs join parts by one of their own, unescaped, whatever the delimiter of a request.
+ * Throws InvalidInput (400) if joining the id by one of the separators is ambiguous. Some catalogs join parts by a
+ * separator of their own, unescaped, whatever the delimiter of the request.
  */
 export function assertSeparable(id: Identifier, separators: readonly string[]): void {
   for (const separator of separators) formatIdentifier(id, separator)
 }
 
-/** Writes an id with that delimiter. Throws InvalidInput (400) where a part holds the delimiter itself. */
+/** Joins an id by the delimiter. Throws InvalidInput (400) if a part contains the delimiter. */
 export function formatIdentifier(id: Identifier, delimiter: string): string {
   if (id.length === 0) return delimiter
   for (const part of id) {
@@ -47,7 +47,7 @@ export function formatIdentifier(id: Identifier, delimiter: string): string {
     }
   }
   const text = id.join(delimiter)
-  // A delimiter such as `::` also arises where `:` ends one part and begins the next: `a:` and `b` is not `a` and `:b`.
+  // A delimiter such as `::` can also arise between parts: `a:` and `b` would read as `a` and `:b`.
   if (delimiter.length > 1 && text.split(delimiter).join('\n') !== id.join('\n')) {
     throw refusal(
       'invalid_id',
@@ -57,7 +57,7 @@ export function formatIdentifier(id: Identifier, delimiter: string): string {
   return text
 }
 
-/** Answers the id if every part of it is a name that can be used, and throws InvalidInput (400) if not. */
+/** Returns the id. Throws InvalidInput (400) unless every part is a valid name. */
 export function assertIdentifier(id: Identifier): Identifier {
   if (id.length > maxIdentifierParts) {
     throw refusal('invalid_id', `the id has ${id.length} parts; an id has at most ${maxIdentifierParts}`)
@@ -72,7 +72,7 @@ export function assertIdentifier(id: Identifier): Identifier {
   return id
 }
 
-/** Throws InvalidInput (400) unless `name` can be a part of an id or the name of an index. */
+/** Throws InvalidInput (400) unless `name` is valid as a part of an id or as the name of an index. */
 export function assertName(name: string, what: string): void {
   if (name === '') throw refusal('invalid_id', `${what} is empty`)
   if (name === '.' || name === '..')
@@ -86,7 +86,7 @@ export function assertName(name: string, what: string): void {
   }
 }
 
-/** Throws InvalidInput (400) unless `delimiter` can separate the parts of an id. */
+/** Throws InvalidInput (400) unless the delimiter is valid. */
 export function assertDelimiter(delimiter: string): void {
   if (delimiter === '') throw refusal('invalid_id', 'the delimiter is empty; omit it for "$"')
   if (delimiter.length > maxDelimiterLength) {
@@ -97,12 +97,12 @@ export function assertDelimiter(delimiter: string): void {
   }
 }
 
-/** Whether two ids name the same object: the same parts, by exact code points. */
+/** Whether both ids have the same parts, compared by code points. */
 export function isSameIdentifier(one: Identifier, other: Identifier): boolean {
   return one.length === other.length && one.every((part, index) => part === other[index])
 }
 
-/** A value as it is shown in a message: quoted, escaped and cut to a readable length. */
+/** Quotes, escapes and truncates a value for a message. */
 export function quoteForMessage(value: string): string {
   return JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value)
 }

@@ -1,35 +1,35 @@
 import type { ErrorName } from './catalog-error.ts'
 import { parseFactSource, type FactName, type FactSource, type FactSourcePath } from './facts.ts'
 
-/** What an id in a route names. */
+/** Kind of object that the id in a route names. */
 export type ObjectKind = 'namespace' | 'table' | 'transaction' | 'materialized_view' | 'none'
 
-/** The type of a query parameter; `strings` may be repeated, no other may. */
+/** Type of a query parameter; only `strings` may be repeated. */
 export type ParameterType = 'string' | 'strings' | 'integer' | 'boolean'
 
 /**
- * The form of a request body. `json`: an object, or empty, or `null`. `map`: an object whose members are all
- * the caller's own data, so that no member repeats the route. `arrow`: an Arrow IPC stream. `none`: officially
- * without a body, yet real clients send a JSON object, which is held to the same rules as `json`.
+ * Form of a request body. `json`: an object, empty, or `null`. `map`: an object whose members are all data of the
+ * caller, so that none repeats the route. `arrow`: an Arrow IPC stream. `none`: officially without a body, but real
+ * clients send a JSON object, which follows the rules of `json`.
  */
 type BodyForm = 'json' | 'map' | 'arrow' | 'none'
 
-/** The form of a successful answer. `arrow`: an Arrow IPC file. */
+/** Form of a successful response. `arrow`: an Arrow IPC file. */
 type ResponseForm = 'json' | 'arrow' | 'empty'
 
 /**
- * What an operation does to the catalog. `change` changes something; `commit` is a change that creates,
- * deletes or restores table versions, directly or by changing data.
+ * Effect on the catalog. `commit` is a change that creates, deletes or restores table versions, directly or by changing
+ * data.
  */
 export type Effect = 'read' | 'change' | 'commit'
 
 /**
- * What a success (2xx, not 202) means for the versions of the table in the route. `next`: the change made one version,
- * the newest of its branch at that moment. `restart`: the id may name another dataset than before, with other versions.
+ * Effect of a success (2xx, not 202) on the versions of the table in the route. `next`: exactly one new version, the
+ * newest of its branch at that moment. `restart`: the id may name another dataset with other versions.
  */
 type VersionEffect = 'next' | 'restart'
 
-/** A group of operations that a policy can name as one; every operation and every permission is in exactly one. */
+/** Group of operations that a policy can name. Every operation and permission is in exactly one. */
 export type PermissionGroup =
   | 'browse'
   | 'query'
@@ -40,10 +40,12 @@ export type PermissionGroup =
   | 'drop'
   | 'credentials'
 
-/** The operations that an entry of a batch can stand for. */
 type EntryOperation = 'CreateTableVersion' | 'DeclareTable' | 'BatchDeleteTableVersions' | 'DeregisterTable'
 
-/** The member of a batch that lists its entries, and the operation of each: by the member that holds it, or one for all. */
+/**
+ * The body member that lists the entries of a batch, and their operations: by the member that holds an entry, or one
+ * for all.
+ */
 interface BatchEntries {
   readonly member: string
   readonly operation: EntryOperation | Readonly<Record<string, EntryOperation>>
@@ -51,9 +53,9 @@ interface BatchEntries {
 
 interface OperationDefinition {
   readonly method: 'GET' | 'POST'
-  /** The path, with `{id}` and `{index_name}` for what the caller fills in. */
+  /** Path with `{id}` and `{index_name}` as placeholders. */
   readonly path: `/v1/${string}`
-  /** Other paths that clients still call for the same operation. */
+  /** Other paths that clients still use for the operation. */
   readonly aliases?: readonly `/v1/${string}`[]
   /** Real clients send GET as well as POST (interface section 8.1). */
   readonly alsoGet?: true
@@ -62,39 +64,42 @@ interface OperationDefinition {
   readonly required?: readonly string[]
   readonly body: BodyForm
   /**
-   * The facts of the operation, and every place where a request states each of them. Places that state one fact must
-   * agree; the first is the one of the interface, and upstream all of them say the same.
+   * Facts of the operation with all sources of each. Sources of one fact must agree. The first source is that of the
+   * interface; all of them are set in the upstream request.
    */
   readonly facts?: { readonly [Name in FactName]?: readonly FactSourcePath[] }
-  /** The modes and behaviors that it knows; any other is 400, since it would mean something to the upstream alone. */
+  /** Accepted modes and behaviors. Any other is 400: only the upstream would understand it. */
   readonly modes?: readonly [string, ...string[]]
   readonly behaviors?: readonly [string, ...string[]]
-  /** The branch is not known: it touches every branch, or the one of a tag; always, or if it states that fact. */
+  /**
+   * The operation touches every branch, or the branch of a tag, so the branch is unknown: always, or if it states that
+   * fact.
+   */
   readonly unknownBranch?: 'always' | FactName
   readonly entries?: BatchEntries
   /**
-   * It holds SQL or code that may read any table: always, or if a member of that name stands somewhere in its body.
-   * Expressions and filters read the table of the route alone.
+   * Contains SQL or code that may read any table: always, or if its body has a member of that name at any depth.
+   * Expressions and filters only read the table of the route.
    */
   readonly readsAnyTable?: 'always' | 'virtual_column'
-  /** Members of the body, besides `id` and `context`, that count as not sent if they are `{}` or `[]`. */
+  /** Body members, besides `id` and `context`, that count as absent if they are `{}` or `[]`. */
   readonly emptyIsAbsent?: readonly string[]
-  /** What an audit record holds besides the facts: parameters and members. */
+  /** Parameters and members that an audit record holds besides the facts. */
   readonly recorded?: readonly string[]
-  /** Members of the response to a change that only callers see who may describe the object. */
+  /** Members of the response to a change that are only sent to callers that may describe the object. */
   readonly describes?: readonly string[]
   readonly effect: Effect
   readonly group: PermissionGroup
   readonly status?: 200 | 201 | 202
   readonly response?: ResponseForm
   readonly versions?: VersionEffect
-  /** What its answer names: objects of which a caller may not see all. */
+  /** The response lists these objects, so it is filtered by visibility. */
   readonly lists?: 'namespaces' | 'tables' | 'all tables'
-  /** The errors of its own, besides those that every operation may answer. */
+  /** Errors besides those of every operation. */
   readonly errors: readonly ErrorName[]
 }
 
-/** Generated clients send both forms of a choice, one of them empty. */
+/** Generated clients send both alternatives, one of them empty. */
 const queryHalves = [
   'vector.single_vector',
   'vector.multi_vector',
@@ -114,9 +119,9 @@ const namespaceErrors = ['NamespaceNotFound'] as const
 const tableErrors = ['NamespaceNotFound', 'TableNotFound'] as const
 
 /**
- * The operations of the interface: the one place that spells a path, a method or a property of an operation.
- * The matcher, the policy vocabulary, the checks, the audit classes, the metric labels and the routes of the
- * reference catalog derive from it. Every operation takes the query parameter `delimiter` besides its own.
+ * The operations of the interface: the only definition of their paths, methods and properties. The matcher, the policy
+ * vocabulary, the checks, the audit classes, the metric labels and the routes of the reference catalog derive from it.
+ * Every operation also takes the query parameter `delimiter`.
  */
 export const operations = {
   CreateNamespace: {
@@ -783,10 +788,9 @@ export const operations = {
   },
 } as const satisfies Record<string, OperationDefinition>
 
-/** The name of an operation: `"CreateTableVersion"`. */
 export type OperationName = keyof typeof operations
 
-/** An operation of the interface, every property filled in. */
+/** An operation with all defaults filled in. */
 export interface Operation {
   readonly name: OperationName
   readonly method: 'GET' | 'POST'
@@ -797,9 +801,9 @@ export interface Operation {
   readonly query: ReadonlyMap<string, ParameterType>
   readonly required: readonly string[]
   readonly body: BodyForm
-  /** Every fact with its places, in the order of the table. */
+  /** Facts with their sources, in the order of the table. */
   readonly facts: readonly (readonly [FactName, readonly FactSource[]])[]
-  /** Those of the facts that a request can state in several places. */
+  /** Facts that a request can state in several sources. */
   readonly factsWithSeveralSources: readonly (readonly [FactName, readonly FactSource[]])[]
   readonly modes: readonly string[]
   readonly behaviors: readonly string[]
@@ -809,7 +813,7 @@ export interface Operation {
   readonly emptyIsAbsent: ReadonlySet<string>
   readonly recorded: readonly string[]
   readonly describes: readonly string[]
-  /** The members of a JSON body that repeat what the route says, and so must not differ from it. */
+  /** Members of a JSON body that repeat the route and must equal it. */
   readonly routeMembers: readonly ('id' | 'index_name')[]
   readonly effect: Effect
   readonly group: PermissionGroup
@@ -855,7 +859,7 @@ function completeOperation(name: OperationName): Operation {
   }
 }
 
-/** A key of the properties is no place to state them in: it is there or not. */
+/** A key of the properties is no source of the whole properties fact. */
 function isDirectSource({ in: part }: FactSource): boolean {
   return part !== 'properties'
 }
@@ -865,17 +869,15 @@ function parseFacts({ facts = {} }: OperationDefinition): Operation['facts'] {
   return entries.map(([name, locations]) => [name, locations.map(parseFactSource)])
 }
 
-/** The names of all operations, in the order of the table. */
+/** All operation names in the order of the table. */
 export const operationNames = Object.keys(operations) as readonly OperationName[]
 
 const operationsByName = new Map(operationNames.map((name) => [name, completeOperation(name)]))
 
-/** The operation of that name, with every default filled in. */
 export function getOperation(name: OperationName): Operation {
   return operationsByName.get(name) as Operation
 }
 
-/** Whether a permission, or any other name, is that of an operation. */
 export function isOperationName(name: string): name is OperationName {
   return Object.hasOwn(operations, name)
 }

@@ -1,12 +1,12 @@
 import { refusal } from './catalog-error.ts'
 import { quoteForMessage } from './identifiers.ts'
 
-/** Letters and digits of any script, and `.`, `_` and `-`; never a name by which a path goes up or nowhere. */
+/** Letters and digits of any script, `.`, `_` and `-`; the checks below refuse `.` and `..`. */
 const segment = /^[\p{L}\p{N}._-]+$/u
 
 /**
- * Throws InvalidInput (400) unless this can be the name of a branch: segments joined by slashes, for it becomes a
- * path in the storage of the table. Absent and empty is the main branch.
+ * Throws InvalidInput (400) unless `branch` is valid: segments joined by slashes, since it becomes a path in the
+ * storage of the table. Absent and empty mean the main branch.
  */
 export function assertBranch(branch: string | undefined): void {
   if (branch === undefined || branch === '') return
@@ -14,7 +14,7 @@ export function assertBranch(branch: string | undefined): void {
   if (!isFit) throw refusal('invalid_reference', `${quoteForMessage(branch)} is not a valid branch name`)
 }
 
-/** Throws InvalidInput (400) unless this can be the name of a tag, which becomes the name of a file. */
+/** Throws InvalidInput (400) unless `tag` is valid. It becomes a file name. */
 export function assertTag(tag: string | undefined): void {
   if (tag === undefined) return
   const isFit = segment.test(tag) && !tag.startsWith('.') && !tag.endsWith('.') && !isReserved(tag)

@@ -12,17 +12,17 @@ import {
 import { getOperation, operationNames, type Operation, type ParameterType } from './operations.ts'
 
 /**
- * The query parameters of a request besides `delimiter`: known names only, decoded once. Integers are digits,
- * booleans `true` or `false`; a list is what a repeatable parameter holds. Paging and timeout are absent if empty.
+ * Query parameters besides `delimiter`: known names only, decoded once. Integers are digits, booleans `true` or
+ * `false`; repeatable parameters are lists. Paging and timeout are absent if empty.
  */
 type QueryParameters = ReadonlyMap<string, string | readonly string[]>
 
-/** What a request is for: the whole meaning of its method and target. */
+/** The complete meaning of the method and target of a request. */
 export interface RouteMatch {
   readonly operation: Operation
-  /** Empty for the root, and for operations whose route names no object. */
+  /** Empty for the root, and for operations without an object in the route. */
   readonly id: Identifier
-  /** What joins the parts of an id in this request, and in the answer to ListAllTables. */
+  /** Separates the parts of ids in this request and in the response to ListAllTables. */
   readonly delimiter: string
   readonly indexName: string | undefined
   readonly parameters: QueryParameters
@@ -34,14 +34,14 @@ interface Route {
   readonly hasIndex: boolean
 }
 
-/** Where `{id}` and `{index_name}` stand among the segments of a path; the first segment, before `/v1`, is empty. */
+/** Index of `{id}` and `{index_name}` among the path segments; segment 0, before `/v1`, is empty. */
 const idSegment = 3
 const indexSegment = 5
-/** What stands for them among the keys of `routes`: braces are no characters of a path, so no request can say it. */
+/** Stands for them in the keys of `routes`. Braces are not valid in a path, so no request can contain it. */
 const placeholder = '{}'
 
 const maxTargetLength = 16_384
-// RFC 3986 section 3.3: a path of pchar segments; and section 3.4 for the query.
+// RFC 3986, 3.3: a path of pchar segments; and 3.4 for the query.
 const pathGrammar = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
 const queryGrammar = /^(?:[A-Za-z0-9\-._~!$'()*+,;:@/?&=]|%[0-9A-Fa-f]{2})*$/
 const extraEncodedCharacters = /[!'()*]/g
@@ -60,9 +60,9 @@ for (const name of operationNames) {
 }
 
 /**
- * Reads a request target by a strict grammar: origin form, RFC 3986 characters only, every part decoded exactly
- * once, nothing normalised. One trailing slash is accepted. What this function accepts means one thing only.
- * Throws InterfaceError: 400 outside the grammar, 404 for an unknown route, 405 for another method.
+ * Parses a request target by a strict grammar: origin form, RFC 3986 characters only, every part decoded exactly once,
+ * nothing normalised. One trailing slash is accepted. Accepted targets have exactly one meaning. Throws CatalogError:
+ * 400 outside the grammar, 404 for an unknown route, 405 for another method.
  */
 export function parseTarget(method: string, target: string): RouteMatch {
   const { path, query } = splitTarget(target)
@@ -95,9 +95,9 @@ export function parseTarget(method: string, target: string): RouteMatch {
 }
 
 /**
- * Writes the one canonical target of a request, whatever the spelling it came in, with the id joined by that
- * delimiter: `parseTarget` of the result is the same target. Where the route holds no id, the delimiter of the
- * request stays, for it is about the answer. Throws InvalidInput (400) where the id cannot be written so.
+ * Formats the canonical target of a request, whatever its original spelling, with the id joined by `idDelimiter`;
+ * `parseTarget` of the result returns the same target. If the route has no id, the delimiter of the request is
+ * retained, because it applies to the response. Throws InvalidInput (400) if the id cannot be joined by it.
  */
 export function buildTarget(target: RouteMatch, idDelimiter: string = defaultDelimiter): string {
   const { operation, id, indexName, parameters } = target
@@ -146,7 +146,7 @@ function findRoute(path: string): Route | undefined {
   return withIndex === undefined ? undefined : routes.get(withIndex)
 }
 
-/** The path with the placeholder for one of its segments; undefined where it has not so many. */
+/** Replaces one segment of the path by the placeholder; undefined if the path has fewer segments. */
 function withPlaceholder(path: string, segment: number): string | undefined {
   const start = segmentStart(path, segment)
   return start === -1 ? undefined : path.slice(0, start) + placeholder + path.slice(segmentEnd(path, start))
@@ -157,7 +157,7 @@ function segmentAt(path: string, segment: number): string {
   return start === -1 ? '' : path.slice(start, segmentEnd(path, start))
 }
 
-/** Where a segment begins; -1 where the path has not so many. */
+/** Offset of a segment; -1 if the path has fewer segments. */
 function segmentStart(path: string, segment: number): number {
   let start = 0
   for (let before = 0; before < segment; before += 1) {
@@ -235,12 +235,12 @@ function validateParameter(name: string, type: ParameterType, value: string): st
   return lower
 }
 
-/** Clients send these empty and mean that they are not given. */
+/** Clients send these empty to mean that they are absent. */
 const absentIfEmpty: ReadonlySet<string> = new Set(['page_token', 'limit', 'timeout'])
 
 /**
- * An empty value is kept until here to find repeats. Any other parameter means something if it is there: a filter that
- * is taken for absent would select every row.
+ * Empty values are retained until here to detect repeats. For other parameters an empty value counts as sent: a filter
+ * that is taken for absent would select every row.
  */
 function omitEmptyParameters(parameters: Map<string, string | readonly string[]>): QueryParameters {
   for (const [name, value] of parameters) {
@@ -264,7 +264,7 @@ function repeatedParameterError(name: string): CatalogError {
   return refusal('malformed_target', `the query parameter ${quoteForMessage(name)} is repeated`)
 }
 
-/** The query of the interface is form-encoded: real clients write a space as `+`. */
+/** Queries are form-encoded: real clients write a space as `+`. */
 function decodeQuery(text: string, what: string): string {
   return decode(text.includes('+') ? text.replaceAll('+', '%20') : text, what)
 }
@@ -281,7 +281,7 @@ function decode(text: string, what: string): string {
   return decoded
 }
 
-/** Percent-encodes everything but the unreserved characters of RFC 3986 section 2.3. */
+/** Percent-encodes everything but the unreserved characters (RFC 3986, 2.3). */
 function encode(text: string): string {
   if (unreserved.test(text)) return text
   return encodeURIComponent(text).replace(

@@ -10,10 +10,10 @@ import { runStep } from './common/command-failure.ts'
 import { newCommand } from './common/new-command.ts'
 import { runUntilStopped } from './common/run-until-stopped.ts'
 
-/** Requests under way get 20 seconds; work that the engine never ends must not keep the process. */
+/** Active requests get 20 seconds; work that the engine never ends must not block the exit. */
 const closingMs = 25_000
 
-/** `catalog-gateway backend --config FILE`: a catalog alone, embedded or remote, without a gateway. */
+/** `catalog-gateway backend --config FILE`: runs a catalog alone, embedded or remote, without a gateway. */
 export function backendCommand(): Command {
   return newCommand('backend')
     .description('run the reference catalog on its own, or serve a remote catalog')
@@ -42,7 +42,7 @@ export function backendCommand(): Command {
         folder: absolute(settings.store.folder),
         postgres: postgres && { ...postgres, urlFile: absolute(postgres.urlFile) },
       }
-      // Loaded here, so that no other command, and no gateway, carries the engine in its memory.
+      // Imported here, so that no other command and no gateway loads the engine.
       const { startBackend } = await import('../backend/server.ts')
       const backend = await runStep('the catalog cannot start', () =>
         startBackend({

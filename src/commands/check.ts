@@ -17,7 +17,7 @@ import { findDevelopmentFiles } from './dev/development-files.ts'
 import { runStep, CommandFailure } from './common/command-failure.ts'
 import { newCommand } from './common/new-command.ts'
 
-/** `catalog-gateway check --config FILE`: everything that `serve` would refuse, without serving. */
+/** `catalog-gateway check --config FILE`: reports everything that `serve` would refuse, without serving. */
 export function checkCommand(): Command {
   return newCommand('check')
     .description('check settings, policies and keys, and print the effective settings')
@@ -31,44 +31,44 @@ export function checkCommand(): Command {
     })
 }
 
-/** Reads every file that the settings name; tells of all that cannot be used, not of the first alone. */
+/** Reads every file that the settings name; reports all errors, not just the first. */
 async function checkFiles(settings: GatewaySettings): Promise<void> {
   const { listen, policies, identity, upstreams, listing, limits } = settings
   const failures = [...(await findDevelopmentFiles(settings))]
-  const keep = async (what: string, step: () => Promise<unknown>): Promise<void> => {
+  const check = async (what: string, step: () => Promise<unknown>): Promise<void> => {
     await runStep(what, step).catch((error: unknown) => failures.push((error as Error).message))
   }
   const { tls } = listen
-  if (tls) await keep('the certificates of `listen` cannot be used', () => readServerCertificates(tls))
-  await keep('the policies cannot be used', async () => checkPolicies(await openPolicyLocation(policies)))
+  if (tls) await check('the certificates of `listen` cannot be used', () => readServerCertificates(tls))
+  await check('the policies cannot be used', async () => checkPolicies(await openPolicyLocation(policies)))
   const { candidateFolder } = policies
   if (candidateFolder !== undefined)
-    await keep('the candidate policies cannot be used', () =>
+    await check('the candidate policies cannot be used', () =>
       checkPolicies(createFolderLocation(candidateFolder)),
     )
   const { apiKeys, introspection, assertion } = identity
   if (introspection) {
-    await keep('the secret for introspection cannot be read', () => readFile(introspection.clientSecretFile))
+    await check('the secret for introspection cannot be read', () => readFile(introspection.clientSecretFile))
   }
   if (assertion) {
-    await keep('the keys of assertions cannot be used', () => openAssertionSigner(assertion, Date.now))
+    await check('the keys of assertions cannot be used', () => openAssertionSigner(assertion, Date.now))
   }
   if (apiKeys) {
-    await keep('the API keys cannot be used', () => listKeys(apiKeys.store))
-    await keep('the pepper of the API keys cannot be used', () => readPepper(apiKeys.pepperFile))
+    await check('the API keys cannot be used', () => listKeys(apiKeys.store))
+    await check('the pepper of the API keys cannot be used', () => readPepper(apiKeys.pepperFile))
   }
   if (listing) {
-    await keep('the secret of page tokens cannot be used', () => readPageTokenSecret(listing.tokenKeyFile))
+    await check('the secret of page tokens cannot be used', () => readPageTokenSecret(listing.tokenKeyFile))
   }
   const { shared } = limits
-  if (shared) await keep('the files of the shared limits cannot be used', () => readRedisAccess(shared))
+  if (shared) await check('the files of the shared limits cannot be used', () => readRedisAccess(shared))
   for (const upstream of upstreams) {
     const unreadable = failures.length
     for (const file of listUpstreamFiles(upstream)) {
-      await keep(`a file for the upstream ${upstream.name} cannot be read`, () => readFile(file))
+      await check(`a file for the upstream ${upstream.name} cannot be read`, () => readFile(file))
     }
     if (failures.length > unreadable) continue
-    await keep(`the upstream ${upstream.name} cannot be used`, () => readUpstreamOptions(upstream))
+    await check(`the upstream ${upstream.name} cannot be used`, () => readUpstreamOptions(upstream))
   }
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
 }

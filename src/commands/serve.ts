@@ -9,7 +9,7 @@ import { runStep, CommandFailure } from './common/command-failure.ts'
 import { newCommand } from './common/new-command.ts'
 import { runUntilStopped } from './common/run-until-stopped.ts'
 
-/** `catalog-gateway serve --config FILE`: the gateway in front of the upstream of its settings. */
+/** `catalog-gateway serve --config FILE`: runs the gateway. */
 export function serveCommand(): Command {
   return newCommand('serve')
     .description('run the gateway in front of a catalog')
@@ -33,7 +33,7 @@ async function serve(config: string): Promise<void> {
 
 async function start(settings: GatewaySettings): Promise<RunningGateway> {
   const workers = settings.workers === 'auto' ? await countAvailableCores() : settings.workers
-  // Loaded here, so that the other commands start at once.
+  // Imported here for a fast start of the other commands.
   const { completeOrphanedLogs } = await import('../workers/orphaned-logs.ts')
   await completeOrphanedLogs(settings.audit, workers)
   if (workers === 1) return (await import('../gateway/bootstrap/start-gateway.ts')).startGateway({ settings })
@@ -43,7 +43,7 @@ async function start(settings: GatewaySettings): Promise<RunningGateway> {
   })
 }
 
-/** What cannot be used is told by the process that has started this one. */
+/** The primary process reports errors in the settings. */
 async function serveAsWorker(): Promise<void> {
   const { runWorker } = await import('../workers/run-worker.ts')
   const { startGateway } = await import('../gateway/bootstrap/start-gateway.ts')

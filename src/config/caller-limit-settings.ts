@@ -7,7 +7,7 @@ const positiveCount = z.int().positive()
 const perSecond = z.number().positive().max(1e12)
 const secondsOfDay = 86_400
 
-/** Which requests a limit is about. */
+/** Selects the requests that a limit applies to. */
 const selectionFields = {
   name: z
     .string()
@@ -69,7 +69,7 @@ const failedAuthenticationsSchema = z.strictObject({
   burst: positiveCount.default(20).describe('Burst of failed authentications of one address.'),
 })
 
-/** What callers may take of the gateway, and what is refused where it is too much in all: a part of `limits`. */
+/** Limits per caller and the load shedding settings: a part of `limits`. */
 export const callerLimitFields = {
   rates: z
     .array(rateSchema)
@@ -107,22 +107,22 @@ export const callerLimitFields = {
 
 const callerLimitSchema = z.strictObject(callerLimitFields)
 
-/** Every limit that tells callers apart, with defaults filled in. */
+/** All per-caller limits, with defaults filled in. */
 export type CallerLimitSettings = z.output<typeof callerLimitSchema>
 export type RateSettings = z.output<typeof rateSchema>
 export type ByteSettings = z.output<typeof bytesSchema>
 export type ConcurrencySettings = z.output<typeof concurrencySchema>
 export type FailedAuthenticationSettings = z.output<typeof failedAuthenticationsSchema>
 
-/** Which requests a limit is about, and who shares it. */
+/** The requests that a limit applies to, and the callers that share it. */
 export type LimitSelection = Pick<RateSettings, 'name' | 'per' | 'operations' | 'principals' | 'namespaces'>
 
-/** What a limit is about can be said in the words of policies; a group of mere permissions holds no operation. */
+/** Limits use the groups of policies, except those that consist of extra permissions only. */
 function selectsOperations(name: string): boolean {
   return (permissionGroups.get(name) ?? [name]).some((member) => member in operations)
 }
 
-/** Names that stand for two limits: callers could not tell which one they have reached. */
+/** Finds names of more than one limit: callers could not tell which one they have reached. */
 export function findRepeatedNames({
   rates,
   byteQuotas,
@@ -132,7 +132,7 @@ export function findRepeatedNames({
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
 }
 
-/** Bytes that come back in a second, and those that are there after a pause. */
+/** Refill rate in bytes per second, and the burst after a pause. */
 export function getByteRate({ perSecond, perDay = 0, burst }: ByteSettings): {
   perSecond: number
   burst: number

@@ -4,8 +4,8 @@ import { redactSecrets } from './loading/redact-secrets.ts'
 import { listSettingVariables } from './loading/setting-variables.ts'
 
 /**
- * The settings in force as YAML that means the same to `serve`, with every default, and a comment on what the
- * environment says. For secrets stands what `serve` refuses.
+ * Formats the effective settings as YAML with the same meaning for `serve`: all defaults filled in, comments on values
+ * from the environment, and secrets replaced by a value that `serve` refuses.
  */
 export function formatEffectiveSettings(settings: GatewaySettings, environment: NodeJS.ProcessEnv): string {
   const document = new Document(redactSecrets(gatewaySettingsSchema, toFileForm(settings)))
@@ -18,7 +18,7 @@ export function formatEffectiveSettings(settings: GatewaySettings, environment: 
   return document.toString()
 }
 
-/** One upstream without namespaces is written as `upstream`, several as `upstreams`. */
+/** A single upstream without namespaces is written as `upstream`, others as `upstreams`. */
 function toFileForm({ upstreams, ...settings }: GatewaySettings): object {
   const [only] = upstreams
   return only === undefined || upstreams.length > 1

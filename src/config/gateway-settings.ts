@@ -18,7 +18,7 @@ import { unsafeNames, findUnsafeSettings } from './unsafe-settings.ts'
 const port = z.int().min(0).max(65_535)
 const path = z.string().min(1)
 
-/** The settings of `catalog-gateway serve`, as they stand in its YAML file. */
+/** Settings file of `catalog-gateway serve`. */
 export const gatewaySettingsSchema = z
   .strictObject({
     listen: listenSchema.prefault({}),
@@ -104,15 +104,15 @@ export const gatewaySettingsSchema = z
     for (const { path, message } of findUnsafeSettings(settings)) error([...path], message)
   })
 
-/** The settings of a gateway, checked, with every default filled in and every path absolute. */
+/** Effective settings of a gateway: defaults filled in, paths absolute. */
 export type GatewaySettings = Omit<z.output<typeof gatewaySettingsSchema>, 'upstream' | 'upstreams'> & {
-  /** One without namespaces, and any number with them. */
+  /** One without namespaces, and any number with namespaces. */
   readonly upstreams: readonly UpstreamSettings[]
 }
 
 /**
- * Reads the settings of a gateway from a YAML file and the environment, which wins: `upstream.url` is
- * `CATALOG_GATEWAY__UPSTREAM__URL`. Throws SettingsError that lists every mistake with file and line.
+ * Reads the settings from a YAML file and the environment, which takes precedence: `upstream.url` is
+ * `CATALOG_GATEWAY__UPSTREAM__URL`. Throws SettingsError with every error, by file and line.
  */
 export async function readGatewaySettings(
   file: string,
@@ -126,7 +126,7 @@ export async function readGatewaySettings(
   return resolvePaths(settings, dirname(resolve(file)))
 }
 
-/** Paths in a settings file are relative to the file itself. */
+/** Paths in a settings file are relative to the file. */
 function resolvePaths(sent: z.output<typeof gatewaySettingsSchema>, folder: string): GatewaySettings {
   const { upstream, upstreams, listing, traces, ...settings } = sent
   const absolute = (path: string): string => resolve(folder, path)

@@ -1,11 +1,10 @@
 import { z } from 'zod'
 
-/** What namespaces are called that are not counted by themselves. */
+/** Label value of all namespaces that are not listed. */
 export const otherNamespaces = 'other'
 
 const maxNamespaces = 100
 
-/** What metrics tell besides what they always do. */
 export const metricsSchema = z.strictObject({
   namespaces: z
     .array(z.string().min(1).max(128))
@@ -16,5 +15,4 @@ export const metricsSchema = z.strictObject({
     .describe('Top-level namespaces used as values of the label catalog_namespace; all others are "other".'),
 })
 
-/** Which namespaces are counted by themselves. */
 export type MetricsSettings = z.output<typeof metricsSchema>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const path = z.string().min(1)
 
-/** Where the policies of a gateway come from, as it stands in its file. */
+/** Source of the policies. */
 export const policySettingsSchema = z
   .strictObject({
     folder: path.optional().describe('Folder of policies, including sub-folders.'),
@@ -26,10 +26,9 @@ export const policySettingsSchema = z
     message: 'expected either folder or bundle',
   })
 
-/** Where the policies of a gateway come from, checked. */
 export type PolicySettings = z.output<typeof policySettingsSchema>
 
-/** The settings with every path made absolute. */
+/** Resolves all paths. */
 export function withAbsolutePolicyPaths(
   { folder, bundle, candidateFolder }: PolicySettings,
   absolute: (path: string) => string,

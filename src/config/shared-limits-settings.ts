@@ -3,7 +3,7 @@ import { absoluteTlsFiles, tlsFiles } from '../lib/tls/tls-files.ts'
 
 const path = z.string().min(1)
 
-/** Where rates and bytes are counted for several gateways together: `limits.shared`. */
+/** Store that counts rates and bytes across several gateways: `limits.shared`. */
 export const sharedLimitsSchema = z
   .strictObject({
     url: z
@@ -46,10 +46,9 @@ export const sharedLimitsSchema = z
     message: 'expected passwordFile, because username is set',
   })
 
-/** The same with every default filled in. */
 export type SharedLimitsSettings = z.output<typeof sharedLimitsSchema>
 
-/** The same settings with every path absolute. */
+/** Resolves all paths. */
 export function resolveSharedLimitsPaths(
   { tls, passwordFile, ...settings }: SharedLimitsSettings,
   absolute: (path: string) => string,
@@ -61,7 +60,7 @@ export function resolveSharedLimitsPaths(
   }
 }
 
-/** Settings are printed: no password stands in an address. */
+/** Settings are printed, so an address must not contain a password. */
 function isPlainAddress(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { hostname, username, password, search, hash, pathname } = new URL(text)

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { receiverCredential, receiverUrl } from './audit/receiver-settings.ts'
 import { tlsFiles } from '../lib/tls/tls-files.ts'
 
-/** What of a request a span holds only where it is asked for. */
+/** Optional span attributes. */
 const includableAttributes = ['id', 'principal', 'client'] as const
 
-/** Where the spans of requests go, as it stands in the settings. */
+/** Exporter of request spans. */
 export const tracesSchema = z
   .strictObject({
     endpoint: receiverUrl
@@ -44,7 +44,7 @@ export const tracesSchema = z
 
 export type TracesSettings = z.output<typeof tracesSchema>
 
-/** The same settings with every path absolute. */
+/** Resolves all paths. */
 export function resolveTracesPaths(
   settings: TracesSettings,
   absolute: (path: string) => string,

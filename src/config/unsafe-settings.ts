@@ -1,6 +1,6 @@
 import { isTrustworthyUrl } from './identity/trustworthy-url.ts'
 
-/** What can be accepted with `unsafe`. Tokens without an audience cannot: no setting allows them. */
+/** Settings that `unsafe` can accept. Tokens without an audience are not among them: no setting allows them. */
 export const unsafeNames = [
   'audit-off',
   'development-key',
@@ -10,13 +10,13 @@ export const unsafeNames = [
 ] as const
 export type UnsafeName = (typeof unsafeNames)[number]
 
-/** A setting that nobody should serve with unless it is meant. */
+/** A setting that needs explicit acceptance. */
 export interface UnsafeSetting {
   readonly path: readonly (string | number)[]
   readonly message: string
 }
 
-/** What decides whether the settings are safe. */
+/** The settings that safety depends on. */
 export interface SafetyRelevantSettings {
   readonly admin: { readonly host: string; readonly console: boolean }
   readonly audit: { readonly modes: Readonly<Record<'commit' | 'data', string>> }
@@ -32,7 +32,7 @@ interface Issuer {
   readonly issuer: string
 }
 
-/** What is unsafe about the settings by themselves, and not accepted by name. */
+/** Returns the unsafe settings that are not accepted by name. */
 export function findUnsafeSettings({
   admin,
   audit,
@@ -55,7 +55,7 @@ export function findUnsafeSettings({
     refuse('plain-http-issuer', ['identity', ...path, 'issuer'], message)
   }
   for (const mode of ['commit', 'data'] as const) {
-    // Whatever the policies allow now, others may be loaded while the gateway runs.
+    // Current policies are irrelevant, since others may be loaded at run time.
     if (audit.modes[mode] !== 'off') continue
     const message = 'commits would not be recorded; expected strict, durable or besteffort'
     refuse('audit-off', ['audit', 'modes', mode], message)
@@ -67,7 +67,7 @@ export function findUnsafeSettings({
   return found
 }
 
-/** How a message ends that refuses something unsafe. */
+/** End of the message that refuses an unsafe setting. */
 export function acceptanceHint(name: UnsafeName): string {
   return `or unsafe: [${name}]`
 }

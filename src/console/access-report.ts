@@ -8,27 +8,27 @@ import { documentsAbove, indexDocuments, createRuleReference } from '../policy/a
 import { listSubjects, type Subject } from '../policy/analysis/subject.ts'
 import { whoCan, type Entitlement, type OverridingDeny } from '../policy/analysis/who-can.ts'
 
-/** A namespace directly beneath another one, as far as policies speak of it. */
+/** A direct child namespace that policies mention. */
 export interface NamespaceEntry {
   readonly name: string
-  /** The policies for it. */
+  /** Policies of the namespace. */
   readonly policies: readonly string[]
-  /** Whether policies speak of namespaces beneath it. */
+  /** Whether policies mention namespaces beneath it. */
   readonly leadsOn: boolean
 }
 
-/** Who may do what on an object. */
+/** Callers and their permissions on an object. */
 export interface AccessReport {
   readonly groups: readonly { readonly name: string; readonly operations: readonly string[] }[]
   readonly callers: readonly {
     readonly subject: Subject
     readonly grants: readonly Grant[]
   }[]
-  /** Rules for tables by their names; where a namespace is asked about, they decide besides. */
+  /** For a namespace: rules that additionally decide on tables of these names. */
   readonly forTables: readonly { readonly rule: RuleReference; readonly tables: readonly string[] }[]
 }
 
-/** An operation that a caller may use, unless a condition or a rule is in the way. */
+/** An operation that a caller may use, subject to conditions and to rules that may deny it. */
 interface Grant {
   readonly operation: Permission
   readonly rule: RuleReference
@@ -41,13 +41,13 @@ interface Grant {
   }[]
 }
 
-/** The groups of operations that overlap with no other. */
+/** Permission groups that do not overlap. */
 const disjointGroups = [...permissionGroups].filter(([name]) => name !== 'read' && name !== 'all')
 
-/** A tree that is wider than that is shown in part: whoever looks for a name can ask for it. */
+/** Maximum number of nodes shown; others can be requested by name. */
 const maxNodes = 500
 
-/** The namespaces directly beneath that one that policies speak of, by name. */
+/** Lists the direct children of a namespace that policies mention, by name. */
 export function listNamespaces(
   documents: readonly PolicyDocument[],
   above: Identifier,
@@ -67,8 +67,8 @@ export function listNamespaces(
 }
 
 /**
- * Everybody who may do something on a namespace or a table, by the policies in force, as `policy who-can` tells it.
- * Of a namespace, operations on tables are those on any table in it, whatever its name.
+ * Reports all callers with permissions on a namespace or a table under the current policies, as `policy who-can` does.
+ * For a namespace, operations on tables apply to any table in it, whatever its name.
  */
 export function createAccessReport(
   documents: readonly PolicyDocument[],

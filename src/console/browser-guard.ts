@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 
 /**
- * Sent with everything that the console answers: nothing runs or is shown that is not a file of its own, no other
- * page holds it in a frame, no text becomes markup, and nothing stays in a cache.
+ * Sent with every response of the console: only its own files are loaded or run, no other page can frame it, and
+ * nothing is cached.
  */
 export const consoleHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': [
@@ -26,9 +26,9 @@ export const consoleHeaders: Readonly<Record<string, string>> = {
 }
 
 /**
- * Why a browser must not get the console, which asks for no credentials; undefined where it may. A name other than
- * localhost may be one that somebody else has pointed here (DNS rebinding); no address can be. A request that another
- * site caused is refused, but for a link to the page itself.
+ * Returns why a browser request is refused, or undefined. The console needs no credentials, so it checks the origin
+ * instead. Names other than localhost may have been pointed here by an attacker (DNS rebinding); addresses cannot.
+ * Cross-site requests are refused, except for links to the page itself.
  */
 export function findBrowserRefusal(headers: IncomingHttpHeaders, isPage: boolean): string | undefined {
   const host = parseHost(headers.host ?? '')
@@ -42,7 +42,7 @@ export function findBrowserRefusal(headers: IncomingHttpHeaders, isPage: boolean
   return isLink ? undefined : 'cross-site requests to the console are refused'
 }
 
-/** Without its port, and an IPv6 address without brackets. */
+/** Strips the port, and the brackets of an IPv6 address. */
 function parseHost(header: string): string {
   return header
     .toLowerCase()

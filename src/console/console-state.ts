@@ -1,4 +1,4 @@
-/** How the gateway is now, as the console shows it. */
+/** Current state of the gateway, as the console shows it. */
 export interface ConsoleState {
   readonly gateway: {
     readonly version: string
@@ -6,14 +6,14 @@ export interface ConsoleState {
     readonly startedAt: number
     readonly now: number
   }
-  /** What `/readyz` says is wrong, by the name of the check. */
+  /** Problems that `/readyz` reports, by the name of the check. */
   readonly problems: Readonly<Record<string, string>>
   readonly upstreams: readonly UpstreamState[]
   readonly policies: {
     readonly revision: string
     readonly documents: number
     readonly loadedAt: number
-    /** Since when changes of the files could not be loaded; undefined where the files are in force. */
+    /** Time of the first failed reload; undefined if the files are in force. */
     readonly failedAt: number | undefined
   }
   readonly audit: {
@@ -33,11 +33,11 @@ export interface ConsoleState {
 interface UpstreamState {
   readonly name: string
   readonly origin: string
-  /** Undefined for the upstream that serves everything else. */
+  /** Undefined for the default upstream. */
   readonly namespaces: readonly string[] | undefined
   readonly healthy: boolean
   readonly breaker: 'closed' | 'open'
-  /** Requests that hold a connection: small ones, and those whose body streams. */
+  /** Requests that hold a connection: small ones, and those with a streamed body. */
   readonly active: { readonly small: number; readonly bulk: number }
   /** Requests that wait for a connection. */
   readonly pending: number

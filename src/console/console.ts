@@ -9,7 +9,7 @@ import type { NewestChanges } from './newest-changes.ts'
 import { pageRoute, readPageFiles } from './page-files.ts'
 import type { TrafficSummary } from './traffic.ts'
 
-/** What the console shows. */
+/** Data of the console. */
 export interface ConsoleSource {
   state(): Promise<ConsoleState>
   traffic(): TrafficSummary
@@ -19,8 +19,8 @@ export interface ConsoleSource {
 }
 
 /**
- * Adds the console to the server of the admin port: a page that shows what the gateway does, and the data for it.
- * It changes nothing and asks for no credentials: principals and ids are shown to whoever gets there.
+ * Adds the console to the admin server: a page that shows the activity of the gateway, and its data. It is read-only
+ * and needs no credentials: anyone who can reach it sees principals and ids.
  */
 export async function addConsole(server: FastifyInstance, source: ConsoleSource): Promise<void> {
   const files = await readPageFiles()
@@ -31,7 +31,7 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
       if (refusal === undefined) next()
       else void reply.code(403).send({ error: refusal })
     })
-    // Messages of failures may hold paths.
+    // Error messages may contain paths.
     scope.setErrorHandler((_error, _request, reply) =>
       reply.code(500).send({ error: 'the console cannot read its data' }),
     )
@@ -60,7 +60,7 @@ interface ObjectQuery {
   readonly kind: 'namespace' | 'table'
 }
 
-/** Answers what is asked about an object; 400 where its id cannot be one. */
+/** Handles a query for an object; responds with 400 if its id is invalid. */
 function createObjectHandler(response: (requested: ObjectQuery) => object) {
   return (request: FastifyRequest, reply: FastifyReply): unknown => {
     try {
@@ -72,7 +72,7 @@ function createObjectHandler(response: (requested: ObjectQuery) => object) {
   }
 }
 
-/** Reads `?id=prod/sales&kind=namespace`: no name holds a slash. */
+/** Parses `?id=prod/sales&kind=namespace`; names cannot contain a slash. */
 function parseObjectQuery({ id, kind }: Record<string, unknown>): ObjectQuery {
   const text = typeof id === 'string' && id !== '' ? id : '/'
   const isTable = kind === 'table' && text !== '/'

@@ -8,21 +8,21 @@ import { readSegmentLines } from '../audit/storage/read-segment-lines.ts'
 import { ignoreMissing } from '../lib/fs/system-error.ts'
 import { getOperation } from '../catalog-api/operations.ts'
 
-/** Where a record stands in the log. */
+/** Position of a record in the log. */
 interface HashedRecordReference {
   readonly chain: string
   readonly seq: number
   readonly hash: string
 }
 
-/** A commit or another change, with the records of it. */
+/** A commit or another change, with its records. */
 export interface RecordedChange {
   readonly time: string
   readonly requestId: string
   readonly operation: string
   readonly isCommit: boolean
   readonly id: readonly string[]
-  /** How many objects it touches besides. */
+  /** Number of additional objects. */
   readonly objects: number
   readonly principal: string
   readonly client: string
@@ -32,7 +32,7 @@ export interface RecordedChange {
   readonly policyRevision: string
   readonly intent: HashedRecordReference
   readonly outcome?: HashedRecordReference & RecordedResult
-  /** What an unknown outcome turned out to be. */
+  /** Resolution of an unknown outcome. */
   readonly resolved?: HashedRecordReference & RecordedResult
 }
 
@@ -44,7 +44,6 @@ interface RecordedResult {
   readonly durationMs?: number | undefined
 }
 
-/** The newest of what the audit log holds. */
 export interface NewestChanges {
   /** The newest first. */
   readonly changes: readonly RecordedChange[]
@@ -53,12 +52,12 @@ export interface NewestChanges {
 }
 
 const maxChanges = 50
-/** So much of the end of a file is read where more of it is new. */
+/** Maximum bytes read from the end of a file. */
 const tailBytes = 256 * 1024
 
 /**
- * Follows the changes in the audit log of a folder. Nothing is read until somebody asks, and then only what is new;
- * the answer rejects when a file cannot be read. Records are read as they stand there: `audit verify` judges them.
+ * Follows the changes in the audit log of a folder. Nothing is read until requested, and then only what is new; rejects
+ * if a file cannot be read. Records are not verified: that is the task of `audit verify`.
  */
 export function createNewestChangesReader(
   folder: string,
@@ -72,7 +71,7 @@ export function createNewestChangesReader(
   async function poll(): Promise<NewestChanges> {
     const end = durable()
     if (location === undefined) await readEnd(await segmentBefore(end.file), 0)
-    // What was written to the file before until the next one began.
+    // Written to the previous file before the next one began.
     else if (location.file !== end.file) await readEnd(location.file, location.offset)
     const from = location?.file === end.file ? location.offset : 0
     await readPart(end.file, Math.max(from, end.length - tailBytes), end.length)
@@ -80,7 +79,7 @@ export function createNewestChangesReader(
     return { changes: [...changes.values()].toReversed(), seal }
   }
 
-  /** After a start the newest changes stand in the segment before. */
+  /** After a start, the newest changes are in the previous segment. */
   async function segmentBefore(file: string): Promise<string | undefined> {
     const segments = (await listChains(folder)).flatMap((chain) => chain.segments)
     return segments[segments.indexOf(file) - 1]
@@ -104,7 +103,7 @@ export function createNewestChangesReader(
     const { chain, seq, hash, time } = record
     const at = { chain, seq, hash, time }
     if (record.kind === 'intent' && record.effect !== 'read') {
-      keep(formatRecordKey(chain, seq), createRecordedChange(record))
+      addChange(formatRecordKey(chain, seq), createRecordedChange(record))
     } else if (record.kind === 'outcome') {
       const { result, status, version, durationMs } = record
       const what = { ...at, result, status, version, durationMs }
@@ -116,7 +115,7 @@ export function createNewestChangesReader(
     }
   }
 
-  function keep(key: string, change: RecordedChange): void {
+  function addChange(key: string, change: RecordedChange): void {
     changes.set(key, change)
     for (const oldest of changes.keys()) {
       if (changes.size <= maxChanges) break
@@ -159,7 +158,7 @@ function createRecordedChange(record: StoredRecord & { readonly kind: 'intent' }
   }
 }
 
-/** A part of a file may begin in the middle of a line. */
+/** Undefined for an incomplete line: the tail of a file may begin in the middle of one. */
 function parseStoredRecord(text: string): StoredRecord | undefined {
   try {
     return JSON.parse(text) as StoredRecord

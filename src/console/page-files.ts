@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 
-/** A file that the browser asks for. */
 export interface PageFile {
   readonly route: string
   readonly contentType: string
@@ -21,10 +20,10 @@ const files: Readonly<Record<string, string>> = {
   'words.js': 'text/javascript; charset=utf-8',
 }
 
-/** The route of the page itself. */
+/** Route of the page. */
 export const pageRoute = '/console'
 
-/** The files of the page, as they lie beside this one. */
+/** Reads the files of the page from the folder `page`. */
 export function readPageFiles(): Promise<readonly PageFile[]> {
   return Promise.all(
     Object.entries(files).map(async ([name, contentType]) => ({

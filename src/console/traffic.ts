@@ -1,7 +1,6 @@
-/** How the policies decided on a request; `none` where they were not asked. */
+/** Decision of the policies on a request; `none` if they were not evaluated. */
 type TrafficDecision = 'allow' | 'deny' | 'none'
 
-/** A request that was refused, as the console shows it. */
 export interface RefusedRequest {
   /** Milliseconds since 1970. */
   readonly time: number
@@ -15,20 +14,20 @@ export interface RefusedRequest {
   readonly requestId: string
 }
 
-/** The requests that ended in one second. */
+/** Requests that ended in one second. */
 interface TrafficSecond {
   readonly allow: number
   readonly deny: number
   readonly none: number
 }
 
-/** What happened lately, as far as it is kept. */
+/** Recent traffic. */
 export interface TrafficSummary {
   /** The last whole seconds, oldest first. */
   readonly seconds: readonly TrafficSecond[]
-  /** The answers in these seconds by their status. */
+  /** Responses in these seconds by status. */
   readonly statuses: readonly { readonly status: number; readonly count: number }[]
-  /** Of the newest requests, in milliseconds; those with the most requests first. */
+  /** Durations of the newest requests, in milliseconds; the most frequent operation first. */
   readonly operations: readonly OperationSummary[]
   readonly sampledRequests: number
   readonly refusals: {
@@ -45,7 +44,7 @@ interface OperationSummary {
   readonly p99: number
 }
 
-/** Keeps what happened lately, in memory of a fixed size. */
+/** Records recent traffic in a fixed amount of memory. */
 export interface Traffic {
   addRequest(operation: string, status: number, decision: TrafficDecision, durationMs: number): void
   addRefusal(refusal: RefusedRequest): void
@@ -64,9 +63,9 @@ interface SecondCounts {
   readonly statuses: Map<number, number>
 }
 
-/** An empty record of traffic. `now` answers milliseconds that only grow. */
+/** `now` returns monotonic milliseconds. */
 export function createTraffic(now: () => number = () => performance.now()): Traffic {
-  // One more than is shown: the second that is not over.
+  // One more than shown: the current second is incomplete.
   const buckets = Array.from({ length: shownSeconds + 1 }, emptyBucket)
   const durations = new Float64Array(maxDurations)
   const operations: string[] = []
@@ -153,7 +152,7 @@ function summarizeOperations(
     .toSorted((one, other) => other.count - one.count || (one.operation < other.operation ? -1 : 1))
 }
 
-/** The least duration that so large a share of them does not exceed. */
+/** Nearest-rank quantile. */
 function quantile(sorted: Float64Array, capacity: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * capacity) - 1)] ?? 0
 }

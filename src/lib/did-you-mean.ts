@@ -1,7 +1,7 @@
-/** `; did you mean "InsertIntoTable"?` for a word that is nearly one of the candidates, and nothing for any other. */
+/** Returns `; did you mean "InsertIntoTable"?` if a candidate is similar to the word, else an empty string. */
 export function suggestSimilar(word: string, candidates: Iterable<string>): string {
   const wanted = word.toLowerCase()
-  // A typing mistake in every third letter is another word.
+  // With a typo in every third letter it is another word.
   let least = Math.floor(word.length / 3) + 1
   let nearest: string | undefined
   for (const candidate of candidates) {
@@ -11,7 +11,7 @@ export function suggestSimilar(word: string, candidates: Iterable<string>): stri
   return nearest === undefined ? '' : `; did you mean "${nearest}"?`
 }
 
-/** The least number of letters to insert, remove or replace (Levenshtein); `limit` where it is that or more. */
+/** Levenshtein distance, at most `limit`. */
 function editDistance(one: string, other: string, limit: number): number {
   if (Math.abs(one.length - other.length) >= limit) return limit
   let above = Array.from({ length: other.length + 1 }, (_, column) => column)

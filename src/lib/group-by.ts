@@ -1,4 +1,4 @@
-/** Values by a key, each list in its order, the keys in the order in which they first come. */
+/** Groups values by key. Order is stable: values within a group, and keys by first occurrence. */
 export function groupBy<Value>(
   values: Iterable<Value>,
   keyOf: (value: Value) => string,

@@ -1,10 +1,10 @@
-/** What is known of labels that begin alike. */
+/** Trie node of label values. */
 interface MemoNode<Found> {
   value: Found | undefined
   readonly next: Map<string, MemoNode<Found>>
 }
 
-/** Remembers what was found for the same labels: to find a series by its labels costs more than to count in it. */
+/** Caches `find` by its labels: looking up a metric series costs more than counting in it. */
 export function memoize<Labels extends readonly string[], Found>(find: (...labels: Labels) => Found) {
   const root: MemoNode<Found> = { value: undefined, next: new Map() }
   return (...labels: Labels): Found => {

@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 
 /**
- * How many cores this process may use: those that it may run on, or fewer where its control group (cgroups(7)) has
- * less time than that. A part of a core does not count, but there is always one. `root` is where the system lies.
+ * Returns the number of usable cores: the CPU affinity, or less if a control group (cgroups(7)) limits CPU time.
+ * Fractions are dropped; the minimum is one. `root` is the file system root.
  */
 export async function countAvailableCores(root = '/'): Promise<number> {
   const groups = await readText(join(root, 'proc/self/cgroup'))
@@ -15,7 +15,7 @@ export async function countAvailableCores(root = '/'): Promise<number> {
   return Math.max(1, Math.floor(Math.min(availableParallelism(), ...capacities)))
 }
 
-/** Version 2: `cpu.max` of the group and of each that it lies in holds a quota, or `max`, and a period. */
+/** Version 2: `cpu.max` of the group and its ancestors holds a quota, or `max`, and a period. */
 function readCgroupV2Limits(groups: string, root: string): Promise<number>[] {
   const path = /^0::(.*)$/m.exec(groups)?.[1]
   return listAncestors(path).map(async (folder) => {
@@ -24,7 +24,7 @@ function readCgroupV2Limits(groups: string, root: string): Promise<number>[] {
   })
 }
 
-/** Version 1: a quota of -1 is none. */
+/** Version 1: a quota of -1 means unlimited. */
 function readCgroupV1Limits(groups: string, root: string): Promise<number>[] {
   const path = /^\d+:(?:\w+,)*cpu(?:,\w+)*:(.*)$/m.exec(groups)?.[1]
   return listAncestors(path).map(async (folder) => {
@@ -36,7 +36,7 @@ function readCgroupV1Limits(groups: string, root: string): Promise<number>[] {
   })
 }
 
-/** The folder of a group and those above it; none where there is no group. */
+/** Lists the folder of a group and its ancestors; empty without a group. */
 function listAncestors(path: string | undefined): string[] {
   if (path === undefined) return []
   const folders = [path]

@@ -1,15 +1,15 @@
 import { createBuckets } from '../limits/token-buckets.ts'
 import type { Charge } from '../limits/shared/shared-buckets.ts'
 
-/** As many as several limits may remember in one process. */
+/** As many keys as several limits may hold in one process. */
 const maxKeys = 1_000_000
 
 /**
- * Counts what workers let callers take of limits: takes what was taken since, and answers for each bucket in how many
- * milliseconds it is full. A bucket that is forgotten is full.
+ * Aggregates the charges of all workers: adds new charges, and returns for each bucket the milliseconds until it is
+ * full. An evicted bucket counts as full.
  */
 export function createChargeCounter(): (charges: readonly Charge[]) => readonly number[] {
-  // A token is a millisecond here, whatever it is in the limit; nothing is ever let in or refused.
+  // One token is one millisecond, whatever the unit of the limit. These buckets only count; they never refuse.
   const buckets = createBuckets({ perSecond: 1000, burst: 0, maxKeys })
   return (charges) => {
     const now = performance.now()

@@ -1,6 +1,6 @@
 import { Registry, type Aggregator, type Metric } from 'prom-client'
 
-/** A metric and its values, as one process has them and as `Registry.getMetricsAsJSON` tells them. */
+/** A metric with its values, as `Registry.getMetricsAsJSON` returns it. */
 export interface MetricData {
   readonly name: string
   readonly help: string
@@ -12,14 +12,13 @@ export interface MetricData {
 interface MetricValue {
   readonly value: number
   readonly labels: Readonly<Record<string, string | number>>
-  /** Of the parts of a histogram. */
+  /** Set for the parts of a histogram. */
   readonly metricName?: string
   readonly exemplar?: { readonly timestamp?: number } | undefined
 }
 
-/** What one process tells of itself. */
 export interface ProcessMetrics {
-  /** The value of the label `worker` where values are not put together. */
+  /** Value of the label `worker` on values that are not aggregated. */
   readonly worker: string
   readonly metrics: readonly MetricData[]
 }
@@ -50,12 +49,12 @@ export function mergeMetrics(processes: readonly ProcessMetrics[]): MetricData[]
   }))
 }
 
-/** What has been counted for good: it still counts when its process has ended, since no counter goes back. */
+/** Counts of an ended process, which must still be included, since counters never decrease. */
 export function countedIn(metrics: readonly MetricData[]): MetricData[] {
   return metrics.filter(({ type, aggregator }) => type !== 'gauge' && aggregator === 'sum')
 }
 
-/** A registry that holds these metrics as they are. */
+/** Creates a registry that returns these metrics unchanged. */
 export function registryOf(metrics: readonly MetricData[]): Registry {
   const registry = new Registry()
   for (const metric of metrics) {
@@ -64,7 +63,7 @@ export function registryOf(metrics: readonly MetricData[]): Registry {
   return registry
 }
 
-/** The metrics of registries as they are now. */
+/** Returns the current metrics of the registries. */
 export async function metricsIn(registries: readonly Registry[]): Promise<MetricData[]> {
   const all = await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()))
   return all.flat() as unknown as MetricData[]
@@ -86,7 +85,6 @@ function together(same: readonly MetricValue[], aggregator: Aggregator): MetricV
   return { ...first, value, ...(newest && { exemplar: newest }) }
 }
 
-/** How several values become one. */
 const combined: Readonly<Record<Exclude<Aggregator, 'omit'>, (values: readonly number[]) => number>> = {
   sum: sumOf,
   average: (values) => sumOf(values) / values.length,

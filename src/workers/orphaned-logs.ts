@@ -10,8 +10,8 @@ import { version } from '../version.ts'
 import { createWorkerAuditSettings } from './settings-for-worker.ts'
 
 /**
- * Completes the audit logs of workers that there were before and are not any more: what one of them had begun when it
- * was killed has an outcome, though nobody knows which. To be called while no worker runs.
+ * Completes the audit logs of workers beyond the current number: adds outcomes (unknown) for intents of killed workers.
+ * Call it only while no worker runs.
  */
 export async function completeOrphanedLogs(audit: AuditSettings, workers: number): Promise<void> {
   const folders = await listWorkerLogFolders(audit.folder).catch(ignoreMissing)

@@ -4,17 +4,16 @@ import type { Charge } from '../limits/shared/shared-buckets.ts'
 import { stopSignals, ignoreOtherSignals } from '../lib/process/signals.ts'
 import type { WorkerReports, StartMessage, MessageFromWorker, MessageToWorker } from './worker-messages.ts'
 
-/** The primary process, seen from a worker. */
+/** Channel of a worker to the primary process. */
 export interface PrimaryChannel {
-  /** Resolves with what the worker is to do. */
   readonly startMessage: Promise<StartMessage>
-  /** Resolves when the worker is to end: it was told so, by a signal too, or nobody is left to tell it. */
+  /** Resolves when the worker is to stop: on request, on a signal, or if the primary process is gone. */
   readonly stopped: Promise<undefined>
-  /** Resolves when it was taken, or when nobody is left to take it. */
+  /** Resolves when the message was sent, or if the primary process is gone. */
   send(message: MessageFromWorker): Promise<void>
-  /** Has charges counted for all workers. Rejects when nobody is left who counts. */
+  /** Counts charges across all workers. Rejects if the primary process is gone. */
   readonly charge: (charges: readonly Charge[]) => Promise<readonly number[]>
-  /** Without it the open channel would keep this process. */
+  /** An open channel keeps this process alive. */
   close(): void
 }
 
@@ -24,37 +23,37 @@ interface PendingCharge {
 }
 
 /**
- * Opens the channel of this worker; what the primary process asks is answered by `answerTo`. When it asks for a reload, this
- * process reads its files again.
+ * Opens the channel of this worker; `createReport` creates requested reports. A reload request makes this process read
+ * its files again.
  */
 export function openPrimaryChannel(
   createReport: (about: keyof WorkerReports) => Promise<WorkerReports[keyof WorkerReports]>,
 ): PrimaryChannel {
   const started = createDeferred<StartMessage>()
   const stopped = createDeferred<undefined>()
-  const awaited = new Map<number, PendingCharge>()
+  const pendingCharges = new Map<number, PendingCharge>()
   let lastId = 0
 
   process.on('message', (message: MessageToWorker) => {
     if (message.what === 'begin') started.resolve(message)
     else if (message.what === 'stop') stopped.resolve(undefined)
     else if (message.what === 'reload') void reloadFiles()
-    else if (message.what === 'charged') awaited.get(message.id)?.resolve(message.fills)
-    // Whoever asks does not wait for ever.
-    else response(message.id, message.about).catch(() => undefined)
+    else if (message.what === 'charged') pendingCharges.get(message.id)?.resolve(message.fills)
+    // The primary process has a timeout for its requests.
+    else sendReport(message.id, message.about).catch(() => undefined)
   })
-  // Ctrl-C in a terminal reaches it as well as the primary process: it must not matter who says it first, or twice.
+  // Ctrl-C in a terminal reaches the worker as well as the primary process, so stop requests may repeat in any order.
   ignoreOtherSignals()
   for (const signal of stopSignals) process.on(signal, () => stopped.resolve(undefined))
   cluster.worker?.once('disconnect', () => {
-    // Else node would end this process at once, with all that is under way.
+    // Otherwise Node ends this process on disconnect, with all requests in flight.
     if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
-    for (const { reject } of awaited.values()) reject(new Error('the primary process has exited'))
+    for (const { reject } of pendingCharges.values()) reject(new Error('the primary process has exited'))
     stopped.resolve(undefined)
   })
 
-  async function response(id: number, about: keyof WorkerReports): Promise<void> {
-    await sendToPrimary({ what: 'answer', id, answer: await createReport(about) })
+  async function sendReport(id: number, about: keyof WorkerReports): Promise<void> {
+    await sendToPrimary({ what: 'report', id, report: await createReport(about) })
   }
 
   return {
@@ -66,13 +65,13 @@ export function openPrimaryChannel(
       try {
         return await new Promise<readonly number[]>((resolve, reject) => {
           if (!process.connected) throw new Error('the primary process has exited')
-          awaited.set(id, { resolve, reject })
+          pendingCharges.set(id, { resolve, reject })
           sendToPrimary({ what: 'charge', id, charges: charges.map(({ key, ms }) => ({ key, ms })) }).catch(
             reject,
           )
         })
       } finally {
-        awaited.delete(id)
+        pendingCharges.delete(id)
       }
     },
     close() {
@@ -86,9 +85,9 @@ async function sendToPrimary(message: MessageFromWorker): Promise<void> {
   await new Promise<void>((resolve) => process.send?.(message, undefined, undefined, () => resolve()))
 }
 
-/** Promise.withResolvers, which Node 20 does not have. */
+/** Replaces Promise.withResolvers, which Node 20 lacks. */
 function createDeferred<Value>() {
   let resolve: ((value: Value) => void) | undefined
-  const promise = new Promise<Value>((settle) => (resolve = settle))
+  const promise = new Promise<Value>((resolvePromise) => (resolve = resolvePromise))
   return { promise, resolve: (value: Value) => resolve?.(value) }
 }

@@ -5,8 +5,8 @@ import { metricsIn } from './merge-metrics.ts'
 import { openPrimaryChannel } from './primary-channel.ts'
 
 /**
- * Serves as a worker until it is told to end, or nobody is left to tell it; then finishes what is under way. What
- * `start` rejects with is passed on to the primary process, which tells the user.
+ * Serves as a worker until it is asked to stop or the primary process is gone, then drains. Errors of `start` are
+ * reported to the primary process, which prints them.
  */
 export async function runWorker(start: (options: GatewayOptions) => Promise<RunningGateway>): Promise<void> {
   let registries: (() => readonly Registry[]) | undefined
@@ -15,10 +15,10 @@ export async function runWorker(start: (options: GatewayOptions) => Promise<Runn
     if (about === 'problems') return findProblems(checks)
     return about === 'metrics' ? metricsIn(registries?.() ?? []) : undefined
   })
-  await primary.send({ what: 'there' })
-  const beginning = await Promise.race([primary.startMessage, primary.stopped])
-  if (beginning === undefined) return primary.close()
-  const { settings, adminUrl, pageTokenSecret } = beginning
+  await primary.send({ what: 'listening' })
+  const startMessage = await Promise.race([primary.startMessage, primary.stopped])
+  if (startMessage === undefined) return primary.close()
+  const { settings, adminUrl, pageTokenSecret } = startMessage
   const { charge } = primary
   const follow = (gathered: () => readonly Registry[], checked: readonly ReadinessCheck[]): void => {
     registries = gathered

@@ -4,13 +4,13 @@ import { getGeneratedSealKeyFile } from '../audit/records/seal-key.ts'
 import type { AuditSettings } from '../config/audit/audit-settings.ts'
 import type { GatewaySettings } from '../config/gateway-settings.ts'
 
-/** The least that a part of a log can be kept to, as for a whole one. */
+/** Minimum size limit of a log, whole or divided. */
 const minLogBytes = 1024 * 1024
 
 /**
- * The settings of one of several workers, which have the numbers from 1. What is allowed in all is divided: together
- * they take no more than one process would, but each may have one of everything. What bounds a single request, its memory
- * or its time is as it was; rates and bytes are counted for all of them together (count-charges.ts).
+ * Returns the settings of one of `workers` workers, numbered from 1. Totals are divided: all workers together use no
+ * more than one process would, but each is allowed at least one of everything. Limits on a single request, its memory
+ * or its time are unchanged; rates and bytes are counted for all workers together (charge-counter.ts).
  */
 export function createWorkerSettings(
   settings: GatewaySettings,
@@ -47,7 +47,7 @@ export function createWorkerSettings(
   }
 }
 
-/** The audit log of each lies in a folder of its own, and is signed and redacted with the same keys. */
+/** Each worker has its audit log in a folder of its own, signed and redacted with the same keys. */
 export function createWorkerAuditSettings(
   audit: AuditSettings,
   number: number,
@@ -73,7 +73,7 @@ export function createWorkerAuditSettings(
   }
 }
 
-/** The shares of all are the total again, where none of them has to be the least. */
+/** The parts add up to the total unless the minimum applies. */
 function divideTotal(total: number, number: number, workers: number, least: number): number {
   return Math.max(least, Math.floor(total / workers) + (number <= total % workers ? 1 : 0))
 }

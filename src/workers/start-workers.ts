@@ -16,15 +16,15 @@ import { createWorkerSettings } from './settings-for-worker.ts'
 
 export { WorkerStartFailed as WorkerFailed } from './worker-process.ts'
 
-/** How often a worker is looked at in the time that it may take to react. */
+/** Heartbeat checks within the hang timeout. */
 const checksPerHang = 10
-/** What a worker that stops may take beyond delay and grace: for what is broken off, its audit log and its sinks. */
+/** Time to stop beyond delay and grace period: for aborted requests, the audit log and its sinks. */
 const extraStopMs = 30_000
 
 /**
- * Starts a gateway of several processes. Each runs the command of this one and serves its share of the connections; this
- * one has the admin port, and lets another process follow on each that ends. Rejects when one of them cannot start at
- * the beginning, and then leaves none behind.
+ * Starts a gateway of several processes. Each runs the command of this one and serves part of the connections; this one
+ * serves the admin port, and restarts workers that exit. Rejects if a worker cannot start at the beginning, and then
+ * leaves none running.
  */
 export async function startWorkers(settings: GatewaySettings, count: number): Promise<RunningGateway> {
   const registry = new Registry()
@@ -51,7 +51,7 @@ export async function startWorkers(settings: GatewaySettings, count: number): Pr
   async function close(): Promise<void> {
     state = 'the gateway is shutting down'
     clearInterval(looking)
-    // Whoever does not wait for this to be over does not leave workers behind.
+    // No worker outlives this process.
     process.on('exit', killAll)
     await Promise.all(locations.map((location) => location.stop(drainDelayMs + drainTimeoutMs + extraStopMs)))
     process.off('exit', killAll)
@@ -64,9 +64,9 @@ export async function startWorkers(settings: GatewaySettings, count: number): Pr
     const adminUrl = await listen(admin, settings.admin)
     const pageTokenSecret = randomBytes(32)
     const charge = createChargeCounter()
-    // Each worker takes connections itself. Measured: of 64 that are opened one after the other four workers take 22, 17,
-    // 14 and 11. Node would share them out evenly, but what it hands to a worker that is killed or hangs it never closes,
-    // and what is over the limit of all it hands on without end.
+    // Workers accept connections themselves. Measured: of 64 connections opened in sequence, four workers accept 22,
+    // 17, 14 and 11. Node's round-robin would balance them, but it never closes connections that it handed to a killed
+    // or hanging worker, and passes on connections over the limit of all workers forever.
     cluster.schedulingPolicy = cluster.SCHED_NONE
     cluster.setupPrimary({ serialization: 'advanced' })
     for (let number = 1; number <= count; number += 1) {
@@ -76,7 +76,7 @@ export async function startWorkers(settings: GatewaySettings, count: number): Pr
         createWorkerSupervisor(number, { startMessage, charge, hangMs: workerTimeoutMs, log, onRestart }),
       )
     }
-    // The first one by itself: it makes the keys of all, and what is wrong with the files of all is told once.
+    // The first worker starts alone: it creates shared keys, and errors in shared files are reported once.
     const [first, ...others] = locations
     const url = (await first?.start()) ?? ''
     await Promise.all(others.map((location) => location.start()))
@@ -101,8 +101,8 @@ async function mergeRegistries(own: Registry, locations: readonly WorkerSupervis
 }
 
 /**
- * What is wrong with any worker that takes requests is wrong with all: nobody can keep requests from that one alone. One
- * that takes none, because it is being started, keeps them from nobody.
+ * A problem of any serving worker counts for the gateway, since its requests cannot be routed to others. A worker that
+ * is starting receives none.
  */
 async function findWorkerProblems(serving: readonly WorkerSupervisor[]): Promise<Record<string, string>> {
   const all: Record<string, string> = {}

@@ -1,15 +1,14 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-/** Why a process has to be started in the place of another one. */
+/** Why a worker was restarted. */
 const restartReasons = ['exited', 'unresponsive', 'start_failed'] as const
 export type RestartReason = (typeof restartReasons)[number]
 
-/** Counts what becomes of workers. */
 export interface WorkerMetrics {
   readonly countRestart: (reason: RestartReason) => void
 }
 
-/** Adds metrics of the workers; how many serve is read when it is asked for. */
+/** Registers the metrics of the workers; `serving` is read on collection. */
 export function createWorkerMetrics(registry: Registry, serving: () => number): WorkerMetrics {
   const gauge = new Gauge({
     name: 'catalog_gateway_workers_serving',

@@ -5,74 +5,75 @@ import type { WorkerReports, StartMessage, MessageFromWorker, MessageToWorker } 
 /** A worker, seen from the primary process. */
 export interface WorkerProcess {
   isDead(): boolean
-  /** Resolves with its URL when it takes requests. Rejects when it could not begin, with what is to be told of it. */
+  /** Resolves with its URL when it accepts requests. Rejects with the error to report if it cannot start. */
   readonly serving: Promise<string>
-  /** Resolves with its exit status, or with the signal that ended it. Never rejects. */
+  /** Resolves with its exit status or the signal that ended it. Never rejects. */
   readonly ended: Promise<number | string>
-  /** Undefined where there is no answer in so many milliseconds, or none to come any more. */
+  /** Resolves with undefined if there is no response within the timeout, or if the worker has ended. */
   requestReport<About extends keyof WorkerReports>(
     about: About,
     timeoutMs: number,
   ): Promise<WorkerReport<About> | undefined>
-  /** Has it read its files again; one that has not begun is about to read them. */
+  /** Reloads its files; a worker that has not started yet reads them anyway. */
   reload(): void
-  /** Tells it to finish what it is at, and to end. */
+  /** Requests a graceful shutdown. */
   stop(): void
   kill(): void
 }
 
-/** An answer, in an object because it may be undefined. */
+/** Wraps a report, which may itself be undefined. */
 interface WorkerReport<About extends keyof WorkerReports> {
-  readonly answer: WorkerReports[About]
+  readonly report: WorkerReports[About]
 }
 
-/** Counts what callers took of limits, for all workers, and answers how full the buckets are. */
+/** Counts charges of all workers and returns how full the buckets are. */
 export type ChargeFunction = (charges: readonly Charge[]) => readonly number[]
 
-/** A worker says why it cannot begin, in words for the user. */
+/** A worker cannot start; the message is for the user. */
 export class WorkerStartFailed extends Error {
   override readonly name = 'WorkerFailed'
 }
 
-/** Starts a process that runs the same command as this one, and has it begin. */
-export function forkWorker(beginning: StartMessage, charge: ChargeFunction): WorkerProcess {
+/** Forks a process that runs the same command as this one, and starts it as a worker. */
+export function forkWorker(startMessage: StartMessage, charge: ChargeFunction): WorkerProcess {
   const worker = cluster.fork()
-  const waiting = new Map<number, (responded: { answer: unknown } | undefined) => void>()
-  let requested = 0
+  const pendingReports = new Map<number, (result: { report: unknown } | undefined) => void>()
+  let lastId = 0
   let isStopping = false
   const ended = waitForEnd(worker).finally(() => {
-    for (const response of waiting.values()) response(undefined)
+    for (const resolveReport of pendingReports.values()) resolveReport(undefined)
   })
   const serving = new Promise<string>((resolve, reject) => {
     worker.on('message', (message: MessageFromWorker) => {
       if (message.what === 'charge') {
         sendToWorker(worker, { what: 'charged', id: message.id, fills: charge(message.charges) })
-      } else if (message.what === 'there') sendToWorker(worker, isStopping ? { what: 'stop' } : beginning)
+      } else if (message.what === 'listening')
+        sendToWorker(worker, isStopping ? { what: 'stop' } : startMessage)
       else if (message.what === 'serving') resolve(message.url)
       else if (message.what === 'failed') reject(new WorkerStartFailed(message.message))
-      else waiting.get(message.id)?.({ answer: message.answer })
+      else pendingReports.get(message.id)?.({ report: message.report })
     })
     void ended.then((end) => reject(new Error(`a worker exited (${end}) before it was ready`)))
   })
-  // Whoever does not wait for it learns of its end.
+  // Callers that do not await `serving` learn of the failure from `ended`.
   serving.catch(() => undefined)
   return {
     isDead: () => worker.isDead(),
     serving,
     ended,
     async requestReport(about, timeoutMs) {
-      const id = (requested += 1)
-      const responded = await new Promise<{ answer: unknown } | undefined>((resolve) => {
+      const id = (lastId += 1)
+      const result = await new Promise<{ report: unknown } | undefined>((resolve) => {
         if (worker.isDead()) return resolve(undefined)
         const timer = setTimeout(resolve, timeoutMs, undefined)
-        waiting.set(id, (response) => {
+        pendingReports.set(id, (result) => {
           clearTimeout(timer)
-          resolve(response)
+          resolve(result)
         })
-        sendToWorker(worker, { what: 'ask', id, about })
+        sendToWorker(worker, { what: 'requestReport', id, about })
       })
-      waiting.delete(id)
-      return responded as WorkerReport<typeof about> | undefined
+      pendingReports.delete(id)
+      return result as WorkerReport<typeof about> | undefined
     },
     reload: () => sendToWorker(worker, { what: 'reload' }),
     stop() {
@@ -86,14 +87,14 @@ export function forkWorker(beginning: StartMessage, charge: ChargeFunction): Wor
 function waitForEnd(worker: Worker): Promise<number | string> {
   return new Promise((resolve) => {
     worker.once('exit', (status, signal) => resolve(signal || status))
-    // It could not even be started; what else fails shows in its end.
+    // The fork itself failed; other failures show in its exit.
     worker.on('error', (error: NodeJS.ErrnoException) => {
       if (worker.process.pid === undefined) resolve(error.code ?? error.message)
     })
   })
 }
 
-/** What cannot be told to a process that is about to end need not be. */
+/** A message to a process that is ending may be lost. */
 function sendToWorker(worker: Worker, message: MessageToWorker): void {
   if (worker.isConnected()) worker.send(message, () => undefined)
 }

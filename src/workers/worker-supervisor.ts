@@ -5,23 +5,23 @@ import type { WorkerReports, StartMessage } from './worker-messages.ts'
 import type { RestartReason } from './worker-metrics.ts'
 import { forkWorker, type ChargeFunction, type WorkerProcess } from './worker-process.ts'
 
-/** The place of one worker: a process and, whenever it ends, the next one. */
+/** Runs one worker: restarts its process whenever it exits. */
 export interface WorkerSupervisor {
   readonly number: number
   isServing(): boolean
-  /** Starts the first process. Resolves with its URL when it serves; rejects when it cannot, and then starts no other. */
+  /** Starts the first process. Resolves with its URL when it serves. Rejects if it cannot start, without a restart. */
   start(): Promise<string>
-  /** Looks whether the process reacts; to be called every so many milliseconds. It is killed if it does not for too long. */
+  /**
+   * Checks the heartbeat; call it every `everyMs` milliseconds. Kills the process if it is unresponsive for too long.
+   */
   checkHeartbeat(everyMs: number): void
-  /** What is not well with it; undefined where it does not answer. */
+  /** Problems of the worker; undefined without a response. */
   readProblems(): Promise<WorkerReports['problems'] | undefined>
-  /** The metrics of its process, with what those before it have counted. */
+  /** Metrics of its process, including the counts of previous processes. */
   readMetrics(): Promise<readonly MetricData[]>
-  /** Has the process read its files again. */
   reload(): void
-  /** Has the process finish what is under way, but kills it after so many milliseconds; resolves when it has ended. */
+  /** Stops the process gracefully, or kills it after `timeoutMs`; resolves when it has ended. */
   stop(timeoutMs: number): Promise<void>
-  /** Ends the process at once. */
   kill(): void
 }
 
@@ -33,25 +33,24 @@ interface WorkerSupervisorOptions {
   readonly onRestart: (reason: RestartReason) => void
 }
 
-/** How long an answer is waited for. */
 const reportTimeoutMs = 2_000
-/** While a process loads the program and its policies it need not react sooner. */
+/** Loading the program and its policies may block a process for longer. */
 const startHangMs = 60_000
 const [firstPauseMs, longestPauseMs] = [100, 30_000]
-/** After it has served for so long, the end of a process is no reason to wait longer than the first time. */
+/** After serving for this long, an exit resets the restart delay. */
 const stableMs = 60_000
 
-/** A place whose first process is not started yet. */
+/** Creates a supervisor whose first process is not started yet. */
 export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOptions): WorkerSupervisor {
   const { startMessage, hangMs, log, onRestart, charge } = parts
   const stopping = new AbortController()
   let process: WorkerProcess | undefined
   let servingSince: number | undefined
   let silentMs = 0
-  /** What its process has told last, and what those before it have counted. */
+  /** Last metrics of its process, and counts of previous ones. */
   let latest: readonly MetricData[] = []
   let counted: readonly MetricData[] = []
-  let retained: Promise<void> = Promise.resolve()
+  let supervision: Promise<void> = Promise.resolve()
 
   const timeoutMs = (): number => (servingSince === undefined ? Math.max(hangMs, startHangMs) : hangMs)
 
@@ -65,8 +64,8 @@ export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOp
     return launched
   }
 
-  /** Lets another process follow on each that ends, once the first has served. */
-  async function keep(first: WorkerProcess): Promise<void> {
+  /** Restarts the worker after each exit, once the first process has served. */
+  async function restartOnExit(first: WorkerProcess): Promise<void> {
     let pauseMs = firstPauseMs
     let hasServed = false
     for (let running = first; ; running = launch()) {
@@ -74,7 +73,7 @@ export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOp
       hasServed ||= servingSince !== undefined
       if (stopping.signal.aborted || !hasServed) return
       if (servingSince !== undefined && performance.now() - servingSince > stableMs) pauseMs = firstPauseMs
-      reportOfEnd(end, pauseMs, await running.serving.catch((error: Error) => error))
+      reportExit(end, pauseMs, await running.serving.catch((error: Error) => error))
       forget()
       await pause(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined)
       if (stopping.signal.aborted) return
@@ -82,7 +81,7 @@ export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOp
     }
   }
 
-  function reportOfEnd(end: number | string, restartDelayMs: number, served: string | Error): void {
+  function reportExit(end: number | string, restartDelayMs: number, served: string | Error): void {
     const reason =
       silentMs > timeoutMs() ? 'unresponsive' : typeof served === 'string' ? 'exited' : 'start_failed'
     const error = served instanceof Error && served.message
@@ -105,7 +104,7 @@ export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOp
     isServing: () => servingSince !== undefined && process?.isDead() === false,
     start() {
       const first = launch()
-      retained = keep(first)
+      supervision = restartOnExit(first)
       return first.serving
     },
     checkHeartbeat(everyMs) {
@@ -113,15 +112,15 @@ export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOp
       if (polled === undefined) return
       silentMs += everyMs
       if (silentMs > timeoutMs()) polled.kill()
-      void polled.requestReport('life', hangMs).then((responded) => {
-        if (responded !== undefined && polled === process) silentMs = 0
+      void polled.requestReport('life', hangMs).then((result) => {
+        if (result !== undefined && polled === process) silentMs = 0
       })
     },
-    readProblems: async () => (await process?.requestReport('problems', reportTimeoutMs))?.answer,
+    readProblems: async () => (await process?.requestReport('problems', reportTimeoutMs))?.report,
     async readMetrics() {
-      const requested = process
-      const responded = await requested?.requestReport('metrics', reportTimeoutMs)
-      if (responded !== undefined && requested === process) latest = responded.answer
+      const current = process
+      const result = await current?.requestReport('metrics', reportTimeoutMs)
+      if (result !== undefined && current === process) latest = result.report
       return mergeMetrics([latest, counted].map((metrics) => ({ worker: String(number), metrics })))
     },
     reload: () => process?.reload(),
@@ -129,7 +128,7 @@ export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOp
       stopping.abort()
       process?.stop()
       const timer = setTimeout(() => process?.kill(), timeoutMs)
-      await retained
+      await supervision
       clearTimeout(timer)
     },
     kill: () => process?.kill(),

@@ -13,12 +13,12 @@ import { startUpstream } from './peers/upstream.ts'
 import { startServer, stopServers } from './server-process.ts'
 
 /*
- * What the audit log costs a commit: 16 committers at a time, each waiting for its answer before it goes on, against
- * gateways as built (`npm run build`) that differ in nothing but how they record commits. The load is that of wrk and
- * the upstream answers at once, as both share the cores with the gateway and its disk. Rounds are interleaved; prints,
- * for each mode, the medians over the rounds of: the median and the 99th percentile of the time of a commit, and what
- * the first is above that without a log; the CPU time of the gateway for a commit, of its main thread and of all its
- * threads. Without a log, the gateway is never idle: the time of a commit is 16 times the CPU time of one.
+ * Measures the cost of the audit log for a commit: 16 concurrent committers, each awaiting its response, against
+ * gateways as built (`npm run build`) that only differ in how they record commits. wrk generates the load and the
+ * upstream responds at once; both share the cores with the gateway and its disk. Rounds are interleaved. Prints the
+ * medians over the rounds for each mode: median and 99th percentile of the commit time, the increase of the median over
+ * no log, and the CPU time of the gateway per commit, of its main thread and of all threads. Without a log, the gateway
+ * is never idle: the commit time is 16 times the CPU time of one commit.
  */
 
 const modes = ['off', 'besteffort', 'durable', 'strict'] as const
@@ -36,7 +36,7 @@ const program = join(import.meta.dirname, '../../dist/main.js')
 const folder = await mkdtemp(join(tmpdir(), 'audit-modes-'))
 const bodyFile = join(folder, 'commit.json')
 
-/** A gateway, and what was measured of it. */
+/** A gateway and its measurements. */
 interface Measured {
   readonly mode: string
   readonly pid: number
@@ -45,7 +45,7 @@ interface Measured {
   readonly rounds: Round[]
 }
 
-/** Of the time of a commit, in milliseconds, and of what it takes of the processor, in microseconds. */
+/** Commit times in milliseconds, CPU times in microseconds. */
 interface Round {
   readonly median: number
   readonly high: number
@@ -57,7 +57,7 @@ try {
   await writeFile(bodyFile, JSON.stringify(commit))
   const upstream = await startUpstream(folder, undefined, [])
   const gateways = await Promise.all(modes.map((mode) => start(mode, upstream.port)))
-  // The first of them warms up.
+  // Warm-up.
   for (const gateway of gateways) await measure(gateway)
   for (let round = 0; round < rounds; round += 1) {
     for (const gateway of gateways) gateway.rounds.push(await measure(gateway))
@@ -113,7 +113,7 @@ function print(gateways: readonly Measured[]): void {
   }
 }
 
-/** The settings of a gateway that records commits in that mode, and the API key of who may make them. */
+/** Creates the settings of a gateway with that recording mode, and an API key that may commit. */
 async function makeFiles(
   where: string,
   { mode, port, upstreamPort }: { mode: string; port: number; upstreamPort: number },
@@ -142,7 +142,7 @@ async function makeFiles(
   return { file: at('gateway.yaml'), key }
 }
 
-/** The microseconds that a process has run, as Linux counts them; elsewhere 0. */
+/** CPU time of a process in microseconds, as Linux counts it; 0 on other systems. */
 async function cpuTimes(pid: number): Promise<{ main: number; all: number }> {
   const tasks = `/proc/${pid}/task`
   const times = await Promise.all(

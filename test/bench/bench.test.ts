@@ -43,7 +43,7 @@ it.runIf(isThorough && hasWrk)(
   },
 )
 
-it('says what it knows, where it is asked for something else', () => {
+it('prints its usage for invalid options', () => {
   expect(() => readOptions(['--only', 'nonsense'])).toThrow(
     /^--only names "nonsense"; expected some of small-read, /,
   )

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bodySizes, downloadOf, type BodySize } from './exchanges.ts'
 
-/** The files of the bodies that are sent. */
+/** Files of request bodies. */
 export interface Bodies {
   readonly file: (name: 'query' | `arrow-${BodySize}`) => string
 }
@@ -20,7 +20,7 @@ export async function makeBodies(parent: string, sizes: readonly BodySize[]): Pr
   return { file: (name) => join(folder, name) }
 }
 
-/** An Arrow IPC stream of batches of 1 MiB, with so many bytes of data. */
+/** Creates an Arrow IPC stream of 1 MiB batches with `bytes` bytes of data. */
 function arrowStream(bytes: number): Uint8Array {
   const schema = new Schema([new Field('value', new Float64())])
   const batches = Array.from({ length: bytes / batchBytes }, () => {

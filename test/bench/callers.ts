@@ -4,33 +4,33 @@ import { join } from 'node:path'
 import { createKey } from '../../src/identity/api-keys/key-store.ts'
 import { goodClaims, makeSigningKey, signToken } from '../identity/jwt/token-issuer.ts'
 
-/** Who calls in all measurements: the principal of the key, and the subject of the tokens. */
+/** Principal of the key and subject of the tokens in all measurements. */
 export const callerName = 'bench'
 
-/** The claims that every server holds the tokens to. */
+/** Claims that every server requires. */
 export const { iss: issuer = '', aud: audience = '' } = goodClaims()
 
-/** What callers send, and the files that servers know them by. */
+/** Credentials of callers, and the files that servers verify them with. */
 export interface Callers {
   readonly folder: string
   readonly apiKey: string
-  /** The key of a JSON Web Key Set with one RSA key, and the same key in PEM. */
+  /** A JWKS with one RSA key, and the same key in PEM. */
   readonly keySetFile: string
   readonly publicKeyFile: string
-  /** A line for each key: the key, a blank, its principal. */
+  /** A line per key: the key, a blank, its principal. */
   readonly keyMapFile: string
-  /** The store and the pepper of the gateway. */
+  /** Key store and pepper of the gateway. */
   readonly storeFile: string
   readonly pepperFile: string
-  /** Tokens that are all good and all different. */
+  /** Valid, distinct tokens. */
   readonly tokens: readonly string[]
-  /** One that somebody else has signed. */
+  /** A token with a forged signature. */
   readonly forgedToken: string
-  /** A line for each token. */
+  /** One token per line. */
   readonly tokensFile: string
 }
 
-/** Makes a key and so many tokens, and writes the files. */
+/** Creates a key and `tokenCount` tokens, and writes the files. */
 export async function makeCallers(parent: string, tokenCount: number): Promise<Callers> {
   const folder = join(parent, 'callers')
   await mkdir(folder)

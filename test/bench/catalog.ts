@@ -11,12 +11,12 @@ import { stopServers } from './server-process.ts'
 import { quantile, rounded } from './figures.ts'
 
 /*
- * What the operations of the bundled catalog cost in a catalog of 10 tables, and in one of 100,000 of which a tenth
- * lie in one namespace; a table there has as many committed versions with metadata as that. The two are asked in
- * turn, each by one client who waits for every answer. Prints milliseconds for a request, those of the CPU too, and
- * how many times as much the large catalog takes. PostgreSQL commits without waiting for the disk here.
+ * Measures the operations of the bundled catalog with 10 tables and with 100,000 tables, a tenth of them in one
+ * namespace; one table has as many committed versions with metadata as that namespace has tables. Both are requested in
+ * turn by one sequential client each. Prints milliseconds per request, CPU milliseconds, and the ratio of the large
+ * catalog to the small one. PostgreSQL commits without waiting for the disk here.
  *
- *   node --import tsx test/bench/catalog.ts [--tables N] [--rounds N] [--only TEXT] [--postgres]
+ * node --import tsx test/bench/catalog.ts [--tables N] [--rounds N] [--only TEXT] [--postgres]
  */
 
 interface Call {
@@ -25,7 +25,7 @@ interface Call {
   readonly body?: object
 }
 
-/** The requests of one round. */
+/** Requests of one round. */
 type Workload = (catalog: MeasuredCatalog) => readonly Call[] | Promise<readonly Call[]>
 
 interface Requested {
@@ -128,7 +128,7 @@ async function compare(
   }
 }
 
-/** Asks one after the other, and keeps what it took unless this is to warm up. */
+/** Sends requests one after the other, and records the times unless this is a warm-up. */
 async function runRound(requested: Requested, calls: readonly Call[], isRetained: boolean): Promise<void> {
   const { server } = requested.catalog
   const cpuBefore = processorMicroseconds(server.pid)

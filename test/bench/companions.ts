@@ -2,15 +2,15 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** A measurement of one part of the gateway: a program of its own, which prints its result. */
+/** A benchmark of one part of the gateway: a program of its own that prints its result. */
 export interface Companion {
   readonly name: string
   readonly what: string
-  /** About how long it takes on a machine with nothing else to do. */
+  /** Approximate duration on an idle machine. */
   readonly seconds: number
 }
 
-/** All of them, in the order of the results. */
+/** All companions, in the order of the results. */
 export const companions: readonly Companion[] = [
   {
     name: 'policy-evaluation',
@@ -50,7 +50,7 @@ export const companions: readonly Companion[] = [
   },
 ]
 
-/** Runs it to its end, and answers what it printed, or why it failed. Rejects when the signal aborts. */
+/** Runs a companion; resolves to its output or to the reason of its failure. Rejects when the signal aborts. */
 export async function runCompanion({ name }: Companion, signal: AbortSignal): Promise<string> {
   const program = fileURLToPath(new URL(`${name}.ts`, import.meta.url))
   try {

@@ -1,23 +1,23 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/** The cores that the parts of a measurement run on. Undefined, where they cannot be told apart, is any core. */
+/** Core assignment of the parts of a measurement; undefined means any core. */
 export interface Cores {
-  /** What is measured. */
+  /** The measured server. */
   readonly server: number | undefined
-  /** The upstream, and who sends the load. */
+  /** The upstream and the load generator. */
   readonly upstream: number | undefined
   readonly load: number | undefined
 }
 
-/** One core for what is measured and others for the rest, of those that this process may use. */
+/** Reserves one available core for the server, and others for the rest. */
 export function chooseCores(): Cores {
   const [server, upstream, load = upstream] = allowedCores()
   const canPin = upstream !== undefined && spawnSync('taskset', ['--version']).status === 0
   return canPin ? { server, upstream, load } : { server: undefined, upstream: undefined, load: undefined }
 }
 
-/** The command, bound to that core. */
+/** Binds the command to that core. */
 export function onCore(
   core: number | undefined,
   command: readonly [string, ...string[]],

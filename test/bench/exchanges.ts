@@ -1,30 +1,28 @@
-/*
- * What the bench and its upstream agree on: the tables whose names say what is answered.
- */
+/* Contract between the bench and its upstream: table names select the response. */
 
 const mebibyte = 1024 * 1024
 
-/** The name of the size of a large body, as it stands in that of a table. */
+/** Name of the size of a large body, as used in table names. */
 export type BodySize = '1m' | '64m'
 
-/** The sizes of large bodies, in bytes. */
+/** Sizes of large bodies in bytes. */
 export const bodySizes: Readonly<Record<BodySize, number>> = { '1m': mebibyte, '64m': 64 * mebibyte }
 
-/** What every small request is answered. */
+/** Response to every small request. */
 export const smallResponse = JSON.stringify({
   versions: [{ version: 7, timestamp: '2026-01-01T00:00:00Z', metadata: { rows: '1000' } }],
 })
 
-/** What every commit is answered. */
+/** Response to every commit. */
 export const commitResponse = JSON.stringify({ version: { version: 7 } })
 
-/** A request with this header is answered the SHA-256 of its body instead. */
+/** With this header, the response is the SHA-256 of the request body. */
 export const digestHeader = 'x-bench-digest'
 
-/** Answers how many bytes of bodies have come. */
+/** Path that returns the number of received body bytes. */
 export const bytesCountPath = '/bench/bytes'
 
-/** The body of a download: no two of its pieces are alike. */
+/** Creates a download body without repeated parts. */
 export function downloadOf(bytes: number): Buffer {
   const body = Buffer.alloc(bytes)
   let state = 7

@@ -1,15 +1,15 @@
 import type { Sample } from './measure.ts'
 import { markdownTable, medianOf, ratioOf, type Rounds } from './report.ts'
 
-/** What a run gave, by the name of the workload. */
+/** Results of a run by workload name. */
 export type Run = ReadonlyMap<string, Rounds>
 
-/** Something that is asked of the gateway. */
+/** A performance goal. */
 interface Goal {
   readonly workload: string
   readonly what: string
-  readonly asked: string
-  /** What a run gave; NaN where it was not measured. */
+  readonly goal: string
+  /** Extracts the figure from a run; NaN if it was not measured. */
   readonly find: (rounds: Rounds) => number
   readonly isMet: (found: number) => boolean
 }
@@ -23,14 +23,14 @@ const goals: readonly Goal[] = [
   {
     workload: 'many-connections',
     what: 'their p99, of that of HAProxy',
-    asked: 'at most 2',
+    goal: 'at most 2',
     find: (rounds) => ratio(rounds, 'p99', 'haproxy'),
     isMet: (found) => found <= 2,
   },
   {
     workload: 'one-connection',
     what: 'ms that the median of one connection has over direct',
-    asked: 'below 0.1',
+    goal: 'below 0.1',
     find: addedMilliseconds,
     isMet: (found) => found < 0.1,
   },
@@ -42,13 +42,13 @@ const goals: readonly Goal[] = [
   perSecond('download-64m-chunked', 'downloads of 64 MiB in chunks', 'nginx-lua', 0.95),
 ]
 
-/** What is asked of the gateway, and what each run gave, as a Markdown table. */
+/** Formats goals and figures of each run as a Markdown table. */
 export function goalsTable(runs: readonly Run[]): string {
   const measured = goals.filter(({ workload }) => runs.some((run) => run.has(workload)))
   const heading = ['of the gateway', 'asked', ...runs.map((_, number) => `run ${number + 1}`)]
-  const rows = measured.map(({ workload, what, asked: requested, find, isMet }) => [
+  const rows = measured.map(({ workload, what, goal, find, isMet }) => [
     what,
-    requested,
+    goal,
     ...runs.map((run) => {
       const found = find(run.get(workload) ?? new Map())
       if (Number.isNaN(found)) return '-'
@@ -76,8 +76,8 @@ function perSecond(workload: string, what: string, yardstick: 'haproxy' | 'nginx
   }
 }
 
-function atLeast(least: number): Pick<Goal, 'asked' | 'isMet'> {
-  return { asked: `at least ${least}`, isMet: (found) => found >= least }
+function atLeast(least: number): Pick<Goal, 'goal' | 'isMet'> {
+  return { goal: `at least ${least}`, isMet: (found) => found >= least }
 }
 
 function ratio(rounds: Rounds, member: keyof Sample, yardstick: string): number {

@@ -12,9 +12,9 @@ import {
 import { quantile, rounded } from './figures.ts'
 
 /*
- * What the gateway adds to a page of 1,000 names that the upstream has answered: names made to ids, policies asked
- * for each, the page written and its token sealed. Prints medians, beside what parsing and writing the page alone
- * takes, which a listing that is passed through would cost, too, for its token to be sealed.
+ * Measures what the gateway adds to an upstream page of 1,000 names: converting names to ids, evaluating the policies
+ * for each, formatting the page and sealing its token. Prints medians, and those of parsing and formatting the page
+ * alone, which an unfiltered listing also needs for its token to be sealed.
  */
 
 const rounds = 300
@@ -82,7 +82,7 @@ for (const count of [10, 1_000, 10_000]) {
     const route = parseTarget('GET', target)
     const kind = route.operation.lists === 'namespaces' ? 'namespace' : 'table'
     const [source] = createListingSources(route, upstreams, () => Promise.resolve(JSON.parse(text)))
-    // As for each request: nothing is remembered from the one before.
+    // As for a new request: nothing is cached from the previous one.
     const poll = (from: ListingSource | undefined) => {
       const view = policies.visibilityFor({ principal, request })
       return page(from, (id) => view(kind, id))

@@ -4,8 +4,8 @@ import { createFolderLocation } from '../../src/policy/source/policy-location.ts
 import { compilePolicies } from '../../src/policy/policy-set.ts'
 
 /*
- * Loads the policies of a folder a few times over in a process that did nothing before, as a start of the gateway
- * does. Prints a line of JSON for each time.
+ * Loads the policies of a folder several times in a fresh process, as a gateway does at start. Prints a line of JSON
+ * per load.
  */
 
 /** Milliseconds. */
@@ -13,9 +13,9 @@ export interface LoadTimes {
   readonly read: number
   readonly parse: number
   readonly compile: number
-  /** Of the processor for all three, by whatever thread: compiling and clearing away too. */
+  /** CPU time of all three, over all threads, including compilation and garbage collection. */
   readonly cpu: number
-  /** Parsing once more, when nothing changed. */
+  /** Parsing again without changes. */
   readonly again: number
 }
 

@@ -10,33 +10,33 @@ import type { Workload } from './workloads.ts'
 
 const script = fileURLToPath(new URL('wrk.lua', import.meta.url))
 
-/** What requests are made of. */
+/** Parts of the requests. */
 export interface LoadSetup {
   readonly callers: Callers
   readonly bodies: Bodies
-  /** The core that sends; undefined for any. */
+  /** Core of the load generator; undefined for any. */
   readonly core: number | undefined
-  /** Ends the sending. */
+  /** Stops the load. */
   readonly signal: AbortSignal
 }
 
 const resultSchema = z.object({
   requests: z.int(),
   microseconds: z.int(),
-  /** Of all answers, heads included, also those that were not complete at the end. */
+  /** Response bytes including heads, and incomplete responses at the end. */
   bytes: z.int(),
-  /** Latencies, in microseconds. */
+  /** Latencies in microseconds. */
   p50: z.number(),
   p99: z.number(),
-  /** Answers with a status of 400 or more. */
+  /** Responses with a status of 400 or more. */
   refused: z.int(),
   broken: z.int(),
 })
 
-/** What came of sending one kind of request for a while. */
+/** Result of a workload. */
 export type LoadResult = z.output<typeof resultSchema>
 
-/** Runs a workload with wrk. Rejects where an answer was another than expected, or none came. */
+/** Runs a workload with wrk. Rejects if a response is unexpected, or if there is none. */
 export async function runLoad(
   workload: Workload,
   port: number,
@@ -71,21 +71,19 @@ export async function runLoad(
   return result
 }
 
-/** What wrk is told. */
 export interface WrkRun {
   readonly connections: number
   readonly seconds: number
   readonly headers: readonly string[]
   readonly url: string
-  /** The core that it runs on; undefined for any. */
+  /** Core to run on; undefined for any. */
   readonly core: number | undefined
-  /** Ends it. */
   readonly signal?: AbortSignal
-  /** What `wrk.lua` asks for besides the method. */
+  /** Variables of `wrk.lua` besides the method. */
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** Sends POST requests of one kind for so long. Rejects where wrk fails; the result says what the answers were. */
+/** Sends POST requests of one kind for `seconds`. Rejects if wrk fails; the result counts responses by kind. */
 export async function runWrk(run: WrkRun): Promise<LoadResult> {
   const [program, ...parameters] = onCore(run.core, [
     'wrk',

@@ -1,4 +1,4 @@
-// What the gateway costs, beside other servers: npm run bench -- --help
+// Measures the cost of the gateway against other servers: npm run bench -- --help
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ function parsedOptions(): BenchOptions | undefined {
   }
 }
 
-/** Progress goes to standard error, so that standard output holds the results alone. */
+/** Progress goes to standard error; standard output only has the results. */
 function say(line: string): void {
   process.stderr.write(`${line}\n`)
 }

@@ -9,25 +9,24 @@ import type { Workload } from './workloads.ts'
 export interface Sample {
   /** Requests, or megabytes (1,000,000 bytes) of bodies. */
   readonly perSecond: number
-  /** Of the server: microseconds for a request, or for 100 kB of bodies (milliseconds for 100 MB). */
+  /** CPU time of the server: microseconds per request, or per 100 kB of bodies (milliseconds per 100 MB). */
   readonly processorTime: number
-  /** How much of one core that was, from 0 to 1. */
+  /** Utilization of one core, from 0 to 1. */
   readonly coreShare: number
-  /** Latencies, in microseconds. */
+  /** Latencies in microseconds. */
   readonly p50: number
   readonly p99: number
-  /** The most memory that it held meanwhile, in bytes. */
+  /** Peak memory in bytes. */
   readonly memory: number
 }
 
-/** What takes part in a measurement. */
 export interface Measured {
   readonly workload: Workload
   readonly server: ServerProcess
   readonly upstream: ServerProcess
 }
 
-/** Measures a server under a workload for so long. Rejects where an answer was not as expected. */
+/** Measures a server under a workload. Rejects if a response is unexpected. */
 export async function measure(
   { workload, server, upstream }: Measured,
   seconds: number,
@@ -45,7 +44,7 @@ export async function measure(
   const amount = workload.bulk === undefined ? result.requests : bytes / 100_000
   const memory = peakMemory(server.pid)
   await server.emptyLog()
-  // What the load has left behind, connections above all, is cleared away before the next one comes.
+  // Lets the server release the connections of the load before the next measurement.
   await pause(100)
   return {
     perSecond: (workload.bulk === undefined ? result.requests : bytes / 1e6) / (result.microseconds / 1e6),

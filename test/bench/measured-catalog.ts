@@ -15,13 +15,13 @@ import { finishVersion, recordVersion } from '../../src/backend/store/versions.t
 import { freePort } from '../support/free-port.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
 
-/** How large a catalog is made, and where. */
+/** Size and location of a catalog. */
 export interface CatalogStart {
   readonly name: string
   readonly folder: string
-  /** All of it is declared tables, a tenth of them in the namespace `crowd`; there are half as many namespaces. */
+  /** Number of declared tables, a tenth of them in the namespace `crowd`; there are half as many namespaces. */
   readonly tables: number
-  /** Of a PostgreSQL database; without it, the store is SQLite. */
+  /** URL of a PostgreSQL database; the default store is SQLite. */
   readonly postgresUrl: string | undefined
   readonly engine: Engine
 }
@@ -29,21 +29,24 @@ export interface CatalogStart {
 /** A catalog in a process of its own. */
 export interface MeasuredCatalog {
   readonly server: ServerProcess
-  /** How many tables lie in `crowd`: `t000000` and so on. */
+  /** Number of tables in `crowd`: `t000000` and so on. */
   readonly crowd: number
-  /** Leaves so many manifests with the table `rows`; answers the bodies that commit them, one after the other. */
+  /** Stages `count` manifests for the table `rows`; returns the request bodies that commit them in order. */
   readonly stage: (count: number) => Promise<readonly object[]>
 }
 
 const program = fileURLToPath(new URL('../backend/support/catalog-process.ts', import.meta.url))
 const tablesOfNamespace = 2
 
-/** The name of a table by its number. */
+/** Name of a table by its number. */
 export function nameOf(index: number): string {
   return `t${String(index).padStart(6, '0')}`
 }
 
-/** Fills the store of a catalog and starts the catalog. The table `rows` has a hundred rows, and a past as long as `crowd`. */
+/**
+ * Fills the store of a catalog and starts the catalog. The table `rows` has a hundred rows, and as many versions as
+ * `crowd` has tables.
+ */
 export async function startCatalog(start: CatalogStart): Promise<MeasuredCatalog> {
   const { name, postgresUrl } = start
   const port = await freePort()
@@ -98,7 +101,7 @@ async function declare(database: CatalogDatabase, id: readonly string[]) {
   return table
 }
 
-/** Storage has nothing of the past: its versions come before the first one. */
+/** Past versions exist in the store only, not in storage: they precede the first one. */
 async function addRows(database: CatalogDatabase, past: number): Promise<string> {
   const { objectId, location } = await declare(database, ['rows'])
   await setTableState(database, objectId, 'ready')
@@ -117,7 +120,7 @@ async function addRows(database: CatalogDatabase, past: number): Promise<string>
   return location
 }
 
-/** A client that writes to a copy of the table, and so without a commit there. */
+/** Writes to a copy of the table, so that the original gets no commit. */
 async function stager(engine: Engine, location: string, copy: string): Promise<MeasuredCatalog['stage']> {
   await cp(location, copy, { recursive: true })
   return async (count) => {

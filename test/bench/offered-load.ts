@@ -7,7 +7,10 @@ import { limitsSchema } from '../../src/config/listen-settings.ts'
 import { openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'
 import { healthPath } from '../gateway/support/recording-upstream.ts'
 
-/** The work of a catalog that does so much at a time, and takes so long: 10 queries a second, so that it is never the machine that is at its end. */
+/**
+ * A simulated catalog with fixed concurrency and service time: 10 queries a second, so that the machine is never the
+ * bottleneck.
+ */
 const connections = 4
 const queryMs = 400
 const readMs = 10
@@ -15,19 +18,19 @@ const reads = '/v1/table/orders/describe'
 const queries = '/v1/table/orders/query'
 const tickMs = 10
 
-/** What became of requests that were sent at a pace of their own, whether or not they were answered. */
+/** Results of requests sent at a fixed rate, independent of responses. */
 export interface Served {
-  /** Work of the catalog that was answered with success, in its milliseconds a second. */
+  /** Successful work of the catalog, in its milliseconds per second. */
   readonly workPerSecond: number
   readonly queries: { readonly served: number; readonly refused: number }
   readonly reads: { readonly served: number; readonly refused: number; readonly p99Ms: number }
 }
 
-/** A gateway before a catalog of known capacity. */
+/** A gateway in front of a catalog of known capacity. */
 export interface LoadedGateway {
   /**
-   * Offers so many times the capacity, one request in ten a small read, and counts what is answered after the first
-   * `settleMs`, in which the gateway may find out.
+   * Offers `times` the capacity, one request in ten a small read; counts responses after the first `resolveMs`, in
+   * which the gateway can adapt.
    */
   offer(times: number, resolveMs: number, countMs: number): Promise<Served>
   close(): Promise<void>
@@ -89,7 +92,7 @@ async function offer(
     })
     await body.dump()
     const now = performance.now()
-    // How long reads take is counted of all that begin in that time, so that the slowest are not left out.
+    // Counts all reads that begin in this time, including the slowest.
     if (isRead && isCounted(sentAt)) waits.push(now - sentAt)
     if (isCounted(now)) counted[isRead ? 'reads' : 'queries'][statusCode === 200 ? 'served' : 'refused'] += 1
   }

@@ -3,21 +3,20 @@ import { companions } from './companions.ts'
 import { peers } from './peers.ts'
 import { workloads } from './workloads.ts'
 
-/** What is measured, and for how long. */
 export interface BenchOptions {
   readonly workloads: readonly string[]
   readonly companions: readonly string[]
   readonly peers: readonly string[]
-  /** How often all of it is done, with servers that are started anew. */
+  /** Number of complete runs, each with restarted servers. */
   readonly runs: number
   readonly rounds: number
   readonly seconds: number
   readonly tokens: number
-  /** Whether nothing is warmed up. */
+  /** Skips the warm-up. */
   readonly cold: boolean
-  /** Where a CPU profile of the gateway is written. */
+  /** Folder for a CPU profile of the gateway. */
   readonly profile: string | undefined
-  /** Whether `results.md` is written. */
+  /** Whether to write `results.md`. */
   readonly write: boolean
 }
 
@@ -44,7 +43,7 @@ The other servers and what sends the load: apt-get install haproxy nginx wrk lib
 What is not there is named and left out.
 `
 
-/** Reads the command line; undefined where it asks for help. Throws TypeError or RangeError for what is no option. */
+/** Parses the command line; undefined if it requests help. Throws TypeError or RangeError for invalid options. */
 export function readOptions(parameters: readonly string[]): BenchOptions | undefined {
   const { values } = parseArgs({
     args: [...parameters],

@@ -1,9 +1,9 @@
 import { openLoadedGateway } from './offered-load.ts'
 
 /*
- * What is served when more is asked for than the catalog can do: one with four connections, whose queries take 400 ms
- * and whose small reads take 10 ms. Requests come at a pace that does not wait for answers, nine queries to a read.
- * Prints the work that was answered, in relation to the most that was at any pace.
+ * Measures the goodput under overload: a catalog with four connections, whose queries take 400 ms and whose small reads
+ * take 10 ms. Requests arrive at a fixed rate, nine queries to a read. Prints the successful work relative to the
+ * maximum at any rate.
  */
 
 const paces = [1, 2, 5, 10]

@@ -1,29 +1,28 @@
 import type { Callers } from './callers.ts'
 import type { ServerProcess } from './server-process.ts'
 
-/** What a server is started with. */
 export interface PeerSetup {
-  /** A folder for its files. */
+  /** Folder for its files. */
   readonly folder: string
   readonly upstreamPort: number
   readonly callers: Callers
-  /** The core to run on; undefined for any. */
+  /** Core to run on; undefined for any. */
   readonly core: number | undefined
-  /** Where a CPU profile is written, by what can write one. */
+  /** Folder for a CPU profile, if the server supports it. */
   readonly profileFolder: string | undefined
 }
 
 /** A server between the load and the upstream. */
 export interface Peer {
   readonly name: string
-  /** What it is and does, for the results. */
+  /** Description for the results. */
   readonly what: string
-  /** Whether it verifies keys and tokens, and who may do what. */
+  /** Whether it authenticates and authorizes requests. */
   readonly checks: boolean
-  /** Takes part only where bodies are large. */
+  /** Only measured with large bodies. */
   readonly onlyBulk?: boolean
-  /** Throws where it is not on this machine. */
+  /** Throws if it is not installed. */
   version(): string
-  /** Rejects where it does not start. */
+  /** Rejects if it does not start. */
   start(setup: PeerSetup): Promise<ServerProcess>
 }

@@ -4,5 +4,5 @@ import { haproxy, haproxyForBulk } from './peers/haproxy.ts'
 import { httpProxy } from './peers/http-proxy.ts'
 import { nginx, nginxLua } from './peers/nginx.ts'
 
-/** All servers that are measured, in the order of the results. */
+/** All measured servers, in the order of the results. */
 export const peers: readonly Peer[] = [gateway, haproxy, haproxyForBulk, nginx, nginxLua, httpProxy]

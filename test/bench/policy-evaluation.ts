@@ -12,12 +12,12 @@ import {
 } from '../policy/policy-builder.ts'
 
 /*
- * What a decision costs, by the number of policies: one policy at the root, one for every team, and one for every
- * project, so that three policies speak of every table however many there are. One rule in twelve denies, one in
- * five has a condition. Prints medians of samples of 20 decisions, the rounds of all sizes interleaved: for questions
- * about any namespace, whose policies are mostly in no cache of the processor, and for questions about ten of them.
- * A question is made just before it is asked, as the one of a request is.
- * Before that: what it takes to load the most of them from a folder, in a fresh process and once more.
+ * Measures the cost of a decision by the number of policies: one policy at the root, one per team, and one per project,
+ * so that three policies apply to every table regardless of the total. One rule in twelve denies, one in five has a
+ * condition. Prints medians of samples of 20 decisions, with the rounds of all sizes interleaved: for requests on
+ * random namespaces, whose policies are mostly not in CPU caches, and for requests on ten of them. Each request is
+ * created just before its decision, as in the gateway. First prints the time to load the largest set from a folder, in
+ * a fresh process and again.
  */
 
 const sizes = [10, 1000, 10_000]
@@ -48,11 +48,11 @@ const measured = sizes.flatMap((size) => {
   const set = compilePolicies(documents)
   const compiledAt = performance.now()
   const few = Array.from({ length: 10 }, () => pick(policies))
-  return [policies, few].map((requested) => ({
+  return [policies, few].map((choices) => ({
     size,
-    namespaces: requested.length,
+    namespaces: choices.length,
     set,
-    asked: requested,
+    choices,
     parseMs: parsedAt - startedAt,
     compileMs: compiledAt - parsedAt,
     medians: [] as number[],
@@ -61,12 +61,12 @@ const measured = sizes.flatMap((size) => {
 })
 
 for (let round = 0; round < rounds; round++) {
-  for (const { set, asked: requested, medians, high } of measured) {
+  for (const { set, choices, medians, high } of measured) {
     const times: number[] = []
     for (let sample = 0; sample < samples; sample++) {
-      const requests = Array.from({ length: decisionsInSample }, () => requestOn(requested))
+      const requests = Array.from({ length: decisionsInSample }, () => requestOn(choices))
       const startedAt = process.hrtime.bigint()
-      for (const question of requests) set.decide(question)
+      for (const request of requests) set.decide(request)
       times.push(Number(process.hrtime.bigint() - startedAt) / decisionsInSample / 1000)
     }
     times.sort((one, other) => one - other)
@@ -122,12 +122,12 @@ function requestOn(policies: readonly WrittenPolicy[]): AuthorizationRequest {
   )
 }
 
-/** The same text elsewhere in memory. */
+/** The same text at another memory address. */
 function copyOf(text: string): string {
   return Buffer.from(text).toString()
 }
 
-/** Numbers from 0 to 1, the same in every run (mulberry32). */
+/** Deterministic pseudo-random numbers from 0 to 1 (mulberry32). */
 function generator(seed: number): () => number {
   let state = seed
   return () => {

@@ -11,8 +11,8 @@ import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
 import type { LoadTimes } from './load-policies-once.ts'
 
 /**
- * What it takes until a folder of policies can decide, in milliseconds: the least and the median of some. `start` is in
- * a process that did nothing before, which is what a start of the gateway costs; `reload` in one that did it before.
+ * Minimum and median of the time to load a folder of policies, in milliseconds: `start` in a fresh process, as when the
+ * gateway starts; `reload` in a process that has loaded it before.
  */
 interface LoadTime {
   readonly rules: number
@@ -25,7 +25,7 @@ interface LoadTime {
   readonly parse: string
   readonly compile: string
   readonly reload: string
-  /** Parsing once more, when nothing changed. */
+  /** Parsing again without changes. */
   readonly 'parse unchanged': string
 }
 
@@ -33,7 +33,7 @@ const processes = 3
 const rounds = 3
 const program = fileURLToPath(new URL('load-policies-once.ts', import.meta.url))
 
-/** Loads the policies from one file and from a file for each. */
+/** Loads the policies from a single file and from one file per policy. */
 export async function loadTimes(
   rules: number,
   policies: readonly WrittenPolicy[],
@@ -85,13 +85,13 @@ function total({ read, parse, compile }: LoadTimes): number {
   return read + parse + compile
 }
 
-/** The least and the median. */
+/** Minimum and median. */
 function shown(times: readonly number[]): string {
   const sorted = times.toSorted((one, other) => one - other)
   return [0, Math.floor(sorted.length / 2)].map((location) => sorted[location]?.toFixed(0)).join(', ')
 }
 
-/** Loads the folder a few times over in a process of its own. */
+/** Loads the folder several times in a process of its own. */
 async function loadElsewhere(folder: string): Promise<readonly LoadTimes[]> {
   const { stdout } = await promisify(execFile)(process.execPath, [
     '--import',

@@ -9,8 +9,8 @@ import { createFolderLocation } from '../../src/policy/source/policy-location.ts
 import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
 
 /*
- * How long a reload of 10,000 policies stalls the event loop: prints the longest pause between two turns of it, and how
- * long the reload takes, for a change of all policies and for a change of one file.
+ * Measures how long a reload of 10,000 policies stalls the event loop: prints the longest pause between two iterations
+ * and the duration of the reload, for a change of all policies and for a change of one file.
  */
 
 const count = 10_000
@@ -55,18 +55,20 @@ function textsOf(written: readonly number[], files: number, version: number): Re
   return new Map(written.map((file) => [`${file}.yaml`, textOfFile(file, files, version)]))
 }
 
-/** Measures until it is called: the longest time between two turns of the event loop, in milliseconds. */
+/**
+ * Measures the longest time between two event loop iterations, in milliseconds, until the returned function is called.
+ */
 function longestStall(): () => number {
   let last = performance.now()
   let longest = 0
   let isMeasuring = true
-  const turn = (): void => {
+  const iterate = (): void => {
     const now = performance.now()
     longest = Math.max(longest, now - last)
     last = now
-    if (isMeasuring) setImmediate(turn)
+    if (isMeasuring) setImmediate(iterate)
   }
-  setImmediate(turn)
+  setImmediate(iterate)
   return () => {
     isMeasuring = false
     return longest

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
-/** The time that a process, its threads and its children have spent on processors, in microseconds. */
+/** CPU time of a process, its threads and its children, in microseconds. */
 export function processorMicroseconds(pid: number): number {
   return familyOf(pid).reduce((sum, member) => sum + ownMicroseconds(member), 0)
 }
 
-/** The most memory that a process and its children have held since `forgetPeakMemory`, in bytes. */
+/** Peak memory of a process and its children since `forgetPeakMemory`, in bytes. */
 export function peakMemory(pid: number): number {
   return familyOf(pid).reduce((sum, member) => sum + statusBytes(member, 'VmHWM'), 0)
 }

@@ -9,17 +9,16 @@ import { bodySizes, digestHeader, downloadOf, smallResponse, type BodySize } fro
 const slowChunks = 8
 const pauseMs = 20
 
-/** What is proven of a server. */
 export interface Proven {
   readonly port: number
   readonly checks: boolean
-  /** The names of the sizes of large bodies that are tried. */
+  /** Names of the large body sizes to test. */
   readonly sizes: readonly BodySize[]
 }
 
 /**
- * Proves that a server carries bytes exactly, in both directions, sized and chunked, to and from the fast and the
- * slow, and that it refuses who may not call. Rejects with what was wrong: such a server is not measured.
+ * Verifies that a server transfers bytes exactly in both directions, with content length and chunked, with fast and
+ * slow peers, and that it refuses unauthorized callers. Rejects with the error: such a server is not measured.
  */
 export async function prove({ port, checks, sizes }: Proven, { callers, bodies }: LoadSetup): Promise<void> {
   const token = { authorization: `Bearer ${callers.tokens[0]}` }
@@ -82,7 +81,7 @@ interface Sent {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer | undefined
   readonly isChunked?: boolean
-  /** Sends and reads with pauses, in uneven pieces. */
+  /** Sends and reads with pauses, in uneven chunks. */
   readonly isSlow?: boolean
 }
 

@@ -1,15 +1,15 @@
 import type { Sample } from './measure.ts'
 import type { Workload } from './workloads.ts'
 
-/** The server that ratios are to. */
+/** Baseline of all ratios. */
 const yardstick = 'haproxy'
 
-/** What the rounds of a workload gave, by the name of the server; undefined is a round that failed. */
+/** Samples of a workload by server name; undefined is a failed round. */
 export type Rounds = ReadonlyMap<string, readonly (Sample | undefined)[]>
 
 /**
- * A Markdown table of the medians over the rounds. Ratios are medians of the ratios within each round, so that what
- * else the machine did in that round does not count.
+ * Formats a Markdown table of the medians over the rounds. Ratios are medians of the ratios within each round, so that
+ * other load on the machine cancels out.
  */
 export function tableOf({ bulk }: Workload, rounds: Rounds): string {
   const isBulk = bulk !== undefined
@@ -45,13 +45,13 @@ export function tableOf({ bulk }: Workload, rounds: Rounds): string {
   return markdownTable(heading, rows)
 }
 
-/** A table in Markdown, with every column but the first aligned to the right. */
+/** Formats a Markdown table with all columns but the first right-aligned. */
 export function markdownTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   const rule = heading.map((_, index) => (index === 0 ? '---' : '---:'))
   return [heading, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-/** The median of the ratios of two servers within each round; NaN where there are none. */
+/** Median of the ratios of two servers within each round; NaN without rounds. */
 export function ratioOf(
   samples: readonly (Sample | undefined)[],
   others: readonly (Sample | undefined)[] | undefined,
@@ -67,7 +67,7 @@ function valuesOf(samples: readonly (Sample | undefined)[], member: keyof Sample
   return samples.flatMap((sample) => (sample === undefined ? [] : [sample[member]]))
 }
 
-/** The value in the middle; NaN where there are none. */
+/** Median; NaN without values. */
 export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other)
   const middle = sorted.length >> 1
@@ -75,7 +75,7 @@ export function medianOf(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2
 }
 
-/** Where no request came to its end there is no latency. */
+/** Without a completed request there is no latency. */
 function milliseconds(microseconds: number): string {
   return microseconds > 0 ? (microseconds / 1000).toFixed(2) : '-'
 }

@@ -3,33 +3,31 @@ import { cpus, loadavg, release, totalmem } from 'node:os'
 import type { BenchOptions } from './options.ts'
 import type { Servers } from './servers.ts'
 
-/** A part of the results: what was measured, and what came of it, in Markdown. */
+/** A section of the results in Markdown. */
 export interface Section {
   readonly what: string
   readonly text: string
 }
 
-/** What else the results say. */
 export interface ResultsContext {
   readonly options: BenchOptions
   readonly servers: Servers
   /** Before the first measurement. */
   readonly before: MachineState
   readonly isPinned: boolean
-  /** The version of wrk. */
+  /** Version of wrk. */
   readonly wrk: string
 }
 
-/** What the machine has to do besides. */
+/** Other load on the machine. */
 export interface MachineState {
-  /** The load average of the last minute. */
+  /** Load average of the last minute. */
   readonly load: number
-  /** How long its cores were at work since it started, and how long others on the same host kept them from it. */
+  /** Busy time of its cores since boot, and the time stolen by other guests of the host. */
   readonly worked: number
   readonly stolen: number
 }
 
-/** What the machine has to do now. */
 export function machineNow(): MachineState {
   const [user = 0, nice = 0, system = 0, , , interrupts = 0, softInterrupts = 0, stolen = 0] = (
     readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? ''
@@ -41,7 +39,7 @@ export function machineNow(): MachineState {
   return { load: loadavg()[0] ?? 0, worked, stolen }
 }
 
-/** The whole of `results.md`, with the table of what is asked of the gateway. */
+/** Formats `results.md`, including the table of goals. */
 export function resultsOf(goals: string, sections: readonly Section[], context: ResultsContext): string {
   const { options, servers, before, isPinned, wrk } = context
   const after = machineNow()

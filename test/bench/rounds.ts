@@ -4,20 +4,19 @@ import type { Rounds } from './report.ts'
 import type { ProvenServer, Servers } from './servers.ts'
 import type { Workload } from './workloads.ts'
 
-/** How a workload is measured. */
 export interface RoundsSetup {
   readonly rounds: number
   readonly seconds: number
-  /** Whether nothing is warmed up. */
+  /** Skips the warm-up. */
   readonly cold: boolean
   readonly load: LoadSetup
   readonly say: (line: string) => void
 }
 
-/** It takes that many until what is compiled while it runs has been compiled for good. */
+/** Requests until the JIT compiler has settled. */
 const warmRequests = 60_000
 const mostWarmSeconds = 30
-/** Before each measurement, uncounted: whoever was idle while others had their turn has lost what was in caches. */
+/** Unmeasured time before each measurement: an idle server has lost its CPU cache contents. */
 export const leadSeconds = 1
 
 /** The servers that take part in a workload. */
@@ -28,7 +27,7 @@ export function takingPart(
   return proven.filter(({ checks, onlyBulk }) => (checks || !isRefused) && (!onlyBulk || bulk !== undefined))
 }
 
-/** Measures all servers in turn, so many times; before that each runs uncounted, for compilers and caches. */
+/** Measures all servers in turn for each round, after a warm-up for compilers and caches. */
 export async function measureRounds(
   workload: Workload,
   { upstream, proven }: Servers,
@@ -56,7 +55,7 @@ export async function measureRounds(
   return samples
 }
 
-/** A compiler counts calls, not seconds: on a busy machine it takes longer until all is compiled. */
+/** JIT compilation depends on calls, not on time: it takes longer on a busy machine. */
 async function warmUp(
   { bulk }: Workload,
   run: (seconds: number) => Promise<Sample | undefined>,

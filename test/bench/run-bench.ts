@@ -19,25 +19,25 @@ import { stopServers } from './server-process.ts'
 import { startServers, type Servers } from './servers.ts'
 import { workloads, type Workload } from './workloads.ts'
 
-/** What a run has besides its options. */
+/** Environment of a run. */
 export interface BenchSurroundings {
-  /** For the files of the run; whoever made it removes it, when the servers have been stopped. */
+  /** Folder for the files of the run; the caller removes it after the servers have stopped. */
   readonly folder: string
-  /** Tells how far it is. */
+  /** Reports progress. */
   readonly say: (line: string) => void
-  /** Ends the run. */
+  /** Aborts the run. */
   readonly signal: AbortSignal
 }
 
-/** Between two measurements, for the load to start and to end. */
+/** Pause between measurements for the load to start and stop. */
 const betweenSeconds = 0.4
 
 const resultsFile = fileURLToPath(new URL('results.md', import.meta.url))
 const formatter = fileURLToPath(new URL('../../node_modules/.bin/oxfmt', import.meta.url))
 
 /**
- * Measures what is asked for, prints a table for each part, and writes `results.md` where that is asked for. Leaves
- * servers running. Rejects where nothing can be measured.
+ * Runs the selected measurements, prints a table for each part, and writes `results.md` if requested. Leaves servers
+ * running. Rejects if nothing can be measured.
  */
 export async function runBench(
   options: BenchOptions,
@@ -52,7 +52,7 @@ export async function runBench(
   const chosen = workloads.filter(({ name }) => options.workloads.includes(name))
   const parts = companions.filter(({ name }) => options.companions.includes(name))
   say('making keys, tokens and bodies')
-  // The slow and the fast, the sized and the chunked are tried with bodies of 1 MiB, whatever is measured.
+  // The proof uses bodies of 1 MiB in any case.
   const sizes: readonly BodySize[] = chosen.some(({ name }) => name.includes('64m')) ? ['1m', '64m'] : ['1m']
   const permissionsTokens = chosen.some(({ credential }) => credential === 'tokens')
   const load = {
@@ -105,7 +105,7 @@ export async function runBench(
   say(`written: ${resultsFile}`)
 }
 
-/** Says how long the rest takes on a machine with nothing else to do, from one part to the next. */
+/** Estimates the remaining time on an idle machine after each part. */
 function countdown(
   chosen: readonly Workload[],
   parts: readonly { readonly seconds: number }[],

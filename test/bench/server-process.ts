@@ -11,14 +11,13 @@ const timeoutMs = 60_000
 const running = new Set<ChildProcess>()
 let isStopping = false
 
-/** What is started, and where it listens. */
 export interface ServerStart {
   readonly name: string
-  /** Where its output goes: `NAME.log`. */
+  /** Folder for its log, `NAME.log`. */
   readonly folder: string
   readonly command: readonly [string, ...string[]]
   readonly port: number
-  /** The core that it runs on; undefined for any. */
+  /** Core to run on; undefined for any. */
   readonly core: number | undefined
 }
 
@@ -26,13 +25,13 @@ export interface ServerStart {
 export interface ServerProcess {
   readonly pid: number
   readonly port: number
-  /** Throws where it has ended by itself. */
+  /** Throws if it has exited. */
   assertRunning(): void
-  /** Empties the log, so that long runs do not fill the disk. */
+  /** Truncates the log, so that long runs do not fill the disk. */
   emptyLog(): Promise<void>
 }
 
-/** Starts a server and waits until it takes connections. Rejects with the end of what it printed where it does not. */
+/** Starts a server and waits until it accepts connections. Rejects with the end of its output on failure. */
 export async function startServer({
   name,
   folder,
@@ -70,12 +69,12 @@ export async function startServer({
   }
 }
 
-/** Stops all servers that run. */
+/** Stops all running servers. */
 export async function stopServers(): Promise<void> {
   await Promise.all([...running].map(stopProcess))
 }
 
-/** Stops all servers, also those that are just being started; no other one starts any more. */
+/** Stops all servers, including those that are starting, and prevents further starts. */
 export async function stopForGood(): Promise<void> {
   isStopping = true
   await stopServers()
@@ -84,11 +83,11 @@ export async function stopForGood(): Promise<void> {
 function takesConnections(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' })
-    const settle = (isOpen: boolean): void => {
+    const finish = (isOpen: boolean): void => {
       socket.destroy()
       resolve(isOpen)
     }
-    socket.once('connect', () => settle(true)).once('error', () => settle(false))
+    socket.once('connect', () => finish(true)).once('error', () => finish(false))
   })
 }
 

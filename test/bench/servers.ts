@@ -8,7 +8,7 @@ import { startUpstream } from './peers/upstream.ts'
 import { prove } from './proof.ts'
 import type { ServerProcess } from './server-process.ts'
 
-/** A server that was started, and whose answers were found to be exact. */
+/** A running server whose responses have been verified. */
 export interface ProvenServer {
   readonly name: string
   readonly what: string
@@ -18,27 +18,26 @@ export interface ProvenServer {
   readonly server: ServerProcess
 }
 
-/** What is started. */
 export interface ServersSetup {
   readonly folder: string
   readonly cores: Cores
   readonly load: LoadSetup
-  /** The names of the sizes of large bodies that are measured. */
+  /** Names of the large body sizes to measure. */
   readonly sizes: readonly BodySize[]
-  /** Where a CPU profile of the gateway is written. */
+  /** Folder for a CPU profile of the gateway. */
   readonly profileFolder: string | undefined
   readonly say: (line: string) => void
 }
 
-/** All servers that can be measured, and those that cannot, with the reason. */
+/** Verified servers, and the others with the reason. */
 export interface Servers {
   readonly upstream: ServerProcess
-  /** The upstream is the first: `direct`. */
+  /** The first is the upstream itself: `direct`. */
   readonly proven: readonly ProvenServer[]
   readonly missing: ReadonlyMap<string, string>
 }
 
-/** Starts the upstream and the servers. Rejects where the upstream does not start. */
+/** Starts the upstream and the servers. Rejects if the upstream does not start. */
 export async function startServers(
   peers: readonly Peer[],
   { folder, cores, load, sizes, profileFolder, say }: ServersSetup,

@@ -9,17 +9,17 @@ const requests = 1_000
 const rounds = 5
 
 interface SlowClients {
-  /** A script in test/attacks that opens that many, and prints a line when all have begun. */
+  /** A script in test/attacks that opens `count` connections, and prints a line when all are open. */
   readonly script: string
   readonly count: number
   readonly what: string
-  /** How the upstream responds; nothing by default. */
+  /** Upstream response; empty by default. */
   readonly answering?: RequestHandler
 }
 
 /**
- * Measures how long a small call takes while slow clients hold connections, and how long without them, in turns, and
- * prints the medians of p50 and p99 over five rounds.
+ * Measures the latency of a small request with and without slow clients that hold connections, alternately; prints the
+ * medians of p50 and p99 over five rounds.
  */
 export async function measureBeside({ script, count, what, answering }: SlowClients): Promise<void> {
   const upstream = await startRecordingUpstream()
@@ -68,7 +68,7 @@ async function startScript(
 ): Promise<{ process: ChildProcess; firstLine: string }> {
   const script = fileURLToPath(new URL(file, import.meta.url))
   const child = spawn(process.execPath, ['--import', 'tsx', script, ...parameters], {
-    // A gateway closes where its standard input ends.
+    // A gateway stops when its standard input ends.
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   for await (const line of createInterface({ input: child.stdout }))

@@ -13,12 +13,12 @@ import { runWrk } from './load.ts'
 import { processorMicroseconds } from './process-cost.ts'
 
 /*
- * What workers are good for: the same load (wrk, 64 connections that are kept) against gateways as built (`npm run
- * build`) that differ in nothing but how many workers they have, in interleaved rounds. `denied` is answered 403 with a
- * record in the audit log, and needs nothing but the gateway; `read` passes to a server in the process of this load that
- * answers at once. Nothing is bound to cores: wrk, and for `read` that server, take part of the same ones, so that on two
- * cores twice as many workers cannot do twice as much. Prints the medians over the rounds of: requests a second, in
- * relation to one worker; the CPU time of all processes of the gateway for a request; and how many cores they had.
+ * Measures the benefit of workers: the same load (wrk, 64 persistent connections) against gateways as built (`npm run
+ * build`) that only differ in their number of workers, in interleaved rounds. `denied` gets a 403 with an audit record
+ * and involves only the gateway; `read` is forwarded to a server in the process of this load that responds at once.
+ * Nothing is bound to cores: wrk, and for `read` that server, use the same cores, so that on two cores twice as many
+ * workers cannot do twice as much. Prints the medians over the rounds of: requests per second relative to one worker;
+ * the CPU time of all gateway processes per request; and the cores they used.
  */
 
 const counts = [1, 2, 4, 8].filter((workers) => workers === 1 || workers <= availableParallelism())

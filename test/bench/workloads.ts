@@ -1,30 +1,30 @@
 import type { BodySize } from './exchanges.ts'
 
-/** One kind of request, sent again and again over connections that stay. */
+/** One kind of request, repeated over persistent connections. */
 export interface Workload {
   readonly name: string
-  /** What it is, for the results. */
+  /** Description for the results. */
   readonly what: string
   readonly path: string
   readonly credential: 'key' | 'token' | 'tokens'
   readonly connections: number
-  /** How many tables are asked for in turn; the one of the path unless told. */
+  /** Number of tables requested in turn; by default only that of the path. */
   readonly tables?: number
-  /** What is sent; nothing unless told. */
+  /** Request body; none by default. */
   readonly body?: 'query' | `arrow-${BodySize}`
   readonly isChunked?: boolean
-  /** Whether all are to be answered 403. */
+  /** Whether every response must be 403. */
   readonly isRefused?: boolean
-  /** Which bytes are counted, where those matter more than requests. */
+  /** Direction of counted bytes, if throughput matters more than requests. */
   readonly bulk?: 'up' | 'down'
 }
 
 const usual = { connections: 32, tables: 100 } as const
-/** Few, so that what is told of a large body is not of its waiting for others. */
+/** Few, so that the latency of a large body does not include queueing. */
 const bulk = { connections: 4, credential: 'token' } as const
 const down = { ...bulk, body: 'query', bulk: 'down' } as const
 
-/** All of them, in the order of the results. */
+/** All workloads, in the order of the results. */
 export const workloads: readonly Workload[] = [
   {
     ...usual,

@@ -4,7 +4,7 @@ import type { RouteMatch } from '../../src/catalog-api/request-target.ts'
 
 const forbidden = /[\p{Cc}\p{Cs}/\\%?#'"`]/u
 
-/** A name of any script that the interface accepts. */
+/** Valid name of any script. */
 const anyName = fc
   .oneof(
     fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }),
@@ -14,10 +14,10 @@ const anyName = fc
 
 export const anyIdentifier = fc.array(anyName, { maxLength: 6 })
 
-/** Delimiters of one character and of several. */
+/** Delimiters of one and of several characters. */
 export const anyDelimiter = fc.constantFrom('$', '.', ':', '::', '__delim__', '/', '+', '~', '\u{1F600}')
 
-/** Any request that can be written: an operation with an id, an index and parameters that fit it. */
+/** Any valid request: an operation with a matching id, index and parameters. */
 export const anyTarget: fc.Arbitrary<RouteMatch> = fc.constantFrom(...operationNames).chain((name) => {
   const operation = getOperation(name)
   const takesRoot = operation.object === 'namespace'

@@ -1,17 +1,17 @@
 import type { FactName, FactSourcePath } from '../../src/catalog-api/facts.ts'
 import type { OperationName } from '../../src/catalog-api/operations.ts'
 
-/** The facts of an operation, each with the places of a request that state it. */
+/** Facts of an operation with their sources in a request. */
 export type DocumentedFacts = { readonly [Name in FactName]?: readonly FactSourcePath[] }
 
 const branch: DocumentedFacts = { branch: ['body.branch'] }
-// Arrow bodies and operations without a body have the branch in the query; clients send it in a JSON body, too.
+// Arrow requests and requests without a body have the branch in the query; clients also send it in a JSON body.
 const branchInEither: DocumentedFacts = { branch: ['query.branch', 'body.branch'] }
-// An explained query is nested, an analyzed one is not; clients send both shapes to both.
+// An explained query is nested, an analyzed one is not; clients send both forms to both operations.
 const branchOfQuery: DocumentedFacts = { branch: ['body.branch', 'body.query.branch'] }
 const none: DocumentedFacts = {}
 
-/** The facts of every operation as the interface document has them, written out by hand and not derived from the table. */
+/** Facts of every operation in the interface document, written by hand rather than derived from the table. */
 export const documentedFacts: Readonly<Record<OperationName, DocumentedFacts>> = {
   CreateNamespace: {
     mode: ['body.mode'],
@@ -34,7 +34,7 @@ export const documentedFacts: Readonly<Record<OperationName, DocumentedFacts>> =
   DropTable: none,
   DeregisterTable: none,
   RestoreTable: branch,
-  // The second name of the namespace is the one that LanceDB sends.
+  // LanceDB sends the second namespace name.
   RenameTable: {
     newName: ['body.new_table_name'],
     newNamespace: ['body.new_namespace_id', 'body.new_namespace'],
@@ -93,7 +93,7 @@ export const documentedFacts: Readonly<Record<OperationName, DocumentedFacts>> =
   AlterTransaction: none,
 }
 
-/** The operations whose branch is not known, always or if they state that fact; by the reference of policies. */
+/** Operations whose branch is unknown, always or if they state that fact, according to the policy reference. */
 export const unknownBranches: { readonly [Name in OperationName]?: 'always' | FactName } = {
   DropTable: 'always',
   DeregisterTable: 'always',
@@ -109,7 +109,7 @@ export const unknownBranches: { readonly [Name in OperationName]?: 'always' | Fa
   DescribeTable: 'tag',
 }
 
-/** The operations that an entry of a batch stands for, by the member that holds them; `entries` holds one kind alone. */
+/** Operations of batch entries by the member that holds them; `entries` holds a single kind. */
 export const documentedEntries = {
   BatchCreateTableVersions: { entries: 'CreateTableVersion' },
   BatchCommitTables: {

@@ -14,7 +14,7 @@ import { anyDelimiter, anyIdentifier } from './arbitrary-targets.ts'
 import { isThorough } from '../support/thorough.ts'
 
 describe('ids', () => {
-  it('read back as they were written, with any delimiter', () => {
+  it('round-trip with any delimiter', () => {
     fc.assert(
       fc.property(anyIdentifier, anyDelimiter, (id, delimiter) => {
         let text: string
@@ -32,7 +32,7 @@ describe('ids', () => {
     )
   })
 
-  it('never lose or merge a part: an accepted text is its parts joined', () => {
+  it('never lose or merge a part: accepted text is its parts joined', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), anyDelimiter, (text, delimiter) => {
         let id: readonly string[]
@@ -49,7 +49,7 @@ describe('ids', () => {
     )
   })
 
-  it('have the delimiter alone as the root', () => {
+  it('parse the delimiter alone as the root', () => {
     expect(parseIdentifier('$', '$')).toEqual([])
     expect(parseIdentifier('::', '::')).toEqual([])
     expect(formatIdentifier([], '.')).toBe('.')
@@ -77,28 +77,28 @@ describe('ids', () => {
     expect(() => parseIdentifier(text, '$')).toThrow(CatalogError)
   })
 
-  it('are compared as exact code points: composed and decomposed letters are two names', () => {
+  it('are compared by code points: composed and decomposed letters differ', () => {
     expect(parseIdentifier('\u00e4', '$')).not.toEqual(parseIdentifier('a\u0308', '$'))
   })
 
-  it('cannot be written with a delimiter that one of their parts holds', () => {
+  it('cannot be formatted with a delimiter that one of their parts contains', () => {
     expect(() => formatIdentifier(['a$b'], '$')).toThrow(/contains "\$"/)
     expect(() => formatIdentifier(['a:', 'b'], '::')).toThrow(/cannot be written/)
     expect(formatIdentifier(['a$b'], '.')).toBe('a$b')
   })
 
-  it('have as many as 64 parts, and 4096 bytes in all of them together', () => {
+  it('are limited to 64 parts and 4096 bytes in total', () => {
     const parts = Array.from({ length: 64 }, () => 'a'.repeat(64))
     expect(parseIdentifier(parts.join('$'), '$')).toEqual(parts)
     expect(() => parseIdentifier([...parts.slice(1), 'a'.repeat(65)].join('$'), '$')).toThrow(/4097 bytes/)
   })
 
-  it('may have parts that meet to a delimiter of one character only', () => {
+  it('may contain characters of the delimiter if the result is unambiguous', () => {
     expect(formatIdentifier(['a:', 'b'], '.')).toBe('a:.b')
     expect(formatIdentifier(['a', 'b:'], '::')).toBe('a::b:')
   })
 
-  it('are the same if all parts are', () => {
+  it('are equal if all parts are', () => {
     expect(isSameIdentifier(['a', 'b'], ['a', 'b'])).toBe(true)
     expect(isSameIdentifier([], [])).toBe(true)
     expect(isSameIdentifier(['a', 'b'], ['a', 'c'])).toBe(false)
@@ -109,7 +109,7 @@ describe('ids', () => {
 })
 
 describe('delimiters', () => {
-  it('are a dollar sign if a request names none', () => {
+  it('default to a dollar sign', () => {
     expect(defaultDelimiter).toBe('$')
   })
 
@@ -128,13 +128,13 @@ describe('delimiters', () => {
 })
 
 describe('messages about names', () => {
-  it('say what is wrong, and with which name', () => {
+  it('state the error and the name', () => {
     expect(() => assertName('', 'the name of the index')).toThrow('the name of the index is empty')
     expect(() => assertName('..', 'the name')).toThrow('the name is "..", which is a path segment')
     expect(() => assertName('a/b', 'the name')).toThrow('the name, "a/b", contains "/"')
   })
 
-  it('cut what is longer than 80 characters', () => {
+  it('truncate values longer than 80 characters', () => {
     expect(quoteForMessage('a'.repeat(80))).toBe(`"${'a'.repeat(80)}"`)
     expect(quoteForMessage('a'.repeat(81))).toBe(`"${'a'.repeat(77)}..."`)
     expect(quoteForMessage('"\n')).toBe(String.raw`"\"\n"`)

@@ -16,13 +16,13 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, unknown>> }
 }
 
-/** A new one for each test: the validator writes into what it is given. */
+/** A new copy for each test: the validator modifies its input. */
 const read = () => JSON.parse(getOpenApiDocument()) as Document & Record<string, unknown>
 
-/** Operations of which neither the request nor the answer is described: the reference catalog has none of them. */
+/** Operations without request and response schemas: the reference catalog does not implement them. */
 const plain = ['AlterTableBackfillColumns', 'RefreshMaterializedView', 'CreateMaterializedView']
 
-it('the document is OpenAPI 3.1, and refers to nothing that is not there', async () => {
+it('the document is valid OpenAPI 3.1 without dangling references', async () => {
   const validator = new Validator()
   expect(await validator.validate(read())).toEqual({ valid: true })
   expect(validator.version).toBe('3.1')
@@ -30,7 +30,7 @@ it('the document is OpenAPI 3.1, and refers to nothing that is not there', async
   expect(getOpenApiDocument()).not.toContain('#/$defs/')
 })
 
-it('it has every operation at every path and method that is served, and no other', () => {
+it('the document lists exactly the served operations, paths and methods', () => {
   const expected = operationNames.flatMap((name) => {
     const { method, alsoGet, path, aliases } = getOperation(name)
     const routes = [path, ...aliases].map((route) => `${method} ${route}`)
@@ -47,11 +47,11 @@ it('it has every operation at every path and method that is served, and no other
   expect(ids).toEqual(expect.arrayContaining([...operationNames]))
 })
 
-it('only what the reference catalog has not is described as a plain object', () => {
+it('only operations missing from the reference catalog are described as plain objects', () => {
   expect(operationNames.filter((name) => !(name in operationSchemas)).toSorted()).toEqual(plain.toSorted())
 })
 
-it.each([...operationNames])('%s has its parameters, its body, its answer and its errors', (name) => {
+it.each([...operationNames])('%s has its parameters, body, response and errors', (name) => {
   const operation = getOperation(name)
   const described = read().paths[operation.path]?.[operation.method.toLowerCase()]
   const parameters = described?.parameters.map(({ name, $ref }) => name ?? $ref?.split('/').at(-1))
@@ -72,7 +72,7 @@ it.each([...operationNames])('%s has its parameters, its body, its answer and it
   expect(errors).toEqual(expect.arrayContaining([...operation.errors, ...everywhere]))
 })
 
-it('modes are told by name', () => {
+it('modes are listed by name', () => {
   expect(JSON.stringify(read().components.schemas['DropNamespaceRequest'])).toContain(
     'One of Restrict, Cascade',
   )

@@ -14,28 +14,28 @@ interface Documented {
   readonly body: string
   readonly status: number
   readonly answer: string
-  /** The codes that the interface documents; null where it documents none. */
+  /** Documented error codes; null if none are documented. */
   readonly errors: readonly number[] | null
 }
 
-/** The operations as the interface document lists them, written out by hand and not derived from the table. */
+/** The operations in the interface document, written by hand rather than derived from the table. */
 const documented = JSON.parse(
   readFileSync(new URL('documented-operations.json', import.meta.url), 'utf8'),
 ) as Documented[]
 
-/** Accepted though the document does not list it: the remote client of LanceDB sends it. */
+/** Accepted although undocumented: the remote client of LanceDB sends it. */
 const tolerated: Record<string, readonly string[]> = { AnalyzeTableQueryPlan: ['distributed_metrics'] }
 
-/** Codes that the prose of the interface gives to an operation, and its table of errors leaves out. */
+/** Error codes that the interface documents in prose, but not in its table of errors. */
 const fromProse: Record<string, readonly number[]> = { CreateNamespace: [1] }
 
 describe('the operations table', () => {
-  it('has the 54 operations of the interface and no other', () => {
+  it('has exactly the 54 operations of the interface', () => {
     expect(documented).toHaveLength(54)
     expect([...operationNames].toSorted()).toEqual(documented.map(({ name }) => name).toSorted())
   })
 
-  it.each(documented)('$name is as the interface document says', (expected) => {
+  it.each(documented)('$name matches the interface document', (expected) => {
     const operation = getOperation(expected.name as (typeof operationNames)[number])
     const query = [...operation.query.keys()].filter((name) => !tolerated[expected.name]?.includes(name))
     expect({
@@ -64,7 +64,7 @@ describe('the operations table', () => {
     expect(new Set(codes)).toEqual(new Set([...expected.errors, ...(fromProse[expected.name] ?? [])]))
   })
 
-  it('gives each method and path to one operation alone', () => {
+  it('maps each method and path to a single operation', () => {
     const routes = operationNames.flatMap((name) => {
       const { path, aliases } = getOperation(name)
       return [path, ...aliases]

@@ -6,15 +6,15 @@ import { buildTarget, parseTarget } from '../../src/catalog-api/request-target.t
 import { anyDelimiter, anyTarget } from './arbitrary-targets.ts'
 import { isThorough } from '../support/thorough.ts'
 
-/** RFC 3986, written independently of the parser: what a target may consist of. */
+/** Valid targets by RFC 3986, written independently of the parser. */
 const originForm =
   /^\/([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*(\?([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?$/
 
-/** Targets whose id does not hold the default delimiter. */
+/** Targets whose id does not contain the default delimiter. */
 const writable = anyTarget.filter(({ id }) => id.every((part) => !part.includes('$')))
 
 describe('targets', () => {
-  it('read back as they were built, for every operation and any delimiter', () => {
+  it('round-trip for every operation and any delimiter', () => {
     fc.assert(
       fc.property(anyTarget, anyDelimiter, (target, delimiter) => {
         let text: string
@@ -31,7 +31,7 @@ describe('targets', () => {
     )
   })
 
-  it('have one spelling: building what was parsed is the same whatever was sent', () => {
+  it('have one canonical form, whatever the spelling of the request', () => {
     fc.assert(
       fc.property(writable, (target) => {
         const text = buildTarget(target)
@@ -68,27 +68,32 @@ describe('targets', () => {
     )
   })
 
-  it.each(operationNames)('%s is found with and without a trailing slash, and by no other method', (name) => {
-    const { path, method, required, alsoGet } = getOperation(name)
-    const query = required.map((parameter) => `${parameter}=x`).join('&')
-    const route = path.replace('{id}', 'a$b').replace('{index_name}', 'i')
-    for (const spelling of [`${route}?${query}`, `${route}/?${query}`]) {
-      expect(parseTarget(method, spelling).operation.name).toBe(name)
-      for (const other of ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE']) {
-        if (other === method || (other === 'GET' && alsoGet)) continue
-        expect(() => parseTarget(other, spelling)).toThrow(expect.objectContaining({ status: 405 }) as Error)
+  it.each(operationNames)(
+    '%s matches with and without a trailing slash, and with no other method',
+    (name) => {
+      const { path, method, required, alsoGet } = getOperation(name)
+      const query = required.map((parameter) => `${parameter}=x`).join('&')
+      const route = path.replace('{id}', 'a$b').replace('{index_name}', 'i')
+      for (const spelling of [`${route}?${query}`, `${route}/?${query}`]) {
+        expect(parseTarget(method, spelling).operation.name).toBe(name)
+        for (const other of ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE']) {
+          if (other === method || (other === 'GET' && alsoGet)) continue
+          expect(() => parseTarget(other, spelling)).toThrow(
+            expect.objectContaining({ status: 405 }) as Error,
+          )
+        }
       }
-    }
-  })
+    },
+  )
 
-  it('name a table called "version" where the route is not a batch operation', () => {
+  it('may name a table "version" if the route is not a batch operation', () => {
     expect(parseTarget('POST', '/v1/table/version/create')).toMatchObject({ id: ['version'] })
     expect(parseTarget('POST', '/v1/table/version/batch-create').operation.name).toBe(
       'BatchCreateTableVersions',
     )
   })
 
-  it('read a plus as itself in the path and as a space in the query, as clients write it', () => {
+  it('read a plus literally in the path and as a space in the query, as clients write it', () => {
     expect(parseTarget('POST', '/v1/table/a+b/drop').id).toEqual(['a+b'])
     const merge = parseTarget(
       'POST',
@@ -97,7 +102,7 @@ describe('targets', () => {
     expect(merge.parameters.get('when_matched_update_all_filt')).toBe('a = +1')
   })
 
-  it('keep the delimiter of a request that lists ids in its answer', () => {
+  it('retain the delimiter of a request whose response lists ids', () => {
     expect(buildTarget(parseTarget('GET', '/v1/table?delimiter=.'))).toBe('/v1/table?delimiter=.')
     expect(buildTarget(parseTarget('POST', '/v1/table/a.b/drop?delimiter=.'))).toBe('/v1/table/a%24b/drop')
   })
@@ -178,7 +183,7 @@ describe('targets', () => {
     expect(parameters.get('include_declared')).toBe(expected)
   })
 
-  it.each(['page_token', 'limit'])('take an empty %s for none, and refuse it if it is repeated', (name) => {
+  it.each(['page_token', 'limit'])('treat an empty %s as absent, and refuse it if it is repeated', (name) => {
     expect(parseTarget('GET', `/v1/namespace/$/list?${name}=`).parameters.size).toBe(0)
     expect(statusOf('GET', `/v1/namespace/$/list?${name}=&${name}=1`)).toBe(400)
   })
@@ -201,13 +206,13 @@ describe('targets', () => {
     expect(statusOf('GET', '/v1/namespace/$/list?&limit=1')).toBe(400)
   })
 
-  it('refuse a name without a value, also one that begins with the name of a parameter', () => {
+  it('refuse a name without a value, even if it begins with a parameter name', () => {
     expect(() => parseTarget('GET', '/v1/namespace/$/list?page_tokens')).toThrow(
       'malformed query "page_tokens"; expected name=value',
     )
   })
 
-  it('with an unknown parameter name those that the operation takes', () => {
+  it('with an unknown parameter are refused with the list of valid ones', () => {
     expect(() => parseTarget('GET', '/v1/namespace/$/list?other=1')).toThrow(
       /^unknown query parameter "other" of ListNamespaces; expected delimiter, .*page_token/,
     )
@@ -218,14 +223,14 @@ describe('targets', () => {
     expect(parameters.get('page_token')).toBe('a%25&b=c=d')
   })
 
-  it('encode whatever is not unreserved, in capitals', () => {
+  it('encode all reserved characters, in upper case', () => {
     const target = parseTarget('GET', "/v1/namespace/$/list?page_token=a-._~!'()*/:%20%C3%A4%26")
     expect(buildTarget(target)).toBe(
       '/v1/namespace/%24/list?page_token=a-._~%21%27%28%29%2A%2F%3A%20%C3%A4%26',
     )
   })
 
-  it('hold the name of an index, which is a name', () => {
+  it('may contain an index name, which is validated as a name', () => {
     const target = parseTarget('POST', '/v1/table/t/index/i%C3%A4/stats')
     expect(target).toMatchObject({ id: ['t'], indexName: 'i\u00e4' })
     expect(buildTarget(target)).toBe('/v1/table/t/index/i%C3%A4/stats')
@@ -234,7 +239,7 @@ describe('targets', () => {
     expect(parseTarget('POST', '/v1/table/t/drop').indexName).toBeUndefined()
   })
 
-  it('of a method that the operation does not take name the ones that it takes', () => {
+  it('with a wrong method are refused with the list of allowed ones', () => {
     expect(() => parseTarget('PUT', '/v1/table/t/drop')).toThrow(
       expect.objectContaining({ status: 405, headers: { allow: 'POST' } }) as Error,
     )
@@ -250,7 +255,7 @@ describe('targets', () => {
     },
   )
 
-  it('with an id that the catalog could not tell apart are refused when they are rebuilt', () => {
+  it('with an id that is ambiguous for the catalog are refused when they are rebuilt', () => {
     const sneaky = parseTarget('POST', '/v1/table/a%24b/drop?delimiter=.')
     expect(sneaky.id).toEqual(['a$b'])
     expect(() => buildTarget(sneaky)).toThrow(/contains "\$"/)

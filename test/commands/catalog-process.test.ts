@@ -15,7 +15,7 @@ async function startBackend(port = 0) {
   return startScript(main, ['backend', '--config', file])
 }
 
-it('the process of the catalog ends with the one that started it, even when that is killed', async () => {
+it('the catalog process ends with its parent, even if that is killed', async () => {
   const program = await startBackend()
   const url = await program.announced(/^listening on (http:\S+)$/m)
   const children = await childrenOf(program.pid)
@@ -26,7 +26,7 @@ it('the process of the catalog ends with the one that started it, even when that
   await expect(fetch(`${url}/livez`)).rejects.toThrow()
 })
 
-it('what the process of the catalog says, and how it ends, is told on', async () => {
+it('output and exit status of the catalog process are passed on', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   const { port } = taken.address() as AddressInfo

@@ -12,7 +12,7 @@ const policy = {
   rules: [{ id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] }],
 }
 
-/** A folder with everything that its settings file names. */
+/** Creates a folder with all files that its settings name. */
 async function configuredFolder() {
   const folder = await temporaryFolder()
   await mkdir(join(folder, 'policies'))
@@ -36,7 +36,7 @@ async function configuredFolder() {
   return { folder, file, write, check }
 }
 
-it('what is good is printed with all defaults, what the environment says, and no secret', async () => {
+it('valid settings are printed with all defaults and environment values, without secrets', async () => {
   const { folder, check } = await configuredFolder()
   const { status, output, messages } = await check({ CATALOG_GATEWAY__LISTEN__PORT: '4444' })
   expect({ status, messages }).toEqual({ status: 0, messages: '' })
@@ -50,7 +50,7 @@ it('what is good is printed with all defaults, what the environment says, and no
   expect(secret).toMatchObject({ status: 0, output: expect.not.stringContaining('of-the-environment') })
 })
 
-it('all mistakes of the settings are told at once, where they stand', async () => {
+it('all errors in the settings are reported at once with their lines', async () => {
   const { file, check } = await configuredFolder()
   const lines = ['listen:', '  port: many', 'upstream:', '  ulr: https://catalog.example', 'policies: {}']
   await writeFile(file, lines.join('\n'))
@@ -70,7 +70,7 @@ it('all mistakes of the settings are told at once, where they stand', async () =
   expect(messages).not.toMatch(/^ {4}at /m)
 })
 
-it('everything wrong in the files that the settings name is told at once', async () => {
+it('all errors in files that the settings name are reported at once', async () => {
   const { folder, write, check } = await configuredFolder()
   await writeFile(join(folder, 'policies', 'everybody.yaml'), stringify({ ...policy, rules: [{ id: 'x' }] }))
   await writeFile(join(folder, 'keys.yaml'), 'keys: 7\n')

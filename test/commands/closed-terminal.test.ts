@@ -10,19 +10,22 @@ import { eventually } from '../e2e/running-dev.ts'
 /** `script` of util-linux runs a command in a terminal of its own. */
 const hasScript = spawnSync('script', ['--version']).stdout?.includes('util-linux') ?? false
 
-it.skipIf(!hasScript)('dev ends in order when its terminal is closed (skipped without script)', async () => {
-  const data = await temporaryFolder()
-  const main = join(projectFolder, 'dist', 'main.js')
-  const command = `exec '${process.execPath}' '${main}' dev --port 0 --admin-port 0 --data-dir '${data}'`
-  const terminal = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] })
-  onTestFinished(() => void terminal.kill('SIGKILL'))
-  for await (const line of createInterface({ input: terminal.stdout })) if (line.includes('Ctrl-C')) break
-  const [dev] = await childrenOf(terminal.pid ?? 0)
-  const [catalog] = await childrenOf(Number(dev))
-  terminal.kill('SIGKILL')
-  for (const pid of [dev, catalog])
-    await eventually(async () => expect(await isRunning(Number(pid))).toBe(false))
-  const audit = join(data, 'audit')
-  expect((await readdir(audit)).filter((name) => name.endsWith('.lock'))).toEqual([])
-  expect((await runProgram(['audit', 'verify', audit])).messages).not.toContain('unsealed')
-})
+it.skipIf(!hasScript)(
+  'dev shuts down gracefully when its terminal is closed (skipped without script)',
+  async () => {
+    const data = await temporaryFolder()
+    const main = join(projectFolder, 'dist', 'main.js')
+    const command = `exec '${process.execPath}' '${main}' dev --port 0 --admin-port 0 --data-dir '${data}'`
+    const terminal = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] })
+    onTestFinished(() => void terminal.kill('SIGKILL'))
+    for await (const line of createInterface({ input: terminal.stdout })) if (line.includes('Ctrl-C')) break
+    const [dev] = await childrenOf(terminal.pid ?? 0)
+    const [catalog] = await childrenOf(Number(dev))
+    terminal.kill('SIGKILL')
+    for (const pid of [dev, catalog])
+      await eventually(async () => expect(await isRunning(Number(pid))).toBe(false))
+    const audit = join(data, 'audit')
+    expect((await readdir(audit)).filter((name) => name.endsWith('.lock'))).toEqual([])
+    expect((await runProgram(['audit', 'verify', audit])).messages).not.toContain('unsealed')
+  },
+)

@@ -7,7 +7,7 @@ import { childrenOf, isRunning } from '../e2e/process-tree.ts'
 import { eventually } from '../e2e/running-dev.ts'
 import { everyInTheLongForm } from '../support/thorough.ts'
 
-/** The program ends with status 1 and a message for its user, which is no report of a crash. */
+/** Expects exit status 1 and a message for the user instead of a crash report. */
 async function expectFailure(parameters: readonly string[], message: RegExp): Promise<void> {
   const { status, output, messages } = await runProgram(parameters)
   expect({ status, output }).toEqual({ status: 1, output: '' })
@@ -23,30 +23,30 @@ it.for(everyInTheLongForm(['serve', 'backend', 'check'], 2))(
   },
 )
 
-it('keys of a store that is not there', async () => {
+it('keys: missing store', async () => {
   const store = join(await temporaryFolder(), 'keys.yaml')
   await expectFailure(['keys', 'list', '--store', store], /keys\.yaml does not exist/)
 })
 
-it('a store that is none', async () => {
+it('keys: invalid store', async () => {
   const store = join(await temporaryFolder(), 'keys.yaml')
   await writeFile(store, 'keys: 7\n')
   await expectFailure(['keys', 'list', '--store', store], /the keys cannot be listed/)
 })
 
-it('a tour where nothing answers', async () => {
+it('demo: connection refused', async () => {
   const location = ['--url', `http://127.0.0.1:${await silentPort()}`, '--api-key', 'some-key']
   await expectFailure(['demo', ...location], /is the stack running.*\n {2}fetch failed: ./)
   await expectFailure(['demo', '--data-dir', await temporaryFolder()], /start the stack first/)
 })
 
-it('policies that are not there, and no catalog is left behind', async () => {
+it('dev: missing policies, and the catalog is stopped', async () => {
   const folder = await temporaryFolder()
   const dev = ['dev', '--port', '0', '--admin-port', '0', '--data-dir', folder]
   await expectFailure([...dev, '--policies', join(folder, 'none')], /the gateway cannot start:\n.*none/)
 })
 
-it('a data folder that cannot be one', async () => {
+it('dev: invalid data folder', async () => {
   const file = join(await temporaryFolder(), 'file')
   await writeFile(file, '')
   await expectFailure(['dev', '--data-dir', join(file, 'data')], /the data folder cannot be used/)
@@ -76,7 +76,7 @@ it.for(everyInTheLongForm(['--admin-port', '--port'], 2))(
   },
 )
 
-it('a second dev on the same data folder, and the first goes on', async () => {
+it('dev: data folder in use, and the first dev continues', async () => {
   const dataFolder = await temporaryFolder()
   const locations = ['--port', '0', '--admin-port', '0', '--data-dir', dataFolder]
   const first = startProgram(['dev', ...locations])
@@ -89,7 +89,7 @@ it('a second dev on the same data folder, and the first goes on', async () => {
   expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200)
 })
 
-/** A port that is in use until the test ends, and where every connection is closed at once. */
+/** A port in use until the test ends; connections to it are closed at once. */
 async function silentPort(): Promise<number> {
   const server = createServer((socket) => socket.destroy())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -39,7 +39,7 @@ it('a key is created, listed, accepted by the running gateway, revoked and refus
   expect((await runProgram(['keys', 'list', '--store', store])).output).toMatch(/ {2}revoked \S+/)
 })
 
-it('a key is printed once, alone on standard output, and stands nowhere', async () => {
+it('a key is printed once, alone on standard output, and stored nowhere', async () => {
   const { status, output, messages } = await runProgram(['keys', 'create', ...files, '--principal', 'grace'])
   expect(status).toBe(0)
   expect(output).toMatch(/^\S+\n$/)
@@ -50,17 +50,17 @@ it('a key is printed once, alone on standard output, and stands nowhere', async 
   expect((await runProgram(['keys', 'list', '--store', store])).output).not.toContain(secret)
 })
 
-it('a key that would have expired already is not made', async () => {
+it('a key that has already expired is not created', async () => {
   const past = ['--expires', '2020-01-31T00:00:00Z']
   const created = await runProgram(['keys', 'create', ...files, '--principal', 'old', ...past])
   expect(created).toMatchObject({ status: 2, output: '' })
   expect(created.messages).toContain('expected a time in the future')
 })
 
-it('a key that begins later is refused until then', async () => {
+it('a key is refused before its start time', async () => {
   const later = ['--not-before', '2099-01-31T00:00:00Z', '--subject', 'corp:alice']
   const made = await runProgram(['keys', 'create', ...files, '--principal', 'later', ...later])
-  // The gateway has read the store again when it knows a key that was made later.
+  // The gateway has reloaded the store when it accepts a later key.
   await dev.createKey('new')
   expect(await statusWith(made.output.trim())).toBe(401)
   expect((await runProgram(['keys', 'list', '--store', store])).output).toMatch(
@@ -68,7 +68,7 @@ it('a key that begins later is refused until then', async () => {
   )
 })
 
-it('a key is rotated: both are good, until the old one ends', async () => {
+it('after a rotation both keys are valid until the old one expires', async () => {
   const old = await dev.createKey('turning')
   const listed = (await runProgram(['keys', 'list', '--store', store])).output
   const id =
@@ -89,7 +89,7 @@ it('a key is rotated: both are good, until the old one ends', async () => {
   expect(refused).toMatchObject({ status: 2, output: '' })
 })
 
-it('when keys were last used is listed from the file of the gateway', async () => {
+it('the list shows the last use of keys from the file of the gateway', async () => {
   const lastUsed = join(dev.dataFolder, 'last-used')
   const list = () => runProgram(['keys', 'list', '--store', store, '--last-used', lastUsed])
   expect(await list()).toMatchObject({
@@ -104,7 +104,7 @@ it('when keys were last used is listed from the file of the gateway', async () =
   expect(lines[1]).toContain(`  never used as of ${(await stat(lastUsed)).mtime.toISOString()}`)
 })
 
-it('a key that is not there is not revoked', async () => {
+it('revoking a missing key fails', async () => {
   const { status, messages } = await runProgram(['keys', 'revoke', '--store', store, 'nobody'])
   expect(status).toBe(1)
   expect(messages).toContain('nobody')

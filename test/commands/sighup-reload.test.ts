@@ -13,7 +13,7 @@ const logLine = (gateway: ServingGateway, msg: string) => {
   return linesOf(whole).find((line) => line['msg'] === msg)
 }
 
-it('SIGHUP reads every watched file again, also without a change, and the log says so', async () => {
+it('SIGHUP reads every watched file again, even unchanged ones, and logs it', async () => {
   const files = { 'jwks.json': JSON.stringify({ keys: [] }) }
   const issuer = { name: 'corp', issuer: 'https://idp.test', audience: 'a', jwks: { file: 'jwks.json' } }
   const keys = { store: 'keys.yaml', pepperFile: 'pepper' }
@@ -33,7 +33,7 @@ it('SIGHUP reads every watched file again, also without a change, and the log sa
   await gateway.stop()
 })
 
-it('SIGHUP with policies that cannot be used says why, each time, and keeps those before', async () => {
+it('SIGHUP with invalid policies logs the error each time and retains the previous ones', async () => {
   const gateway = await servingGateway({})
   await writeFile(join(gateway.folder, 'policies', 'policies.yaml'), 'kind: Nothing\n')
   const refused = 'policy reload failed'
@@ -73,7 +73,7 @@ it('the primary process passes SIGHUP on to every worker', async () => {
   await upstream.close()
 })
 
-it('SIGHUP to a worker alone, SIGUSR1 and SIGUSR2 end nothing and open no debugger', async () => {
+it('SIGHUP to a single worker, SIGUSR1 and SIGUSR2 end nothing and open no debugger', async () => {
   const upstream = await startRecordingUpstream()
   upstream.answering = respondWith(200, {})
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url)
@@ -87,12 +87,12 @@ it('SIGHUP to a worker alone, SIGUSR1 and SIGUSR2 end nothing and open no debugg
   await eventually(async () => expect((await client.post('/v1/namespace/a/create')).status).toBe(200))
   expect(await gateway.workers()).toEqual(workers)
   gateway.program.signal('SIGTERM')
-  // The debugger would say that it listens.
+  // The debugger would print that it is listening.
   expect(await gateway.program.ended).toMatchObject({ status: 0, messages: '' })
   await upstream.close()
 })
 
-it('dev reads policies and keys again on SIGHUP, and goes on', async () => {
+it('dev reloads policies and keys on SIGHUP and continues', async () => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   dev.program.signal('SIGHUP')
   await dev.program.announced(/^(read policies and keys again)/m)
@@ -100,7 +100,7 @@ it('dev reads policies and keys again on SIGHUP, and goes on', async () => {
   expect(await dev.stop()).toMatchObject({ status: 0, messages: '' })
 })
 
-it('backend has nothing to read again on SIGHUP, says so, and goes on', async () => {
+it('backend has nothing to reload on SIGHUP, says so, and continues', async () => {
   const folder = await temporaryFolder()
   const file = join(folder, 'catalog.yaml')
   await writeFile(file, 'listen: {port: 0}\ndata: {folder: data}\n')
@@ -115,7 +115,7 @@ it('backend has nothing to read again on SIGHUP, says so, and goes on', async ()
   expect(await program.ended).toMatchObject({ status: 0 })
 })
 
-it('SIGQUIT ends a gateway in order', async () => {
+it('SIGQUIT triggers a graceful shutdown', async () => {
   const gateway = await servingGateway({})
   expect((await gateway.post('/v1/namespace/a/create')).status).toBe(200)
   gateway.program.signal('SIGQUIT')

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { runProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { makeFolder } from '../../src/lib/fs/make-folder.ts'
 
-it('dev ends at once when its data folder is one that nobody can make', async () => {
+it('dev exits at once if its data folder cannot be created', async () => {
   for (const folder of ['/proc/x', '/proc/x/y/z', '/dev/null/x']) {
     const { status, messages } = await runProgram([
       'dev',
@@ -20,7 +20,7 @@ it('dev ends at once when its data folder is one that nobody can make', async ()
   }
 })
 
-it('the catalog alone ends at once as well', async () => {
+it('backend exits at once as well', async () => {
   const file = join(await temporaryFolder(), 'catalog.yaml')
   await writeFile(file, 'listen: { port: 0 }\ndata: { folder: /proc/x }\n')
   const { status, messages } = await runProgram(['backend', '--config', file])
@@ -28,7 +28,7 @@ it('the catalog alone ends at once as well', async () => {
   expect(messages).toContain('/proc/x')
 })
 
-it('folders are made with those above them, and the first new one is named', async () => {
+it('folders are created with their parents, and the first new one is returned', async () => {
   const root = await temporaryFolder()
   expect(await makeFolder(join(root, 'a/b/c'))).toBe(join(root, 'a'))
   expect(await makeFolder(join(root, 'a/b/c'))).toBeUndefined()

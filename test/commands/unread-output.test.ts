@@ -10,7 +10,7 @@ import { eventually } from '../e2e/running-dev.ts'
 import { freePort } from '../support/free-port.ts'
 import { servingGateway } from '../observability/serving-gateway.ts'
 
-/** Runs the program in front of a reader that closes the pipe before the first line, or after the first lines. */
+/** Runs the program with a reader that closes the pipe before the first line, or after a few lines. */
 async function endInFrontOf(reader: 'none' | 'head', parameters: readonly string[]) {
   const child = spawn(process.execPath, [join(projectFolder, 'dist', 'main.js'), ...parameters], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -40,7 +40,7 @@ it.for(['none', 'head'] as const)(
   },
 )
 
-it('a command says by its status what it found, also when nobody reads its output', async () => {
+it('the exit status reports the result even if the output is not read', async () => {
   expect(await endInFrontOf('none', ['--help'])).toEqual({ status: 0, messages: '' })
   const policies = join(projectFolder, 'policies', 'development')
   expect(await endInFrontOf('none', ['policy', 'lint', '--policies', policies])).toEqual({
@@ -64,7 +64,7 @@ it.skipIf(process.platform !== 'linux')('output that cannot be written is a fail
   })
 })
 
-it('a gateway goes on when nobody reads its log any more, and counts the lines', async () => {
+it('a gateway continues if its log is no longer read, and counts lost lines', async () => {
   const gateway = await servingGateway({})
   gateway.program.stopReading()
   await eventually(async () => {
@@ -76,7 +76,7 @@ it('a gateway goes on when nobody reads its log any more, and counts the lines',
   expect(await gateway.program.ended).toMatchObject({ status: 0 })
 })
 
-it('a gateway starts when nobody reads its output', async () => {
+it('a gateway starts even if its output is not read', async () => {
   const adminPort = String(await freePort())
   const locations = ['--port', '0', '--admin-port', adminPort, '--data-dir', await temporaryFolder()]
   const program = startProgram(['dev', ...locations])

@@ -71,11 +71,14 @@ const errors: [line: string, message: RegExp][] = [
   ['audit verify', /missing required argument 'dir'/],
 ]
 
-it.concurrent.for(everyInTheLongForm(errors, 4))('"%s" is bad usage', async ([line, message], { expect }) => {
-  const { status, output, messages } = await runProgram(words(line))
-  expect({ status, output }).toEqual({ status: 2, output: '' })
-  expect(messages).toMatch(message)
-})
+it.concurrent.for(everyInTheLongForm(errors, 4))(
+  '"%s" is a usage error',
+  async ([line, message], { expect }) => {
+    const { status, output, messages } = await runProgram(words(line))
+    expect({ status, output }).toEqual({ status: 2, output: '' })
+    expect(messages).toMatch(message)
+  },
+)
 
 function words(line: string): string[] {
   return line.split(' ').filter((word) => word !== '')

@@ -43,7 +43,7 @@ it.each([
   expect(issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join()).toContain(message)
 })
 
-it('what is not told has a bounded default', () => {
+it('all limits have bounded defaults', () => {
   expect(sinksSchema.parse([kafka])).toMatchObject([
     {
       format: 'json',

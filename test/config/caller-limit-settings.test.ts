@@ -23,7 +23,7 @@ it.each([
   expect(error?.issues.map((issue) => issue.message)).toEqual([expect.stringContaining(message)])
 })
 
-it('without settings there are no limits that tell callers apart', () => {
+it('no per-caller limits by default', () => {
   const { rates, byteQuotas, concurrency, failedAuthentications } = limitsSchema.parse({})
   expect({ rates, byteQuotas, concurrency, failedAuthentications }).toEqual({
     rates: [],

@@ -47,7 +47,7 @@ it.for<[what: string, changes: object]>([
   expect(await read(formatEffectiveSettings(settings, {}))).toEqual(settings)
 })
 
-it('a secret is not printed, and what stands for it is refused', async () => {
+it('a secret is not printed, and its placeholder is refused', async () => {
   const upstream = { ...least.upstream, credential: { value: 'Bearer secret' } }
   const printed = formatEffectiveSettings(await read(stringify({ ...least, upstream })), {})
   expect(printed).not.toContain('Bearer secret')
@@ -56,7 +56,7 @@ it('a secret is not printed, and what stands for it is refused', async () => {
   )
 })
 
-it('the lines of what the environment says name its variables', async () => {
+it('values from the environment have comments with the variable names', async () => {
   const environment = {
     CATALOG_GATEWAY__LISTEN__PORT: '4444',
     CATALOG_GATEWAY__DIALECTS: '[lance]',

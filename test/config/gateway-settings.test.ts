@@ -18,7 +18,7 @@ async function read(settings: object, environment: Record<string, string> = {}):
   return readGatewaySettings(file, environment)
 }
 
-it('what a file need not say has defaults that are safe on one machine', async () => {
+it('the defaults are safe on a single machine', async () => {
   expect(await read(least)).toMatchObject({
     listen: { host: '127.0.0.1', port: 2333 },
     admin: { host: '127.0.0.1', port: 2334 },
@@ -29,7 +29,7 @@ it('what a file need not say has defaults that are safe on one machine', async (
   })
 })
 
-it('paths are relative to the file, not to where the program is started', async () => {
+it('paths are relative to the file, not to the working directory', async () => {
   const folder = await temporaryFolder()
   const file = join(folder, 'gateway.yaml')
   const issuer = { name: 'corp', issuer: 'https://corp.example', audience: 'catalog', algorithms: ['RS256'] }
@@ -97,7 +97,7 @@ const identityPaths = {
   assertion: { issuer: 'https://gateway.example', keyFile: 'signing.pem', additionalKeyFiles: ['next.pem'] },
 }
 
-it('paths of identity are relative to the file, too, but those that every pod has', async () => {
+it('identity paths are relative to the file too, except the paths of every pod', async () => {
   const { identity } = await read({ ...least, identity: identityPaths })
   const folder = dirname(identity.jwksCacheFolder ?? '')
   expect(identity.introspection?.clientSecretFile).toBe(join(folder, 'client-secret'))

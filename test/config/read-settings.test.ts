@@ -22,7 +22,7 @@ function read(text: string, environment: Record<string, string> = {}): z.output<
   return readSettings(schema, { file: 'settings.yaml', text, environment })
 }
 
-/** The mistakes that reading it ends with. */
+/** Error messages of reading the text. */
 function errorsIn(text: string, environment: Record<string, string> = {}): string[] {
   try {
     read(text, environment)
@@ -33,44 +33,44 @@ function errorsIn(text: string, environment: Record<string, string> = {}): strin
   return []
 }
 
-it('an empty file is all defaults', () => {
+it('an empty file means all defaults', () => {
   const defaults = { name: 'unnamed', listen: { host: 'localhost', port: 80 }, dialects: [], issuers: [] }
   for (const text of ['', '# nothing\n', '{}']) expect(read(text)).toEqual({ ...defaults, isStrict: false })
 })
 
-// So deep, the library that reads YAML ends the process.
-it.each(['[', '{ a: ', '- '])('a file that nests %s without end is one mistake, with its line', (opening) => {
+// At this depth the YAML library ends the process.
+it.each(['[', '{ a: ', '- '])('a file that nests %s without end is one error, with its line', (opening) => {
   expect(errorsIn(`name: deep\ndialects:\n  ${opening.repeat(20_000)}`)).toEqual([
     'settings.yaml:3: nested deeper than 200 levels',
   ])
 })
 
-it('a variable that nests without end is a mistake', () => {
+it('a variable that nests without end is an error', () => {
   expect(errorsIn('', { CATALOG_GATEWAY__DIALECTS: '['.repeat(20_000) })).toEqual([
     'environment: CATALOG_GATEWAY__DIALECTS cannot be read: nested deeper than 200 levels',
   ])
 })
 
-it('the environment wins over the file, setting by setting', () => {
+it('the environment overrides the file, setting by setting', () => {
   const text = 'name: file\nlisten:\n  host: file\n  port: 1\n'
   const environment = { CATALOG_GATEWAY__NAME: 'environment', CATALOG_GATEWAY__LISTEN__PORT: '2' }
   expect(read(text, environment)).toMatchObject({ name: 'environment', listen: { host: 'file', port: 2 } })
 })
 
-it('a variable is named by the path of its setting, words apart', () => {
+it('a variable is named by the path of its setting, with words separated', () => {
   const environment = {
     CATALOG_GATEWAY__UPSTREAM__URL: 'http://catalog',
     CATALOG_GATEWAY__UPSTREAM__TIMEOUTS__CONNECT_TIMEOUT_MS: '7',
     CATALOG_GATEWAY__IS_STRICT: 'true',
   }
   const upstream = { url: 'http://catalog', timeouts: { connectTimeoutMs: 7 } }
-  // Also where the file has the section without anything in it.
+  // Also if the section is empty in the file.
   for (const text of ['', 'upstream:\n', 'upstream:\n  timeouts:\n']) {
     expect(read(text, environment)).toMatchObject({ upstream, isStrict: true })
   }
 })
 
-it('lists are given as YAML', () => {
+it('lists are YAML', () => {
   const environment = {
     CATALOG_GATEWAY__DIALECTS: '[lance, other]',
     CATALOG_GATEWAY__ISSUERS: '[{ name: corp }, { name: partner }]',
@@ -81,7 +81,7 @@ it('lists are given as YAML', () => {
   })
 })
 
-it('a text stays the text that it is, whatever YAML would make of it', () => {
+it('text settings are not interpreted as other YAML types', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       expect(read('name: file', { CATALOG_GATEWAY__NAME: text }).name).toBe(text)
@@ -90,12 +90,12 @@ it('a text stays the text that it is, whatever YAML would make of it', () => {
   expect(read('', { CATALOG_GATEWAY__NAME: '0123' }).name).toBe('0123')
 })
 
-it('variables of others are none of ours', () => {
+it('variables without our prefix are ignored', () => {
   const environment = { PATH: '/bin', CATALOG_GATEWAY_NAME: 'x', CATALOG_GATEWAYNAME: 'y' }
   expect(read('', environment).name).toBe('unnamed')
 })
 
-it('all mistakes are told at once, each with its line', () => {
+it('all errors are reported at once, each with its line', () => {
   const text = ['name: 7', 'listen:', '  hots: x', '  port: many', 'dialects: [lance,', '  wrong]', 'more: 1']
   expect(errorsIn(text.join('\n')).toSorted()).toEqual([
     expect.stringMatching(/^settings\.yaml:1: name: .*expected string/),
@@ -106,7 +106,7 @@ it('all mistakes are told at once, each with its line', () => {
   ])
 })
 
-it('mistakes in the environment name the variable', () => {
+it('errors in the environment name the variable', () => {
   const environment = {
     CATALOG_GATEWAY__LISTEN__PORT: 'many',
     CATALOG_GATEWAY__ISSUERS: '[{ nmae: corp }]',
@@ -124,7 +124,7 @@ it('mistakes in the environment name the variable', () => {
   ])
 })
 
-it('a file in which a setting has no place is not silently mended by the environment', () => {
+it('the environment does not hide a file whose structure cannot hold the setting', () => {
   const environment = { CATALOG_GATEWAY__LISTEN__PORT: '1' }
   expect(errorsIn('listen: 7', environment)).toContainEqual(
     expect.stringMatching(
@@ -141,13 +141,13 @@ it.for(['a: [1', 'name: a\nname: b', '{ a', '\tname: x'])(
   },
 )
 
-it('an alias of nothing is refused', () => {
+it('an unresolved alias is refused', () => {
   expect(errorsIn('name: *nobody')).toEqual([
     expect.stringMatching(/^settings\.yaml: Unresolved alias.*nobody/),
   ])
 })
 
-it('a file of any shape is read or refused, and never breaks the reader', () => {
+it('a file of any shape is read or refused, and never crashes the reader', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.string(), (value, text) => {
       const environment = { CATALOG_GATEWAY__LISTEN__PORT: text, CATALOG_GATEWAY__UPSTREAM__URL: text }

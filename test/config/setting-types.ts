@@ -1,6 +1,6 @@
 import type { SchemaNode } from '../../src/config/loading/setting-variables.ts'
 
-/** What may stand for a setting, in words: `integer from 0 to 65535`, `none, optional or required`. */
+/** Describes the type of a setting: `integer from 0 to 65535`, `none, optional or required`. */
 export function typeOf(node: SchemaNode): string {
   const choices = node.enum ?? (node.const === undefined ? [] : [node.const])
   if (choices.length > 0) return listed(choices.map(String))
@@ -16,7 +16,7 @@ export function typeOf(node: SchemaNode): string {
 }
 
 function boundsOf({ minimum, exclusiveMinimum, maximum = Infinity }: SchemaNode): string {
-  // Beyond the largest delay of a timer, a bound says nothing.
+  // A limit above the maximum timer delay is no real limit.
   const isBounded = maximum < 2_147_483_647
   const least = minimum !== undefined && minimum > Number.MIN_SAFE_INTEGER ? minimum : undefined
   const above = exclusiveMinimum === undefined ? '' : ` above ${exclusiveMinimum}`

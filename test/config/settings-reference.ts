@@ -8,11 +8,10 @@ import {
 } from '../../src/config/loading/setting-variables.ts'
 import { typeOf } from './setting-types.ts'
 
-/** A setting as the reference shows it. */
 interface ReferenceRow {
-  /** `identity.issuers[].name`: what is in a list has brackets before it. */
+  /** `identity.issuers[].name`: brackets mark lists. */
   readonly key: string
-  /** Missing for what is in a list, and for what holds settings of its own. */
+  /** Missing for list items and for sections. */
   readonly variable: string | undefined
   readonly type: string
   readonly fallback: string
@@ -36,14 +35,14 @@ Environment variables override the file; the name of each is below its key. The 
 \`CATALOG_GATEWAY__DIALECTS='[lance]'\`. Members of lists (\`[]\` in the key) have no variable; the list has one.
 `
 
-/** The text of CONFIGURATION.md. */
+/** Generates CONFIGURATION.md. */
 export function settingsReference(): string {
   return [introduction, ...chapters.map(({ title, schema }) => chapterOf(title, toSchemaNode(schema)))].join(
     '\n',
   )
 }
 
-/** The settings of all commands of which nothing is said. */
+/** Lists settings of all commands without a description. */
 export function settingsWithoutRoute(): readonly string[] {
   return chapters
     .flatMap(({ schema }) => rowsBelow(toSchemaNode(schema), '', []))
@@ -67,12 +66,12 @@ function tableOf(section: string, rows: readonly ReferenceRow[]): string {
   return [...head, ...lines, ''].join('\n')
 }
 
-/** Text that no reader of Markdown takes for anything else. */
+/** Escapes text for a Markdown table. */
 function cell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
 }
 
-/** Where a setting stands; `path` is missing within lists. */
+/** Location of a setting; `path` is missing within lists. */
 interface Location {
   readonly key: string
   readonly path: readonly string[] | undefined
@@ -122,7 +121,7 @@ function rowOf(node: SchemaNode, { key, path, parent }: Location): ReferenceRow 
   }
 }
 
-/** What holds settings of its own; where it can be written in several ways, with the members of all of them. */
+/** Returns the schema of a section; if it has alternatives, with the members of all of them. */
 function sectionOf(node: SchemaNode): SchemaNode | undefined {
   if (node.properties !== undefined) return node
   const ways = node.anyOf ?? node.oneOf ?? []
@@ -133,7 +132,7 @@ function sectionOf(node: SchemaNode): SchemaNode | undefined {
   return { ...node, properties: Object.fromEntries(properties), required }
 }
 
-/** A member of several ways; of one that not all have is said which do. */
+/** Merges the alternatives of a member, and notes those that lack it. */
 function memberOf(name: string, ways: readonly SchemaNode[]): SchemaNode {
   const having = ways.filter(({ properties }) => properties?.[name] !== undefined)
   const members = having.flatMap(({ properties }) => properties?.[name] ?? [])
@@ -146,7 +145,7 @@ function memberOf(name: string, ways: readonly SchemaNode[]): SchemaNode {
   return { ...first, description: `${first.description ?? ''} Only for ${types.join(' and ')}.`.trim() }
 }
 
-/** A section beside the list whose members are all members of its items too. */
+/** A section next to a list whose items have all of its members as well. */
 function sharedMembers(
   item: SchemaNode,
   parent: SchemaNode,

@@ -36,7 +36,7 @@ it.each(['redis://127.0.0.1', 'redis://[::1]:6380/0', 'rediss://limits.example/1
   },
 )
 
-it('every file is found from where the settings lie', () => {
+it('paths are relative to the settings file', () => {
   const clientCertificate = { certFile: 'own.pem', keyFile: 'own.key' }
   const tls = { caFile: 'ca.pem', clientCertificate }
   const settings = sharedLimitsSchema.parse({ url: address, passwordFile: 'password', tls })

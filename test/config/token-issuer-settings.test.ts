@@ -9,7 +9,7 @@ const good = {
   jwks: { url: 'https://corp.example/keys' },
 }
 
-it('the defaults of an issuer', () => {
+it('issuers have defaults', () => {
   expect(tokenIssuersSchema.parse([good])).toEqual([
     {
       ...good,
@@ -49,13 +49,13 @@ it.each<[string, Record<string, unknown>]>([
   expect(tokenIssuersSchema.safeParse([{ ...good, ...changes }]).success).toBe(false)
 })
 
-it('keys in clear from this machine', () => {
+it('keys may be fetched over http from this machine', () => {
   for (const url of ['http://localhost:1/keys', 'http://127.0.0.1/keys', 'http://[::1]:8080/keys']) {
     expect(tokenIssuersSchema.safeParse([{ ...good, jwks: { url } }]).success).toBe(true)
   }
 })
 
-it('no two issuers have one name or one iss', () => {
+it('no two issuers share a name or an iss', () => {
   const result = tokenIssuersSchema.safeParse([
     good,
     { ...good, name: 'other' },

@@ -50,7 +50,7 @@ it.for([
   }
 })
 
-it('of a namespace it tells rules for tables apart, and conditions with the grants', () => {
+it('the report of a namespace separates rules for tables, and shows conditions with the grants', () => {
   const { callers, forTables } = createAccessReport(documents, 'namespace', ['prod', 'sales'])
   expect(forTables).toMatchObject([{ rule: { policy: 'sales', rule: 'secret' }, tables: ['secret_*'] }])
   const writer = callers.find(({ subject }) => subject.name === 'etl')
@@ -58,7 +58,7 @@ it('of a namespace it tells rules for tables apart, and conditions with the gran
   expect(writer?.grants.every((grant) => grant.if === 'mode == "append"')).toBe(true)
 })
 
-it('the tree has the namespaces that policies speak of, level by level', () => {
+it('the tree has the namespaces that policies mention, level by level', () => {
   expect(listNamespaces(documents, [])).toEqual({
     nodes: [{ name: 'prod', policies: [], leadsOn: true }],
     leftOut: 0,

@@ -3,7 +3,7 @@ import { chromium, type Browser } from 'playwright-core'
 
 const executablePath = '/usr/bin/chromium'
 
-/** Whether there is a browser on this machine. */
+/** Whether a browser is installed. */
 export function hasBrowser(): boolean {
   try {
     accessSync(executablePath, constants.X_OK)
@@ -13,7 +13,7 @@ export function hasBrowser(): boolean {
   }
 }
 
-/** Starts the browser; it asks for nothing but the pages that it is told to open. Whoever starts it closes it. */
+/** Starts a browser without background requests. The caller must close it. */
 export function startBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath,

@@ -14,7 +14,7 @@ if (!isThere)
   console.warn('SKIPPED: the tests of the console in a browser, as there is no Chromium on this machine.')
 const inBrowser = it.skipIf(!isThere)
 
-/** A name that would be markup, if anything made it so. */
+/** A name that runs script if it is ever used as markup. */
 const hostile = '<img src=x onerror=document.title=1>'
 const route = `/v1/namespace/${encodeURIComponent(hostile)}`
 

@@ -7,7 +7,7 @@ const suite = useSharedGateway({
   adjust: (settings) => ({ ...settings, admin: { ...settings.admin, console: true } }),
 })
 
-/** Asks the admin port as a browser would, with these headers. */
+/** Sends a request to the admin port as a browser would, with these headers. */
 async function ask(path: string, headers: Record<string, string> = {}, method: 'GET' | 'POST' = 'GET') {
   const {
     statusCode,
@@ -33,23 +33,23 @@ it.for(['localhost', 'LOCALHOST:2334', '127.0.0.1:2334', '[::1]:2334', '10.1.2.3
   },
 )
 
-it.for(['cross-site', 'same-site'])('a request that a %s page causes gets nothing', async (site) => {
+it.for(['cross-site', 'same-site'])('rejects requests from a %s page', async (site) => {
   for (const path of paths) expectClosedConsole(await ask(path, { 'sec-fetch-site': site }))
   const image = { 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }
   expectClosedConsole(await ask('/console', image))
 })
 
-it('a link on another page leads to the page, and to nothing else', async () => {
+it('allows links from other sites to the page only', async () => {
   const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
   expect(await ask('/console', link)).toMatchObject({ status: 200 })
   expectClosedConsole(await ask('/console/data', link))
 })
 
-it('it may only be read', async () => {
+it('is read-only', async () => {
   for (const path of paths) expect(await ask(path, {}, 'POST')).toMatchObject({ status: 404 })
 })
 
-it('nothing runs that is not a file of its own, and nothing is kept or framed', async () => {
+it('forbids foreign scripts, framing and caching', async () => {
   for (const path of paths) {
     const { headers } = await ask(path)
     expect(headers).toMatchObject({
@@ -65,12 +65,12 @@ it('nothing runs that is not a file of its own, and nothing is kept or framed', 
   }
 })
 
-it('an id that cannot be one is refused with a reason', async () => {
+it('rejects an invalid id with a message', async () => {
   const { status, text } = await ask('/console/access?id=prod%2F%2Fsales')
   expect(status).toBe(400)
   expect(JSON.parse(text)).toEqual({ error: expect.stringContaining('empty') })
 })
 
-it('health and metrics answer under any name, as before', async () => {
+it('health and metrics respond under any host name', async () => {
   expect(await ask('/livez', { host: 'gateway.example' })).toMatchObject({ status: 200 })
 })

@@ -3,14 +3,14 @@ import { expect, it } from 'vitest'
 import { startDev } from '../e2e/running-dev.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
-it('a gateway has no console unless its settings say so', async () => {
+it('the console is disabled by default', async () => {
   const { gateway } = await startGatewayAndUpstream()
   const { statusCode, body } = await request(`${gateway.adminUrl}/console`)
   await body.dump()
   expect(statusCode).toBe(404)
 })
 
-it('dev has one, and says where', async () => {
+it('dev enables the console and prints its URL', async () => {
   const dev = await startDev()
   try {
     const url = await dev.program.announced(/^console on (http:\S+)$/m)

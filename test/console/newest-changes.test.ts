@@ -17,7 +17,7 @@ async function openLog(folder: string, changed = {}): Promise<AuditLog> {
 
 const requests = (changes: readonly RecordedChange[]) => changes.map(({ requestId }) => requestId)
 
-it('a change is told with the places and hashes of its records, as they stand in the log', async () => {
+it('a change has the positions and hashes of its records in the log', async () => {
   const folder = await temporaryFolder()
   const log = await openLog(folder)
   const newest = createNewestChangesReader(folder, () => log.durableEnd())
@@ -48,7 +48,7 @@ it('a change is told with the places and hashes of its records, as they stand in
   })
 })
 
-it('the newest 50 are kept over all segments of a chain, however seldom somebody looks', async () => {
+it('retains the newest 50 changes across all segments of a chain, however rarely it is read', async () => {
   const folder = await temporaryFolder()
   const log = await openLog(folder, { segmentBytes: 64 * 1024 })
   const newest = createNewestChangesReader(folder, () => log.durableEnd())
@@ -63,7 +63,7 @@ it('the newest 50 are kept over all segments of a chain, however seldom somebody
   expect(changes.every(({ outcome }) => outcome?.result === 'committed')).toBe(true)
 })
 
-it('after a start, what was before is told, with what became of it', async () => {
+it('after a start, earlier changes are shown with their outcomes', async () => {
   const folder = await temporaryFolder()
   const before = await openLog(folder)
   await before.recordOutcome(await before.recordIntent(anIntent('done')), committed)

@@ -18,7 +18,7 @@ const ended: fc.Arbitrary<Ended> = fc.record({
   durationMs: fc.nat(5_000),
 })
 
-it('it tells of the last 120 seconds what all requests together say', () => {
+it('summarizes all requests of the last 120 seconds', () => {
   fc.assert(
     fc.property(fc.array(ended, { maxLength: 60 }), fc.nat(200_000), (requests, pauseMs) => {
       let now = 12_345
@@ -55,7 +55,7 @@ it('it tells of the last 120 seconds what all requests together say', () => {
   )
 })
 
-it('it keeps the newest requests and refusals, and no more', () => {
+it('retains a bounded number of requests and refusals', () => {
   const traffic = createTraffic()
   for (let index = 0; index < 10_000; index += 1) {
     traffic.addRequest(index < 5_000 ? 'Old' : 'New', 200, 'allow', index)

@@ -9,7 +9,7 @@ import { mountPod, secretsOf, type Contents } from './mounted-pod.ts'
 
 const manifests = goldenManifests('bundled-catalog')
 
-/** Nothing of a pod but its ports and the folder of its volume is another one here. */
+/** Only ports and the folder of the volumes differ from the real pod. */
 async function startPod(root: string, component: string, secrets: Contents, upstream = {}): Promise<Program> {
   const { args, environment } = await mountPod(root, component, manifests, secrets)
   const file = args.at(-1) ?? ''
@@ -19,7 +19,7 @@ async function startPod(root: string, component: string, secrets: Contents, upst
   return startProgram(args, { environment: { ...environment, ...where, ...upstream } })
 }
 
-/** Runs what the pod of `helm test` runs, against that gateway. */
+/** Runs the command of the `helm test` pod against that gateway. */
 async function helmTest(
   url: string,
   key: string,
@@ -40,7 +40,7 @@ async function helmTest(
   }
 }
 
-it('the gateway and the catalog of a release pass its own test, which a wrong key does not', async () => {
+it('the gateway and the catalog of a release pass the helm test, which fails with a wrong key', async () => {
   const root = await temporaryFolder()
   const secrets = await secretsOf(root)
   const catalog = await startPod(root, 'catalog', secrets)

@@ -4,25 +4,24 @@ import { parseAllDocuments } from 'yaml'
 import { projectFolder } from '../e2e/built-program.ts'
 import { helm } from './helm-programs.ts'
 
-/** The folder of the chart. */
 export const chartFolder = join(projectFolder, 'helm', 'catalog-gateway')
 
-/** The names of the values that the chart is tried with: the files of `ci/`. */
+/** Names of the tested values: the files in `ci/`. */
 export const valuesNames: readonly string[] = readdirSync(join(chartFolder, 'ci'))
   .map((file) => file.replace(/-values\.yaml$/, ''))
   .toSorted()
 
-/** A file of values in `ci/`. */
+/** Path of a values file in `ci/`. */
 export function valuesFile(name: string): string {
   return join(chartFolder, 'ci', `${name}-values.yaml`)
 }
 
-/** What these values become, as the tests expect it: golden.test.ts holds every helm to it. */
+/** Path of the expected manifests; golden.test.ts compares them with every helm version. */
 export function goldenFile(name: string): string {
   return join(projectFolder, 'test', 'helm', 'golden', `${name}.yaml`)
 }
 
-/** What the chart must make of values in `ci/`, without any helm. */
+/** Expected manifests of values in `ci/`; needs no helm. */
 export function goldenManifests(name: string): readonly Manifest[] {
   return manifestsIn(readFileSync(goldenFile(name), 'utf8'))
 }
@@ -36,7 +35,7 @@ export interface Manifest {
   readonly spec?: unknown
 }
 
-/** A pod, as far as the tests look at it. */
+/** The parts of a pod that tests read. */
 export interface PodSpec {
   readonly automountServiceAccountToken?: boolean
   readonly terminationGracePeriodSeconds?: number
@@ -79,14 +78,14 @@ interface Volume {
   readonly secret?: { readonly secretName: string }
 }
 
-/** Renders the chart as a release named `release`, in a cluster with the operator of Prometheus. */
+/** Renders the chart as a release named `release`, in a cluster with the Prometheus operator. */
 export async function render(words: readonly string[], program?: string): Promise<readonly Manifest[]> {
   const kinds = ['ServiceMonitor', 'PrometheusRule'].map((kind) => `monitoring.coreos.com/v1/${kind}`)
   const operator = ['--api-versions', kinds.join(',')]
   return manifestsIn(await helm(['template', 'release', chartFolder, ...operator, ...words], program))
 }
 
-/** The pods of manifests, each with the component that it is. */
+/** Lists the pods of manifests with their components. */
 export function podsOf(manifests: readonly Manifest[]): readonly { component: string; pod: PodSpec }[] {
   return manifests.flatMap(({ kind, metadata, spec }) => {
     const component = metadata.labels['app.kubernetes.io/component'] ?? ''
@@ -96,7 +95,7 @@ export function podsOf(manifests: readonly Manifest[]): readonly { component: st
   })
 }
 
-/** Kubernetes reads YAML 1.1, in which 0440 is a number in base 8. */
+/** Kubernetes reads YAML 1.1, in which 0440 is octal. */
 function manifestsIn(text: string): readonly Manifest[] {
   const documents = parseAllDocuments(text, { version: '1.1' })
   if ('empty' in documents) return []

@@ -12,7 +12,7 @@ const readProject = (file: string): Promise<string> => readFile(join(projectFold
 const readmes = ['README.md', 'helm/catalog-gateway/README.md']
 
 describe.skipIf(helms.length === 0).each(readmes)('the commands of %s', (file) => {
-  it('installs what it says, with the Secrets that it makes', async () => {
+  it('install the chart with the Secrets that they create', async () => {
     const readme = await readProject(file)
     const [, values] = /```yaml values\n(.*?)```/s.exec(readme) ?? []
     const [, policy] = /```yaml policy\n(.*?)```/s.exec(await readProject('README.md')) ?? []

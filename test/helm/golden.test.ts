@@ -18,7 +18,7 @@ if (helms.length === 0) {
 }
 const programs = isThorough ? helms : helms.slice(-1)
 
-// `npx vitest run test/helm/golden.test.ts --update` writes them anew.
+// `npx vitest run test/helm/golden.test.ts --update` updates the files.
 describe.skipIf(programs.length === 0).each(programs.length === 0 ? ['helm'] : programs)(
   'the chart with %s',
   (program) => {
@@ -27,7 +27,7 @@ describe.skipIf(programs.length === 0).each(programs.length === 0 ? ['helm'] : p
       await expect(textOf(manifests)).toMatchFileSnapshot(goldenFile(name))
     })
 
-    it('finds nothing wrong with the chart', async () => {
+    it('helm lint reports nothing', async () => {
       const each = everyInTheLongForm(valuesNames, 6).map((name) =>
         helm(['lint', '--strict', chartFolder, '-f', valuesFile(name)], program),
       )
@@ -37,12 +37,12 @@ describe.skipIf(programs.length === 0).each(programs.length === 0 ? ['helm'] : p
   },
 )
 
-it('nothing is expected of values that are not there', async () => {
+it('every golden file has values', async () => {
   const golden = await readdir(dirname(goldenFile('any')))
   expect(new Set(golden)).toEqual(new Set(valuesNames.map((name) => `${name}.yaml`)))
 })
 
-/** The manifests in an order of their own, for not all helms print them alike. */
+/** Sorted, since helm versions order manifests differently. */
 function textOf(manifests: readonly Manifest[]): string {
   const sorted = manifests.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
   const options = { version: '1.1', aliasDuplicateObjects: false, blockQuote: 'literal' } as const
@@ -53,7 +53,7 @@ function keyOf({ kind, metadata }: Manifest): string {
   return `${kind} ${metadata.name}`
 }
 
-/** What is a file of the chart exactly, is said by its name: the file is tested by itself. */
+/** Replaces the content of chart files by their names: the files have tests of their own. */
 function withoutFiles(manifest: Manifest): Manifest {
   return JSON.parse(
     JSON.stringify(manifest, (_key, value: unknown) => {

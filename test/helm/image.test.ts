@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
 import { isThorough } from '../support/thorough.ts'
 
-/** An instruction of the Dockerfile, with its words. */
+/** Instruction of the Dockerfile. */
 interface Step {
   readonly instruction: string
   readonly text: string
@@ -33,7 +33,7 @@ const { packages } = JSON.parse(await read('package-lock.json')) as {
 }
 const ofDevelopment = Object.fromEntries(Object.entries(packages).filter(([, { dev }]) => dev === true))
 
-it('the image is made of what lies here, and of nothing else', async () => {
+it('the image only contains files of the repository', async () => {
   const copied = steps
     .filter(({ instruction, text }) => instruction === 'COPY' && !text.startsWith('--from='))
     .flatMap(({ words }) => words.slice(0, -1))
@@ -45,7 +45,7 @@ it('the image is made of what lies here, and of nothing else', async () => {
   for (const name of copied) expect(existsSync(join(projectFolder, name)), name).toBe(true)
 })
 
-it('the image runs the program as nobody in particular, on the newest Node that is tested', () => {
+it('the image runs as an unprivileged user on the newest tested Node', () => {
   expect(starts).toHaveLength(2)
   expect(
     new Set(steps.filter(({ instruction }) => instruction === 'FROM').map(({ words }) => words[0])),
@@ -86,12 +86,12 @@ it.skipIf(!isThorough)(
   20 * 60_000,
 )
 
-/** How the list of what is in the image names the package of that path. */
+/** Reference of the package with that path in the software bill of materials. */
 function refOf(path: string): string {
   return `${path.replace(/^.*node_modules\//, '')}@${packages[path]?.version}`
 }
 
-/** Does the steps of one stage in a folder that stands for `/`, where another stage may lie beside it. */
+/** Runs the steps of one stage in a folder that stands for `/`; `other` is the root of the other stage. */
 async function run(stage: readonly Step[], other = projectFolder): Promise<string> {
   const root = await temporaryFolder()
   await mkdir(join(root, 'usr/local/bin'), { recursive: true })
@@ -106,7 +106,7 @@ async function run(stage: readonly Step[], other = projectFolder): Promise<strin
       for (const name of names)
         await copy(join(isFromOther ? other : projectFolder, name), join(folder, target))
     } else if (instruction === 'RUN') {
-      // Only where something is linked do paths begin at the root.
+      // Only paths of links begin at the root.
       const command = text.replaceAll(/(?<= )\/(?=\w)/g, `${root.replaceAll(' ', '\\ ')}/`)
       await promisify(execFile)('bash', ['-ec', command], { cwd: folder, maxBuffer: 16 * 1024 * 1024 })
     }
@@ -114,7 +114,7 @@ async function run(stage: readonly Step[], other = projectFolder): Promise<strin
   return root
 }
 
-/** As COPY does: into a folder where the target ends in a slash, and else as the target. */
+/** Like COPY: into a folder if the target ends with a slash, else to the target. */
 async function copy(source: string, target: string): Promise<void> {
   const location = target.endsWith('/') ? join(target, source.split('/').at(-1) ?? '') : target
   await mkdir(dirname(location), { recursive: true })

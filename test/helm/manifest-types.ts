@@ -4,7 +4,7 @@ import type { ConfigMap, Pod, Service, ServiceAccount } from 'kubernetes-types/c
 import type { Ingress, NetworkPolicy } from 'kubernetes-types/networking/v1.js'
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js'
 
-/** What each kind of object that the chart makes may hold, by its `apiVersion` and `kind`. */
+/** Types of the objects that the chart creates, by `apiVersion` and `kind`. */
 export interface ManifestTypes {
   'apps/v1 Deployment': Deployment
   'apps/v1 StatefulSet': StatefulSet
@@ -16,7 +16,7 @@ export interface ManifestTypes {
   'v1 Pod': Pod
   'v1 Service': Service
   'v1 ServiceAccount': ServiceAccount
-  // No types of these are published; the golden files hold them as they were read by a person.
+  // No published types; the golden files were reviewed by hand.
   'gateway.networking.k8s.io/v1 HTTPRoute': object
   'monitoring.coreos.com/v1 PrometheusRule': object
   'monitoring.coreos.com/v1 ServiceMonitor': object

@@ -11,11 +11,11 @@ const compiler = join(projectFolder, 'node_modules', 'typescript', 'bin', 'tsc')
 
 const all = valuesNames.flatMap((name) => goldenManifests(name))
 
-it('what the chart makes has no member that Kubernetes does not know, and each that it needs', async () => {
+it('manifests have no unknown members and all required ones', async () => {
   expect(await complaintsAbout(all)).toBe('')
 })
 
-it('a member in the wrong place, and a value of the wrong type, would be found', async () => {
+it('the check detects misplaced members and wrong types', async () => {
   const [service] = all.filter(({ kind }) => kind === 'Service')
   if (service === undefined) throw new Error('the chart makes no Service')
   const spec = service.spec as object
@@ -30,7 +30,7 @@ it('a member in the wrong place, and a value of the wrong type, would be found',
   }
 })
 
-/** What the compiler says about the manifests as literals of their types. */
+/** Compiler errors for the manifests as literals of their types. */
 async function complaintsAbout(manifests: readonly Manifest[]): Promise<string> {
   const folder = await temporaryFolder()
   const literals = manifests.map(

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../e2e/built-program.ts'
 import { render } from './chart.ts'
 import { helms } from './helm-programs.ts'
 
-/** What helm says about values that it refuses. */
+/** Error of helm for invalid values. */
 async function refusalOf(values: object): Promise<string> {
   const file = join(await temporaryFolder(), 'values.yaml')
   await writeFile(file, stringify(values))
@@ -19,7 +19,7 @@ async function refusalOf(values: object): Promise<string> {
 }
 
 describe.skipIf(helms.length === 0)('values', () => {
-  it('that do not go together are refused, all at once', async () => {
+  it('that conflict are refused, all at once', async () => {
     const refusal = await refusalOf({
       autoscaling: { enabled: true },
       persistence: { enabled: false },
@@ -52,7 +52,7 @@ describe.skipIf(helms.length === 0)('values', () => {
     expect(refusal).toContain('without a volume, tables in a folder and a catalog in SQLite go with the pod')
   })
 
-  it('that the schema does not know, or not in this form, are refused', async () => {
+  it('that the schema does not allow are refused', async () => {
     const refusal = await refusalOf({
       replicas: 2,
       image: { registry: 'images.example' },

@@ -5,17 +5,17 @@ import { readOrCreatePepper } from '../../src/identity/api-keys/pepper.ts'
 import { hasOpenssl, makeAuthority } from '../identity/mtls/test-certificates.ts'
 import { podsOf, type Container, type Manifest, type PodSpec } from './chart.ts'
 
-/** Secrets, or ConfigMaps, by their names: what stands in each, by its keys. */
+/** Contents of Secrets or ConfigMaps by name and key. */
 export type Contents = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** A container with its files in a folder, as if that were the root of its file system. */
+/** A container with its files in a folder that stands for its file system root. */
 export interface MountedContainer {
   readonly args: readonly string[]
   readonly environment: Readonly<Record<string, string>>
   readonly container: Container
 }
 
-/** Puts what the pod of a component mounts from ConfigMaps and Secrets into the folder. */
+/** Writes the ConfigMaps and Secrets that a pod mounts to the folder. */
 export async function mountPod(
   root: string,
   component: string,
@@ -53,7 +53,7 @@ function filesOf(
   return Object.fromEntries(configMap.items.map(({ key, path }) => [path, content[key] ?? missing(key)]))
 }
 
-/** As Kubernetes does it: `$(NAME)` in a value is a variable that stands before it. */
+/** As in Kubernetes, `$(NAME)` in a value refers to an earlier variable. */
 function environmentOf({ env = [] }: Container, secrets: Contents): Record<string, string> {
   const environment: Record<string, string> = {}
   for (const { name, value = '', valueFrom } of env) {
@@ -73,7 +73,7 @@ function missing(name: string): never {
   throw new Error(`there is no ${name}, which a pod wants`)
 }
 
-/** What others keep in the cluster. */
+/** ConfigMaps that users create in the cluster. */
 const configMapsOfOthers: Contents = {
   authorities: { 'authorities.pem': '' },
   'policies-of-sales': {
@@ -87,7 +87,7 @@ const configMapsOfOthers: Contents = {
   },
 }
 
-/** The Secrets that the values in `ci/` name, with contents that can be used; files are made in the folder. */
+/** Secrets that the values in `ci/` name, with valid contents; files are created in the folder. */
 export async function secretsOf(folder: string): Promise<Contents> {
   const store = join(folder, 'keys.yaml')
   const pepper = join(folder, 'pepper')

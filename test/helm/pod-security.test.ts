@@ -9,12 +9,12 @@ it.each(pods)('the pod %s meets the profile "restricted", and more', (_name, pod
   expect(errorsOf(pod)).toEqual([])
 })
 
-it('gateways, catalogs and the test of a release are among the pods', () => {
+it('gateways, catalogs and the helm test are among the pods', () => {
   const components = new Set(pods.map(([name]) => name.split(' ')[0]))
   expect(components).toEqual(new Set(['gateway', 'catalog', 'test']))
 })
 
-it('a pod without a security context would be found', () => {
+it('the check detects a pod without a security context', () => {
   const container = { name: 'x', args: [], ports: [{ name: 'http', containerPort: 80, hostPort: 80 }] }
   const pod = {
     containers: [container],

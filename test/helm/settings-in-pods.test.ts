@@ -65,7 +65,7 @@ it.each(withCatalog)(
   },
 )
 
-it('what the user says wins over the chart, also where it is nothing', async () => {
+it('user values override the chart, even if they are empty', async () => {
   const { file } = await mounted('autoscaling', 'gateway')
   expect((await readGatewaySettings(file, {})).timeouts).toMatchObject({
     drainDelayMs: 0,

@@ -21,7 +21,7 @@ const values = parse(await read('values.yaml')) as Readonly<Record<string, unkno
 /** What helm adds to the values of a chart that is part of another one. */
 const valuesOfHelm = ['global']
 
-it('the schema knows each value and no other, and refuses what it does not know', () => {
+it('the schema lists exactly the values, and refuses unknown ones', () => {
   compare(root, values, '')
 })
 
@@ -50,13 +50,13 @@ it('the README lists each value with its default, as npm run chart-readme writes
   expect(await readFile(copy, 'utf8')).toBe(await read('README.md'))
 })
 
-it('no value is without a description', async () => {
+it('every value has a description', async () => {
   const rows = (await read('README.md')).split('\n').filter((line) => line.startsWith('| `'))
   expect(rows.length).toBeGreaterThan(100)
   for (const row of rows) expect(row).toMatch(/^\| `\S+` +\| \S.* \| `.*` +\|$/)
 })
 
-it('the chart is of the version of the program', async () => {
+it('the chart and the program have the same version', async () => {
   const { version } = JSON.parse(await readFile(join(projectFolder, 'package.json'), 'utf8')) as {
     version: string
   }

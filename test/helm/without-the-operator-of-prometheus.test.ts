@@ -4,12 +4,15 @@ import { helm, helms } from './helm-programs.ts'
 
 const kindsOfTheOperator = ['PrometheusRule', 'ServiceMonitor']
 
-it.skipIf(helms.length === 0)('a cluster without the operator is not asked for its kinds', async () => {
-  const text = await helm(['template', 'release', chartFolder, '--values', valuesFile('monitoring')])
-  const kinds = goldenManifests('monitoring').map(({ kind }) => kind)
-  for (const kind of kindsOfTheOperator) {
-    expect(kinds).toContain(kind)
-    expect(text).not.toContain(`kind: ${kind}`)
-  }
-  expect(text).toContain('grafana_dashboard')
-})
+it.skipIf(helms.length === 0)(
+  'no resources of the Prometheus operator are rendered if the cluster lacks it',
+  async () => {
+    const text = await helm(['template', 'release', chartFolder, '--values', valuesFile('monitoring')])
+    const kinds = goldenManifests('monitoring').map(({ kind }) => kind)
+    for (const kind of kindsOfTheOperator) {
+      expect(kinds).toContain(kind)
+      expect(text).not.toContain(`kind: ${kind}`)
+    }
+    expect(text).toContain('grafana_dashboard')
+  },
+)

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 
 const leftOut: ReadonlySet<string> = new Set(['.git', 'node_modules', 'coverage', '.catalog-gateway'])
 
-/** Copies the tree to a new temporary folder, which shares its packages, and returns its path. */
+/** Copies the tree to a new temporary folder with shared packages; returns its path. */
 export function copyTree(root: string): string {
   const copy = mkdtempSync(join(tmpdir(), 'mutation-'))
   cpSync(root, copy, { recursive: true, filter: (from) => !leftOut.has(basename(from)) })

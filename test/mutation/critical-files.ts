@@ -1,4 +1,4 @@
-/** A source file whose mutants are tried, and the tests that should find them, fast ones first: files, or folders. */
+/** A source file to mutate, and the test files or folders that should detect its mutants, fast ones first. */
 export interface CriticalFile {
   readonly file: string
   readonly tests: readonly string[]
@@ -27,8 +27,8 @@ const jsonReaders = [
 ]
 
 /**
- * The files in which a fault lets a wrong request through, or loses a record. Their tests are the near ones: a mutant
- * that only a distant test finds by chance counts as survived.
+ * Files in which an error lets a forbidden request through or loses a record. Only nearby tests count: a mutant that a
+ * distant test detects by chance counts as survived.
  */
 export const criticalFiles: readonly CriticalFile[] = [
   { file: 'src/catalog-api/identifiers.ts', tests: ['test/catalog-api/identifiers.test.ts'] },

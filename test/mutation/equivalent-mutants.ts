@@ -1,9 +1,9 @@
-/** Mutants of one line that change nothing a test could notice; each stands there once. */
+/** Mutants of one line that no test could detect; each line is listed once. */
 export interface EquivalentMutants {
   readonly file: string
   /** The source line, trimmed. */
   readonly line: string
-  /** As the survivors are printed. */
+  /** In the format of the survivors. */
   readonly changes: readonly string[]
   readonly reason: string
 }

@@ -26,19 +26,19 @@ describe('mutants of a source', () => {
     expect(changesOf(`const it = ${expression}`)).toEqual(changes)
   })
 
-  it('a condition holds always, or never', () => {
+  it('replace a condition by true and by false', () => {
     expect(changesOf('if (a) b = c')).toEqual(['a -> true', 'a -> false', 'b = c -> ;'])
   })
 
-  it('an error is not thrown, and its message stays', () => {
+  it('remove a throw, but do not change its message', () => {
     expect(changesOf("throw new Error('message')")).toEqual(["throw new Error('message') -> ;"])
   })
 
-  it('types, imports and names of properties stay', () => {
+  it('do not touch types, imports and property names', () => {
     expect(changesOf("import a from 'a'\ntype B = 'b' | 1\nconst c = { d: e as 'e' }")).toEqual([])
   })
 
-  it('names the line and its text', () => {
+  it('have the line and its text', () => {
     expect(findMutants('source.ts', 'a()\n  return1(b - c)')).toMatchObject([
       { line: 1, lineText: 'a()' },
       { line: 2, lineText: 'return1(b - c)' },

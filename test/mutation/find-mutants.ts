@@ -36,7 +36,7 @@ const swappedMethods: Readonly<Record<string, string>> = {
   min: 'max',
   max: 'min',
 }
-/** Methods whose call can be left out, so that only their object is left. */
+/** Methods whose call can be removed, leaving their object. */
 const droppedMethods: ReadonlySet<string> = new Set([
   'toLowerCase',
   'trim',
@@ -45,14 +45,14 @@ const droppedMethods: ReadonlySet<string> = new Set([
   'reverse',
   'toReversed',
 ])
-/** Type syntax has no effect when the program runs, except for what is between these. */
+/** Type syntax has no effect at run time, except for expressions within these. */
 const expressionsWithTypes: ReadonlySet<string> = new Set([
   'TSAsExpression',
   'TSNonNullExpression',
   'TSSatisfiesExpression',
 ])
 
-/** Lists the mutants of a TypeScript source, in the order of the source. Throws if it cannot be parsed. */
+/** Lists the mutants of a TypeScript source in source order. Throws if it cannot be parsed. */
 export function findMutants(path: string, source: string): readonly Mutant[] {
   const { program, errors } = parseSync(path, source)
   if (errors[0] !== undefined) throw new Error(`${path} cannot be parsed: ${errors[0].message}`)
@@ -159,7 +159,7 @@ interface Shown {
 
 function childrenToMutate(node: Node): readonly Node[] {
   if (node.type === 'ImportDeclaration' || node.type === 'ExportAllDeclaration') return []
-  // Messages are not part of what is tested here.
+  // Messages are not tested here.
   if (node.type === 'ThrowStatement') return []
   // A loop that counts the wrong way hangs, which shows nothing.
   if (node.type === 'ForStatement') return [node.init, node.test, node.body].filter((child) => child !== null)
@@ -171,14 +171,14 @@ function childrenToMutate(node: Node): readonly Node[] {
     .filter((child) => child !== null)
 }
 
-/** Whether that child only names a property: a changed name would be another program, which the types refuse. */
+/** Whether the child is only a property name: the type checker refuses a changed one. */
 function isName(node: Node, key: string): boolean {
   const namesMember =
     node.type === 'Property' || node.type === 'MethodDefinition' || node.type === 'PropertyDefinition'
   return namesMember && key === 'key' && !node.computed
 }
 
-/** Whether a default is only there for the type of an indexed access, such as `list[index] ?? ''`. */
+/** Whether a default only satisfies the type of an indexed access, as in `list[index] ?? ''`. */
 function isTypeOnlyDefault(left: Node, right: Node): boolean {
   return left.type === 'MemberExpression' && left.computed && right.type === 'Literal'
 }
@@ -187,7 +187,7 @@ function isText(node: Node): boolean {
   return node.type === 'TemplateLiteral' || (node.type === 'Literal' && typeof node.value === 'string')
 }
 
-/** Whether replacing it by `undefined` would change nothing, or no more than the mutants of the expression itself. */
+/** Whether replacing it by `undefined` changes nothing, or no more than the mutants of the expression itself. */
 function isPlain(node: Node): boolean {
   return (
     (node.type === 'Literal' && typeof node.value === 'boolean') ||

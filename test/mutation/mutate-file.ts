@@ -7,13 +7,13 @@ import { findMutants } from './find-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import type { TestRunner } from './test-runner.ts'
 
-/** What became of the mutants of one file. */
+/** Results of the mutants of one file. */
 export interface FileResult {
   readonly tried: number
   readonly survived: number
-  /** Mutants whose tests did not end in time. They count as found. */
+  /** Mutants whose tests timed out; they count as detected. */
   readonly timedOut: number
-  /** Mutants that are not tried. */
+  /** Mutants that are skipped. */
   readonly equivalent: number
 }
 
@@ -24,7 +24,7 @@ export interface MutationListener {
 
 /**
  * Writes the mutants of a file, or a sample of them, into the copy at `root`, one at a time, and runs its tests. Throws
- * if the tests fail without a mutant, or if a listed equivalent mutant is not exactly one of the file.
+ * if the tests fail without a mutant, or if a listed equivalent mutant does not match exactly one mutant of the file.
  */
 export async function mutateFile(
   root: string,
@@ -54,7 +54,7 @@ export async function mutateFile(
     }
   } finally {
     writeFileSync(path, source)
-    // It has loaded the last mutant, which the next file would be tested with.
+    // It still has the last mutant loaded, which would affect the next file.
     runner.close()
   }
   return { tried: mutants.length, survived, timedOut, equivalent }
@@ -62,7 +62,7 @@ export async function mutateFile(
 
 const firstTimeoutMs = 600_000
 
-/** Runs the tests without a mutant, and allows mutants several times as long, as machines are not always as fast. */
+/** Measures the tests without a mutant; the timeout is a multiple, since the load of the machine varies. */
 async function measureTimeout(file: string, run: () => ReturnType<TestRunner['run']>): Promise<number> {
   const result = await run()
   if (result === undefined) throw new Error(`the tests of ${file} do not end without a mutant`)
@@ -75,7 +75,7 @@ async function measureTimeout(file: string, run: () => ReturnType<TestRunner['ru
   return Math.ceil(15_000 + 3 * (performance.now() - begin))
 }
 
-/** What identifies a mutant in the list of equivalent ones. */
+/** Key of a mutant in the list of equivalent ones. */
 function identify({ lineText, change }: Pick<Mutant, 'lineText' | 'change'>): string {
   return `${lineText}: ${change}`
 }
@@ -98,7 +98,7 @@ function splitEquivalent(
   return { toTry, equivalent: mutants.length - toTry.length }
 }
 
-/** Chooses by a hash of each mutant, so that a sample stays the same while other lines change. */
+/** Selects by hash, so that a sample is stable while other lines change. */
 function takeSample(mutants: readonly Mutant[], sample: number): readonly Mutant[] {
   return mutants
     .map((mutant) => ({ mutant, hash: createHash('sha256').update(identify(mutant)).digest('hex') }))

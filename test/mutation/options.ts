@@ -3,7 +3,7 @@ import { criticalFiles, type CriticalFile } from './critical-files.ts'
 
 export interface MutationOptions {
   readonly files: readonly CriticalFile[]
-  /** The most mutants tried of each file. */
+  /** Maximum mutants per file. */
   readonly sample: number
 }
 
@@ -16,7 +16,7 @@ Without FILE, all files of test/mutation/critical-files.ts are mutated.
   --sample N  tries N mutants of each file, always the same ones
 `
 
-/** Reads the command line; undefined if it asks for help. Throws TypeError or RangeError if it cannot be read. */
+/** Parses the command line; undefined if it requests help. Throws TypeError or RangeError for invalid options. */
 export function readOptions(parameters: readonly string[]): MutationOptions | undefined {
   const { values, positionals } = parseArgs({
     args: [...parameters],

@@ -1,11 +1,11 @@
-/** A change within the text of a regular expression literal. */
+/** A change within a regular expression literal. */
 export interface RegexMutant {
   readonly start: number
   readonly end: number
   readonly replacement: string
 }
 
-/** Weakens or tightens a regular expression literal, `/.../flags`, in one place each. */
+/** Weakens or tightens a regular expression literal, `/.../flags`, at one position each. */
 export function findRegexMutants(literal: string): readonly RegexMutant[] {
   const mutants: RegexMutant[] = []
   const replace = (start: number, length: number, replacement: string): void => {

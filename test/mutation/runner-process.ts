@@ -2,14 +2,14 @@ import { createVitest, type Vitest } from 'vitest/node'
 import type { RunRequest, RunResult } from './test-runner.ts'
 
 /**
- * Runs tests of the copy in the working directory for each RunRequest and sends a RunResult. Vitest stays loaded between
- * runs: starting it takes longer than most tests.
+ * Runs tests of the copy in the working directory for each RunRequest and sends a RunResult. Vitest stays loaded
+ * between runs: starting it takes longer than most tests.
  */
 const vitest: Vitest = await createVitest(
   'test',
-  // One failed test is enough to know that a mutant is found.
+  // One failed test is enough to detect a mutant.
   { watch: false, bail: 1, maxWorkers: 1, project: 'main', reporters: [{}], silent: true },
-  // The packages are shared with the working tree, and so would be the cache within their folder.
+  // The packages are shared with the working tree; the cache within their folder must not be.
   { cacheDir: '.vite', logLevel: 'silent' },
 )
 process.on('message', (request: RunRequest) => void run(request))

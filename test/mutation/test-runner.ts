@@ -2,24 +2,23 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-/** Asks a runner process to load `mutated` again and run tests, up to the first failure. */
+/** Request to a runner process: reload `mutated` and run tests until the first failure. */
 export interface RunRequest {
   readonly mutated: string
-  /** Test files and folders, from the root, in the order in which they run. */
+  /** Test files and folders, relative to the root, in execution order. */
   readonly tests: readonly string[]
 }
 
 export interface RunResult {
-  /** How many test files ran. */
   readonly files: number
-  /** The message of the first failure; undefined if all tests passed. */
+  /** Message of the first failure; undefined if all tests passed. */
   readonly failure: string | undefined
 }
 
 const processFile = fileURLToPath(new URL('./runner-process.ts', import.meta.url))
 const tsx = import.meta.resolve('tsx')
 
-/** Runs tests in another process, which is ended and started again if they take too long. */
+/** Runs tests in a child process, which is restarted after a timeout. */
 export class TestRunner {
   readonly #root: string
   #process: ChildProcess | undefined
@@ -29,7 +28,7 @@ export class TestRunner {
     this.#root = root
   }
 
-  /** Resolves to undefined if the tests have not ended after that time. */
+  /** Resolves to undefined on timeout. */
   async run(request: RunRequest, timeoutMs: number): Promise<RunResult | undefined> {
     const child = await this.#start()
     const timeout = AbortSignal.timeout(timeoutMs)

@@ -15,7 +15,7 @@ const tests = ['alerts.test.yaml', 'alerts-of-a-day.test.yaml'].map((name) =>
 )
 const alerts = (await readRules()).filter(({ alert }) => alert !== undefined)
 
-it.skipIf(!canRun)('the rules are sound', async () => {
+it.skipIf(!canRun)('the rules are valid', async () => {
   const { stdout } = await run('promtool', [
     'check',
     'rules',
@@ -65,7 +65,7 @@ it('every alert says how bad it is, what it is, and what to do', async () => {
   expect(explained).toEqual(alerts.map(({ alert }) => alert))
 })
 
-it('the alert on latency is about the operations that move no data', () => {
+it('the latency alert covers the operations that transfer no data', () => {
   const expr = alerts.find(({ alert }) => alert === 'CatalogGatewayLatencyHigh')?.expr ?? ''
   const named = /operation=~"([^"]+)"/.exec(expr)?.[1]?.split('|')
   const light = Object.entries(operations).filter(([, { group }]) => group === 'browse' || group === 'commit')

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 
-/** A rule of the alerts: it records a series, or it fires. */
+/** A recording rule or an alert. */
 interface Rule {
   readonly record?: string
   readonly alert?: string
@@ -11,12 +11,12 @@ interface Rule {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** Where a file of the chart is. */
+/** Path of a file of the chart. */
 export function chartFile(name: string): string {
   return fileURLToPath(new URL(`../../helm/catalog-gateway/files/${name}`, import.meta.url))
 }
 
-/** The rules of the chart, in order. */
+/** Reads the rules of the chart, in order. */
 export async function readRules(): Promise<readonly Rule[]> {
   const { groups } = parse(await readFile(chartFile('alerts.yaml'), 'utf8')) as {
     groups: { rules: Rule[] }[]
@@ -24,7 +24,7 @@ export async function readRules(): Promise<readonly Rule[]> {
   return groups.flatMap(({ rules }) => rules)
 }
 
-/** Every query of the dashboard of the chart: those of its panels, with the title, and those of its variables. */
+/** Reads every dashboard query: those of panels, with the title, and those of variables. */
 export async function readQueries(): Promise<readonly { title: string; expr: string }[]> {
   const { panels, annotations } = JSON.parse(await readFile(chartFile('dashboard.json'), 'utf8')) as {
     panels: { title: string; targets?: { expr: string }[] }[]
@@ -38,7 +38,7 @@ export async function readQueries(): Promise<readonly { title: string; expr: str
   ]
 }
 
-/** The query as Grafana sends it, with everything chosen. */
+/** Substitutes the variables as Grafana does if all values are selected. */
 function filled(expr: string): string {
   return expr
     .replaceAll('$__rate_interval', '5s')

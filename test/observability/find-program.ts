@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 
-/** Whether a program of Prometheus is there (Debian: prometheus); says so where tests are skipped for that. */
+/** Whether a Prometheus program is installed (Debian: prometheus); prints a note if tests are skipped. */
 export function hasProgram(program: 'prometheus' | 'promtool'): boolean {
   const isThere = spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0
   if (!isThere) console.warn(`SKIPPED: tests that need ${program}, as it is not on this machine.`)

@@ -8,7 +8,7 @@ import { eventually } from '../gateway/support/waiting.ts'
 import { chartFile } from './chart-files.ts'
 import { freePort } from '../support/free-port.ts'
 
-/** A series as a query answers it. */
+/** A series of a query result. */
 interface Found {
   readonly metric: Readonly<Record<string, string>>
   readonly value: readonly [number, string]
@@ -16,7 +16,7 @@ interface Found {
 
 /** A Prometheus that scrapes one gateway, with the alerts of the chart. */
 export interface RunningPrometheus {
-  /** Asks its API; throws with its message where it finds a fault. */
+  /** Calls its API; throws with its error message. */
   get<Data>(path: string, parameters?: Readonly<Record<string, string>>): Promise<Data>
   query(expr: string): Promise<readonly Found[]>
   close(): Promise<void>
@@ -67,7 +67,7 @@ export async function startPrometheus(adminUrl: string): Promise<RunningPromethe
   return prometheus
 }
 
-/** The file that the README shows, about that target and with the rules where they are, and sooner. */
+/** The configuration of the README, with that target, the path of the rules and shorter intervals. */
 async function settingsFor(target: string): Promise<string> {
   const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
   const [, shown = ''] = /```yaml prometheus\n(.*?)```/s.exec(readme) ?? []

@@ -13,10 +13,10 @@ import {
 import { writeFiles } from '../policy/source/policy-folder.ts'
 import { formatPolicies } from '../policy/policy-builder.ts'
 
-/** A line of the log, as it was read. */
+/** A parsed log line. */
 export type LogLine = Readonly<Record<string, unknown>>
 
-/** A gateway that was started with `serve`, in front of a recording upstream. */
+/** A gateway started with `serve`, with a recording upstream. */
 export interface ServingGateway {
   readonly url: string
   readonly adminUrl: string
@@ -24,17 +24,17 @@ export interface ServingGateway {
   readonly pepper: string
   readonly upstream: RecordingUpstream
   readonly program: Program
-  /** The API key of `dev`, who may do everything, or of `nobody`, who may do nothing. */
+  /** API key of `dev`, who may do everything, or of `nobody`, who may do nothing. */
   key(principal: string): string
   post(
     target: string,
     options?: { as?: string | null; headers?: Readonly<Record<string, string>>; body?: string },
   ): Promise<Response>
-  /** Stops it as Kubernetes does, and answers everything that it wrote to its log. */
+  /** Stops it as Kubernetes does, and returns its complete log. */
   stop(): Promise<string>
 }
 
-/** Starts one with these sections of settings besides those that it needs, and these files beside them, and more of the upstream. */
+/** Starts a gateway with additional settings sections, files next to the settings, and upstream options. */
 export async function servingGateway(
   sections: Readonly<Record<string, unknown>>,
   files: Readonly<Record<string, string>> = {},
@@ -97,7 +97,7 @@ export async function servingGateway(
   }
 }
 
-/** The lines of a log; throws for what is no JSON. */
+/** Parses the lines of a log; throws for invalid JSON. */
 export function linesOf(log: string): LogLine[] {
   return log
     .split('\n')

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { countAvailableCores } from '../../src/workers/available-cores.ts'
 import { temporaryFolder } from '../policy/source/policy-folder.ts'
 
-/** A system with these files. */
+/** Creates a file system root with these files. */
 async function systemWith(files: Readonly<Record<string, string>>): Promise<string> {
   const root = await temporaryFolder()
   for (const [path, text] of Object.entries(files)) {
@@ -66,7 +66,7 @@ it.each<[string, Record<string, string>, number]>([
   expect(await countAvailableCores(await systemWith(files))).toBe(Math.min(cores, availableParallelism()))
 })
 
-it('a process on this system has one core at least, and no more than there are', async () => {
+it('this process has between one core and all cores of the system', async () => {
   const cores = await countAvailableCores()
   expect(cores).toBeGreaterThanOrEqual(1)
   expect(cores).toBeLessThanOrEqual(availableParallelism())

@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
-/** What the gauges of several processes make together; whatever counts is added up. */
+/** Gauges by aggregation; counters and histograms are summed. */
 const gauges: Readonly<Record<string, readonly string[]>> = {
   average: ['load_shed_ratio'],
   max: [
@@ -46,7 +46,7 @@ const gauges: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-it('of every metric it is known what those of several processes make together', async () => {
+it('every metric has a defined aggregation', async () => {
   let reported: readonly Registry[] = []
   await startGatewayAndUpstream({
     worker: {
@@ -65,6 +65,6 @@ it('of every metric it is known what those of several processes make together', 
   }
   for (const names of Object.values(found)) names.sort()
   expect(found).toEqual(gauges)
-  // Only the time of the event loop: one that has none left would not be seen in a sum.
+  // Only the event loop utilization: a sum would hide one saturated process.
   expect(counted.filter((aggregator) => aggregator !== 'sum')).toEqual(['omit'])
 })

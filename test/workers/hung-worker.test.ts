@@ -5,7 +5,7 @@ import { eventually } from '../gateway/support/waiting.ts'
 import { isThorough } from '../support/thorough.ts'
 import { startTwoWorkers } from './running-workers.ts'
 
-it.runIf(isThorough)('a worker that hangs is killed, and another one takes its place', async () => {
+it.runIf(isThorough)('a worker that hangs is killed and replaced', async () => {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
   const settings = { timeouts: { workerTimeoutMs: 5_000 } }

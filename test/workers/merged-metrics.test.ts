@@ -10,7 +10,7 @@ import {
   type MetricData,
 } from '../../src/workers/merge-metrics.ts'
 
-/** What a process tells whose counter, gauges and durations have these values. */
+/** Metrics of a process with these values of its counter, gauges and histogram. */
 async function reported(count: number, gauges: number, seconds: readonly number[]): Promise<MetricData[]> {
   const registry = new Registry()
   const counter = new Counter({
@@ -42,7 +42,7 @@ async function textOf(metrics: readonly MetricData[], accept?: string): Promise<
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
 }
 
-it('each metric is put together as its meaning demands', async () => {
+it('each metric is merged by its aggregator', async () => {
   const merged = mergeMetrics([
     { worker: '1', metrics: await reported(3, 2, [0.05, 0.5]) },
     { worker: '2', metrics: await reported(4, 6, [0.5, 5]) },
@@ -75,7 +75,7 @@ it('exemplars survive, the newest of each bucket', async () => {
   expect(open.find((line) => line.includes('le="1"'))).toMatch(/ 2 # \{trace_id="trace-0\.6"\} 0\.6 /)
 })
 
-it('what a process has counted stays when it ends, and what it was does not', async () => {
+it('counters of an ended process are retained, gauges are not', async () => {
   const ended = mergeMetrics([
     { worker: '1', metrics: countedIn(await reported(3, 2, [0.5])) },
     { worker: '1', metrics: await reported(4, 6, [0.5]) },

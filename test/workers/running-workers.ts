@@ -9,19 +9,19 @@ import { healthPath } from '../gateway/support/recording-upstream.ts'
 import { createKey } from '../../src/identity/api-keys/key-store.ts'
 import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
 
-/** A gateway of several processes, as users start it. */
+/** A gateway of several processes, started as users do. */
 export interface RunningWorkers {
   readonly program: Program
   readonly url: string
   readonly adminUrl: string
   readonly auditFolder: string
-  /** A client with a connection of its own, which one of the workers serves. */
+  /** Creates a client with its own connection to one of the workers. */
   client(): WorkerClient
-  /** The process ids of the workers, in no order. */
+  /** Process ids of the workers, in no order. */
   workers(): Promise<number[]>
-  /** The process id of the worker that writes the log in that folder. */
+  /** Process id of the worker that writes the log in that folder. */
   writerOf(log: string): Promise<number>
-  /** The values of a metric by its labels, as they stand in the text. */
+  /** Values of a metric by their rendered labels. */
   metric(name: string): Promise<Readonly<Record<string, number>>>
   setPolicies(policies: readonly WrittenPolicy[]): Promise<void>
 }
@@ -40,7 +40,7 @@ interface WorkerResponse {
 
 const pepper = 'a-pepper-of-at-least-thirty-two-characters'
 
-/** Makes the files of a gateway in front of that URL, and answers the settings file and the key of `dev`. */
+/** Creates the files of a gateway for that upstream URL; returns the settings file and the key of `dev`. */
 export async function workerFiles(
   folder: string,
   upstreamUrl: string,
@@ -69,7 +69,7 @@ export async function workerFiles(
   return { file, key: text }
 }
 
-/** Starts two workers with files in that folder in front of that URL. */
+/** Starts two workers with files in that folder and that upstream URL. */
 export async function startTwoWorkers(
   folder: string,
   upstreamUrl: string,

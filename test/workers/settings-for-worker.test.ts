@@ -20,7 +20,7 @@ async function read(settings: object, environment: Record<string, string> = {}):
   return readGatewaySettings(file, environment)
 }
 
-/** What of the settings is divided, each with the least that a share may be. */
+/** Divided settings, each with the minimum of a part. */
 const divided: readonly (readonly [string, (settings: GatewaySettings) => number | undefined, number])[] = [
   ['limits.maxConnections', ({ limits }) => limits.maxConnections, 1],
   ['limits.maxConnectionsPerAddress', ({ limits }) => limits.maxConnectionsPerAddress, 1],
@@ -44,7 +44,7 @@ const allLimits = {
   audit: { folder: '/var/audit', reserveBytes: 9, retention: { maxBytes: 100 * 1024 * 1024 } },
 }
 
-it('what is allowed in all is divided so that the shares are the total, or the least that each must have', async () => {
+it('totals are divided so that the parts add up to the total, or reach the minimum', async () => {
   const settings = await read(allLimits)
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 64 }), (workers) => {
@@ -66,13 +66,13 @@ it('what is allowed in all is divided so that the shares are the total, or the l
   )
 })
 
-it('rates are counted together, and so are as they were; the first worker is as one without others', async () => {
+it('rates are counted together and unchanged; a single worker has unchanged settings', async () => {
   const settings = await read(allLimits)
   expect(createWorkerSettings(settings, 2, 3).limits.rates).toEqual(settings.limits.rates)
   expect(createWorkerSettings(settings, 1, 1)).toEqual(settings)
 })
 
-it('each worker has a log of its own, which is signed and redacted with the same keys', async () => {
+it('each worker has its own log, signed and redacted with the same keys', async () => {
   const settings = await read({})
   expect(createWorkerSettings(settings, 1, 3).audit).toMatchObject({
     folder: '/var/audit',

@@ -14,7 +14,7 @@ import { anIntent, committed, logOptions, segmentsOf, temporaryFolder } from '..
 
 const orders = ['production', 'orders']
 
-/** The logs of two workers that have changed the same table in turn, so many times each, and their key. */
+/** The logs of two workers that have alternately changed one table `changes` times each, and their key. */
 async function logsOfTwo(changes: number) {
   const folder = await temporaryFolder()
   const first = await openAuditLog(logOptions(folder))
@@ -36,7 +36,7 @@ async function linesOf(folders: readonly string[]): Promise<string[]> {
   return lines
 }
 
-it('all logs are verified, and one that was removed whole shows by its head', async () => {
+it('all logs are verified, and the head reveals a log that was removed', async () => {
   const { folder, keys } = await logsOfTwo(3)
   const { logs } = await verifyAuditLogs(folder, { keys })
   expect(logs.map(({ name, report }) => [name, report.ok])).toEqual([
@@ -74,7 +74,7 @@ it('records of all logs are selected by time, each log in its order', async () =
   }
 })
 
-it('the proofs of all logs stand one after the other, and none speaks for another', async () => {
+it('proofs of all logs follow each other and cannot replace one another', async () => {
   const { folder, keys } = await logsOfTwo(3)
   const lines = await linesOf([folder, workerLogFolder(folder, 2)])
   const file = join(folder, 'proof.jsonl')
@@ -85,7 +85,7 @@ it('the proofs of all logs stand one after the other, and none speaks for anothe
   const good = { ok: true, table: orders, records: 6, isFromBeginning: true }
   expect(await check(lines)).toMatchObject([good, good])
 
-  // A head where a record was taken out does not hide the gap: what is behind it does not begin at the beginning.
+  // A head in front of a removed record does not hide the gap: the chain does not begin at its first record.
   const [head = '', sealed = ''] = lines
   const { seal, records } = JSON.parse(sealed) as { seal: string; records: unknown[] }
   const part = (from: number, to: number) => JSON.stringify({ seal, records: records.slice(from, to) })
@@ -100,10 +100,10 @@ it('the proofs of all logs stand one after the other, and none speaks for anothe
   expect(await check([])).toMatchObject([{ ok: false }])
 })
 
-it('the log of a worker that no longer exists is completed, and then left alone', async () => {
+it('the log of a worker that no longer exists is completed once', async () => {
   const folder = await temporaryFolder()
   await (await openAuditLog(logOptions(folder))).close()
-  // As a crash leaves it.
+  // The state after a crash.
   const crashed = await temporaryFolder()
   const running = await openAuditLog(logOptions(crashed))
   await running.recordIntent(anIntent('lost'))

@@ -37,7 +37,7 @@ it.runIf(isThorough)(killed, async () => {
   for (const worker of workers) await eventually(async () => expect(await isRunning(worker)).toBe(false))
 })
 
-it('what only shows in a worker is told once, and ends the program', async () => {
+it('an error that only a worker detects is reported once and ends the program', async () => {
   const folder = await temporaryFolder()
   const { file } = await workerFiles(folder, 'http://127.0.0.1:9', { workers: 2 })
   await writeFile(join(folder, 'policies', 'policies.yaml'), 'kind: Nothing\n')
@@ -47,7 +47,7 @@ it('what only shows in a worker is told once, and ends the program', async () =>
   expect(messages.match(/cannot start/g)).toHaveLength(1)
 })
 
-it.runIf(isThorough)('a worker that cannot start ends those that serve already', async () => {
+it.runIf(isThorough)('a worker that cannot start stops those that already serve', async () => {
   const folder = await temporaryFolder()
   const { file } = await workerFiles(folder, 'http://127.0.0.1:9', { workers: 3 })
   await mkdir(join(folder, 'audit'))
@@ -56,11 +56,11 @@ it.runIf(isThorough)('a worker that cannot start ends those that serve already',
   expect({ status, output }).toEqual({ status: 1, output: '' })
   expect(messages).toMatch(/^the gateway cannot start:\n {2}.*worker-2/)
   expect(messages.match(/cannot start/g)).toHaveLength(1)
-  // It has finished: the lock of its log is given back.
+  // It has shut down: the lock of its log is released.
   expect((await readdir(join(folder, 'audit'))).filter((name) => name.endsWith('.lock'))).toEqual([])
 })
 
-it.runIf(isThorough)('Ctrl-C reaches every process at once, and ends them as one', async () => {
+it.runIf(isThorough)('Ctrl-C reaches every process at once and stops all of them gracefully', async () => {
   const upstream = await upstreamOfTest()
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url)
   const workers = await gateway.workers()
@@ -69,7 +69,7 @@ it.runIf(isThorough)('Ctrl-C reaches every process at once, and ends them as one
   for (const worker of workers) expect(await isRunning(worker)).toBe(false)
 })
 
-it.runIf(isThorough)('a second signal does not wait for what is under way', async () => {
+it.runIf(isThorough)('a second signal aborts active requests', async () => {
   const upstream = await upstreamOfTest()
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url)
   const client = gateway.client()

@@ -30,7 +30,7 @@ const staged = { version: 7, manifest_path: 'sales/orders/_versions/7.manifest-x
 let folder: string
 let upstream: RecordingUpstream
 let gateway: RunningWorkers
-/** That of the first worker, and that of the second. */
+/** One per worker. */
 let clients: readonly [WorkerClient, WorkerClient]
 
 beforeAll(async () => {
@@ -47,7 +47,7 @@ afterAll(async () => {
   await removeFolder(folder)
 })
 
-/** A client that is served by the worker of that log: the system decides which one takes a connection. */
+/** Connects until the worker of that log serves the client: the system chooses the worker of a connection. */
 async function clientOf(log: string | undefined): Promise<WorkerClient> {
   for (let tries = 0; tries < 500; tries += 1) {
     const client = gateway.client()
@@ -59,7 +59,7 @@ async function clientOf(log: string | undefined): Promise<WorkerClient> {
   throw new Error('one worker takes all connections')
 }
 
-/** The folder of the log that holds a change of that namespace. */
+/** Folder of the log that has a change of that namespace. */
 async function logOf(namespace: string): Promise<string> {
   for (const log of await listLogFolders(gateway.auditFolder)) {
     if ((await auditedChanges(log, 'CreateNamespace', [namespace])).length > 0) return log
@@ -76,7 +76,7 @@ async function dropsLetIn(client: WorkerClient, pauseMs: number): Promise<number
   return count
 }
 
-it('connections are shared out, each worker records its own changes, and metrics are those of all', async () => {
+it('connections are distributed, each worker records its own changes, and metrics cover all workers', async () => {
   for (const client of clients) {
     for (const name of ['one', 'two']) {
       expect(await client.post(`/v1/namespace/${name}/create`)).toMatchObject({ status: 200 })
@@ -103,7 +103,7 @@ it('connections are shared out, each worker records its own changes, and metrics
   expect((await fetch(`${gateway.adminUrl}/livez`)).status).toBe(200)
 })
 
-it('a version that another worker made is not taken for one that was made past the gateway', async () => {
+it('a version of another worker does not count as out-of-band', async () => {
   for (const [index, version] of [7, 8, 9, 10].entries()) {
     upstream.answering = respondWith(200, { version: { ...staged, version } })
     const body = { ...staged, version }
@@ -113,7 +113,7 @@ it('a version that another worker made is not taken for one that was made past t
   expect(await gateway.metric('catalog_gateway_out_of_band_versions_total')).toEqual({ '': 0 })
 })
 
-it('a page token of one worker is good for the other', async () => {
+it('a page token of one worker is valid for the other', async () => {
   upstream.answering = serveListings({ tables: { sales: ['a', 'b', 'c'] } })
   const list = '/v1/namespace/sales/table/list?limit=2'
   const first = await clients[0].get(list)
@@ -124,9 +124,9 @@ it('a page token of one worker is good for the other', async () => {
   upstream.answering = respondWith(200, {})
 })
 
-it('a rate is one for all workers', async () => {
+it('a rate limit covers all workers', async () => {
   expect(await dropsLetIn(clients[0], 0)).toBe(20)
-  // By itself it would let in 20 more, in two seconds; what is passed on takes a moment.
+  // On its own it would admit 20 more in two seconds; synchronization takes a moment.
   expect(await dropsLetIn(clients[1], 100)).toBeLessThan(15)
 })
 
@@ -140,7 +140,7 @@ it('a change of the policies reaches every worker', async () => {
   await eventually(async () => expect(await statuses()).toEqual([200, 200]))
 })
 
-it('a worker that is killed leaves the others alone, and its successor takes up its log', async () => {
+it('a killed worker does not affect the others, and its successor continues its log', async () => {
   const counted = (await gateway.metric('catalog_gateway_audit_records_total'))[''] ?? 0
   const arrived = createDeferred()
   upstream.answering = () => arrived.resolve(undefined)
@@ -153,14 +153,14 @@ it('a worker that is killed leaves the others alone, and its successor takes up 
   expect(await lost).toBe('lost')
   expect((await clients[0].post('/v1/namespace/kept/create')).status).toBe(200)
 
-  // Metrics are asked of all workers: the lock of the log costs less to look at again and again.
+  // Metrics query all workers; polling the lock of the log is cheaper.
   await eventually(async () => expect(await gateway.writerOf(log)).not.toBe(killed))
   await eventually(async () => {
     const restarts = await gateway.metric('catalog_gateway_worker_restarts_total')
     expect(restarts).toMatchObject({ 'reason="exited"': 1 })
     expect(await gateway.metric('catalog_gateway_workers_serving')).toEqual({ '': 2 })
   })
-  // No counter goes back, so that no rate is taken from what was lost.
+  // Counters never decrease, so rates stay correct.
   const now = (await gateway.metric('catalog_gateway_audit_records_total'))[''] ?? 0
   expect(now).toBeGreaterThanOrEqual(counted)
   const [change] = await auditedChanges(log, 'CreateNamespace', ['lost'])
@@ -168,7 +168,7 @@ it('a worker that is killed leaves the others alone, and its successor takes up 
   expect((await clients[1].post('/v1/namespace/again/create')).status).toBe(200)
 })
 
-it('connections beyond what all workers together may hold take the place of idle ones', async () => {
+it('connections beyond the limit of all workers replace idle ones', async () => {
   const held = Array.from({ length: 60 }, () => openRawConnection(gateway.url))
   for (const connection of held) connection.write(rawRequest(['GET /v1/table HTTP/1.1', 'host: g']))
   await eventually(() => {
@@ -185,7 +185,7 @@ it('connections beyond what all workers together may hold take the place of idle
   })
 })
 
-it('SIGTERM lets every worker finish what it has begun, and the logs are whole', async () => {
+it('SIGTERM drains every worker, and the logs are complete', async () => {
   const workers = await gateway.workers()
   const arrived = createDeferred()
   let started = 0
@@ -213,7 +213,7 @@ it('SIGTERM lets every worker finish what it has begun, and the logs are whole',
   expect((await readdir(gateway.auditFolder)).filter((name) => name.endsWith('.lock'))).toEqual([])
 })
 
-it('the commands of the audit log read that of every worker', async () => {
+it('the audit commands read the logs of all workers', async () => {
   const folder = gateway.auditFolder
   const publicKey = join(folder, 'seal-public-key.pem')
   const { logs } = await verifyAuditLogs(folder)

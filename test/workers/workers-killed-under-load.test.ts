@@ -10,7 +10,7 @@ import { startTwoWorkers, type WorkerClient } from './running-workers.ts'
 
 const kills = 6
 
-it.runIf(isThorough)('workers that are killed under load lose nothing that was acknowledged', async () => {
+it.runIf(isThorough)('workers killed under load lose no acknowledged change', async () => {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url)
@@ -51,7 +51,7 @@ it.runIf(isThorough)('workers that are killed under load lose nothing that was a
   expect(acknowledged.filter((name) => !committed.has(name))).toEqual([])
 })
 
-/** Creates namespaces one after the other, and notes those that were acknowledged. */
+/** Creates namespaces one after the other, and records those that were acknowledged. */
 async function commitUntil(
   client: WorkerClient,
   number: number,

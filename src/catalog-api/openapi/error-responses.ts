@@ -3,7 +3,7 @@ import { policyRevisionHeader, requestIdHeader } from '../headers.ts'
 import { schemaReference, type JsonSchema } from './json-schemas.ts'
 import type { Operation } from '../operations.ts'
 
-/** What every operation may answer, whatever it is for (interface section 1). */
+/** Errors of every operation (interface section 1). */
 const commonErrors = [
   'InvalidInput',
   'Unauthenticated',
@@ -14,7 +14,7 @@ const commonErrors = [
   'ServiceUnavailable',
 ] as const satisfies readonly ErrorName[]
 
-/** The body of every error, as `ErrorResponse` has it. */
+/** Schema of `ErrorResponse`. */
 export const errorResponseSchema: JsonSchema = {
   type: 'object',
   required: ['error', 'code', 'instance'],
@@ -32,7 +32,7 @@ export const errorResponseSchema: JsonSchema = {
   },
 }
 
-/** What a member of a request can name that is not there; of a version, only where the operation reads one. */
+/** 404 errors by the request member that names the object. Versions only count if the operation reads one. */
 const errorsByMember: readonly (readonly [member: string, error: ErrorName])[] = [
   ['branch', 'TableBranchNotFound'],
   ['from_branch', 'TableBranchNotFound'],
@@ -46,8 +46,8 @@ const errorsByReadMember: typeof errorsByMember = [
 ]
 
 /**
- * The errors that an operation may answer: its own, those of every operation, and those that the members of its
- * request bring with them, however deep they stand.
+ * Returns the errors of an operation: its own, those of every operation, and those that its request members imply at
+ * any depth.
  */
 export function errorsForOperation(operation: Operation, members: ReadonlySet<string>): readonly ErrorName[] {
   const rules = operation.effect === 'read' ? [...errorsByMember, ...errorsByReadMember] : errorsByMember
@@ -60,20 +60,20 @@ export function errorsForOperation(operation: Operation, members: ReadonlySet<st
   return [...names].toSorted((one, other) => errorCodes[one].code - errorCodes[other].code)
 }
 
-/** The error answers of an operation by status; the answers themselves are added to `components`. */
+/** Describes the error responses of an operation by status, and adds them to `components`. */
 export function describeErrors(
   errors: readonly ErrorName[],
   components: Map<string, object>,
 ): Record<string, JsonSchema> {
   const statuses = [...new Set(errors.map((name) => errorCodes[name].status))]
-  const answers = statuses.map((status) => {
+  const responses = statuses.map((status) => {
     const names = errors.filter((name) => errorCodes[name].status === status)
     const key = names.join('.')
     components.set(key, describeErrorResponse(names))
     return [String(status), { $ref: `#/components/responses/${key}` }] as const
   })
   components.set('Error', describeErrorResponse([]))
-  return Object.fromEntries([...answers, ['default', { $ref: '#/components/responses/Error' }]])
+  return Object.fromEntries([...responses, ['default', { $ref: '#/components/responses/Error' }]])
 }
 
 function describeErrorResponse(names: readonly ErrorName[]): object {

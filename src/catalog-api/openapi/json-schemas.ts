@@ -3,12 +3,11 @@ import { z } from 'zod'
 /** A schema of JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** Where the schemas lie that others refer to. */
 const componentPath = '#/components/schemas/'
 
 /**
- * The schema of what stands on the wire, not of what it is read into: defaults are not required, null is allowed
- * where it is tolerated, members that are not listed are ignored. What it refers to is added to `components`.
+ * Describes the wire format rather than the parsed value: defaults are not required, null is allowed where tolerated,
+ * unknown members are ignored. Referenced schemas are added to `components`.
  */
 export function describeSchema(
   name: string,
@@ -19,11 +18,11 @@ export function describeSchema(
     io: 'input',
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
-      // What our own code cannot change is not what OpenAPI means by it.
+      // zod's `readOnly` is about our code; OpenAPI's is about responses.
       delete jsonSchema.readOnly
     },
   })
-  // A recursive schema without an id has a name that is its own in one schema only.
+  // zod names a recursive schema without an id uniquely within one schema only.
   const text = JSON.stringify(described)
     .replaceAll('"$ref":"#/$defs/__', `"$ref":"${componentPath}${name}.`)
     .replaceAll('"$ref":"#/$defs/', `"$ref":"${componentPath}`)
@@ -34,12 +33,11 @@ export function describeSchema(
   return own
 }
 
-/** A reference to a schema among the components. */
 export function schemaReference(name: string): JsonSchema {
   return { $ref: componentPath + name }
 }
 
-/** The names of all members of a schema, however deep they stand. */
+/** Collects the member names of a schema at any depth. */
 export function memberNames(schema: unknown, names = new Set<string>()): ReadonlySet<string> {
   if (typeof schema !== 'object' || schema === null) return names
   for (const [key, value] of Object.entries(schema)) {

@@ -7,7 +7,7 @@ import { describeSchema, memberNames, schemaReference, type JsonSchema } from '.
 import { getOperation, operationNames, type Operation } from '../operations.ts'
 import { operationSchemas } from '../schemas/operation-schemas.ts'
 
-/** Where the document is answered, to everybody: the interface is no secret. */
+/** Path of the document. It needs no authentication: the interface is public. */
 export const openApiPath = '/openapi.json'
 
 interface Components {
@@ -27,13 +27,12 @@ const mapOfPairs: JsonSchema = {
 
 let text: string | undefined
 
-/** The OpenAPI 3.1 document of the interface as JSON, made once. */
+/** Returns the OpenAPI 3.1 document of the interface as JSON, created once. */
 export function getOpenApiDocument(): string {
   text ??= JSON.stringify(describeInterface())
   return text
 }
 
-/** Derives the document from the table of operations and their schemas. */
 function describeInterface(): object {
   const components: Components = {
     schemas: new Map([['ErrorResponse', errorResponseSchema]]),
@@ -65,7 +64,7 @@ function describeInterface(): object {
   }
 }
 
-/** The paths of an operation: its own, and older ones that are still served. */
+/** Describes the current path of an operation and its aliases. */
 function describePaths(operation: Operation, components: Components): [string, object][] {
   const { name, method, alsoGet, path, aliases } = operation
   const described = describeOperation(operation, components)
@@ -105,7 +104,7 @@ function describeOperation(operation: Operation, components: Components) {
   }
 }
 
-/** The facts that policies can decide on, each with the places that state it: `{ branch: ["query.branch"] }`. */
+/** Sources of each fact that policies can decide on: `{ branch: ["query.branch"] }`. */
 function describeFacts({ facts }: Operation): Record<string, readonly string[]> {
   return Object.fromEntries(
     facts.map(([fact, locations]) => [
@@ -121,7 +120,7 @@ function describeBody({ name, body }: Operation, request: JsonSchema, components
   if (body === 'none') return undefined
   if (body === 'arrow') return { required: true, content: { [arrowStreamType]: {} } }
   if (body === 'map') return { required: true, content: { 'application/json': { schema: mapOfPairs } } }
-  // The members of its query may stand in the request itself, or in a member `query` (interface section 1.1).
+  // Its query members are accepted at the top level or in a member `query` (interface section 1.1).
   const takesBareQuery = name === 'AnalyzeTableQueryPlan'
   const described = takesBareQuery ? { anyOf: [schemaReference('QueryTableRequest'), request] } : request
   components.schemas.set(`${name}Request`, described)
@@ -130,12 +129,12 @@ function describeBody({ name, body }: Operation, request: JsonSchema, components
 }
 
 function describeResponse(
-  { name, response: answer }: Operation,
+  { name, response: form }: Operation,
   response: z.ZodType | undefined,
   components: Components,
 ) {
-  if (answer === 'empty') return { description: 'It exists.' }
-  if (answer === 'arrow') return { description: 'An Arrow IPC file.', content: { [arrowFileType]: {} } }
+  if (form === 'empty') return { description: 'It exists.' }
+  if (form === 'arrow') return { description: 'An Arrow IPC file.', content: { [arrowFileType]: {} } }
   const schema = response ? describeSchema(`${name}Response`, response, components.schemas) : anyObject
   components.schemas.set(`${name}Response`, schema)
   return {

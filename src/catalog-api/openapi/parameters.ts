@@ -11,7 +11,7 @@ const parameterSchemas: Record<ParameterType, JsonSchema> = {
   boolean: { type: 'boolean' },
 }
 
-/** The parameters that many operations have, as components of the document. */
+/** Parameters of many operations, as components of the document. */
 export const sharedParameters = {
   id: {
     name: 'id',
@@ -35,7 +35,7 @@ export const sharedParameters = {
   },
 } as const
 
-/** The parameters of an operation; what its members say of themselves is said of the parameters of that name. */
+/** Describes the parameters of an operation, with the documentation of the request members of the same name. */
 export function describeParameters(operation: Operation, members: Record<string, JsonSchema>): object[] {
   const inPath = (['id', 'index_name'] as const).filter((name) => operation.path.includes(`{${name}}`))
   const inQuery = [...operation.query].filter(([name]) => name !== 'delimiter')
@@ -51,7 +51,7 @@ export function describeParameters(operation: Operation, members: Record<string,
   ]
 }
 
-/** The headers that state facts (interface section 6). */
+/** Headers that state facts (interface section 6). */
 function describeHeaders({ facts }: Operation): object[] {
   return facts.flatMap(([fact, locations]) =>
     locations
@@ -65,7 +65,7 @@ function describeHeaders({ facts }: Operation): object[] {
   )
 }
 
-/** A parameter is written otherwise than the member of that name, and means the same. */
+/** A parameter has another syntax than the member of its name, but the same documentation. */
 function pickDocumentation(member: JsonSchema | undefined): JsonSchema {
   const inner = (member?.['anyOf'] as JsonSchema[] | undefined)?.[0]
   const description = member?.['description'] ?? inner?.['description']

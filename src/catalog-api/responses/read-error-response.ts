@@ -1,14 +1,14 @@
 import { errorCodes, type ErrorName } from '../catalog-error.ts'
 import { UpstreamError, collectCredentials, toPublicMessage } from './redact-error-text.ts'
 
-/** An error that another server answered, in the terms of the interface. */
+/** Error response of another server, mapped to the interface. */
 export interface UpstreamErrorResponse {
   readonly kind: ErrorName
-  /** Whether the body names that kind by its code; else only the status tells it. */
+  /** Whether the body has an error code of the interface; otherwise the kind derives from the status. */
   readonly hasCatalogCode: boolean
-  /** The first line of what the body says, without paths; that of a failure may still tell how the server works. */
+  /** First line of the message, without paths. For a failure it may still reveal internals. */
   readonly message: string | undefined
-  /** All that it says, for the log. */
+  /** The whole error, for the log. */
   readonly cause: UpstreamError
 }
 
@@ -31,8 +31,9 @@ const errorNamesByCode = new Map<unknown, ErrorName>(
 )
 
 /**
- * Reads an answer with a status from 400 on, of whatever shape: HTML, cut short, compressed, nothing. Code and message
- * of an ErrorResponse are kept; a detail may hold a stack trace, and is not. `requestHeaders`: names and values in turn.
+ * Parses a response with a status of 400 or more, whatever its body: HTML, truncated, compressed, empty. Code and
+ * message of an ErrorResponse are retained; its detail is dropped, since it may hold a stack trace. `requestHeaders`
+ * alternates names and values.
  */
 export function parseErrorResponse(
   status: number,

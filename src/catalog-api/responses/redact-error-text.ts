@@ -1,9 +1,9 @@
 import { apiKeyHeader, assertionHeader } from '../headers.ts'
 
-/** The most of a message that is shown, and of a text that is logged, in characters. */
+/** Characters of a message that is shown and of a text that is logged. */
 const maxPublicLength = 500
 const maxLoggedLength = 2_000
-/** Read before secrets are cut: one that begins within what is logged ends within this. */
+/** Scanned before secrets are removed: a secret that begins within the logged part ends within this. */
 const maxScannedLength = 8_000
 
 const lineEnd = /[\n\v\f\r\u0085\u2028\u2029]/
@@ -15,8 +15,8 @@ const relativePath = /[\w.@%+~=$-]+(?:\/[\w.@%+~=$:-]+){2,}\/?/g
 const sourceFile = /\b[\w.-]+\.(?:c|cc|cpp|go|java|js|kt|py|rs|scala|ts)(?::\d+)+/g
 
 /**
- * What another server says of a request, as its caller may see it: the first line, without stack, paths and addresses.
- * Undefined if nothing is left. `secrets` are cut, and what looks like others.
+ * Reduces an error text of another server to what the caller may see: the first line, without stack, paths, addresses,
+ * `secrets` and anything that looks like a credential. Undefined if nothing remains.
  */
 export function toPublicMessage(text: string, secrets: readonly string[]): string | undefined {
   const [line = ''] = text.slice(0, maxScannedLength).split(lineEnd, 1)
@@ -47,7 +47,7 @@ function redactAll(text: string, secrets: readonly string[]): string {
   return rest
 }
 
-/** Without what looks like a credential. */
+/** Removes anything that looks like a credential. */
 function redactCredentials(text: string): string {
   return text
     .replaceAll(pem, redacted)
@@ -60,7 +60,7 @@ function redactCredentials(text: string): string {
 
 const credentialHeaders: ReadonlySet<string> = new Set([apiKeyHeader, assertionHeader, 'authorization'])
 
-/** What authenticates a request with these headers (names and values in turn), with and without its scheme. */
+/** Returns the credentials in these headers (alternating names and values), with and without their scheme. */
 export function collectCredentials(headers: readonly string[]): string[] {
   return headers.flatMap((value, index) => {
     const isSecret = index % 2 === 1 && credentialHeaders.has(headers[index - 1] ?? '')
@@ -68,7 +68,7 @@ export function collectCredentials(headers: readonly string[]): string[] {
   })
 }
 
-/** An error response of another server, for the log alone: bounded, and without secrets. */
+/** Error response of another server, for the log only: bounded and without secrets. */
 export class UpstreamError extends Error {
   override readonly name = 'ForeignError'
 

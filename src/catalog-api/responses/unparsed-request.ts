@@ -5,7 +5,7 @@ import { closeGracefully } from '../../lib/net/close-gracefully.ts'
 import { invalidInput, type CatalogError } from '../catalog-error.ts'
 import { requestIdHeader } from '../headers.ts'
 
-/** Answers what the HTTP parser refused, where there is no request to answer, and closes the connection. */
+/** Responds to input that the HTTP parser refused, and closes the connection. */
 export function respondToUnparsed(socket: Duplex, refusal: CatalogError): void {
   const requestId = randomUUID()
   const body = JSON.stringify(refusal.toResponse(requestId))
@@ -17,10 +17,9 @@ export function respondToUnparsed(socket: Duplex, refusal: CatalogError): void {
   )
 }
 
-/** What was wrong with something that is no request. */
 type UnparsedKind = 'too large' | 'too slow' | 'malformed'
 
-/** It as an error of the interface (400, 408 or 431). */
+/** Error of the interface for the refused input (400, 408 or 431). */
 function unparsedRequestError(what: UnparsedKind, cause: Error): CatalogError {
   if (what === 'too large') return invalidInput('the request head is too large', { status: 431, cause })
   if (what === 'too slow') return invalidInput('request timeout', { status: 408, cause })
@@ -32,7 +31,7 @@ const codes: Readonly<Record<string, UnparsedKind>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'too slow',
 }
 
-/** An error of the HTTP parser of node as one of the interface; the error is its cause. */
+/** Converts an error of Node's HTTP parser; the original is the cause. */
 export function toUnparsedRequestError(error: NodeJS.ErrnoException): CatalogError {
   return unparsedRequestError(codes[error.code ?? ''] ?? 'malformed', error)
 }

@@ -3,13 +3,13 @@ import { identifierSchema, optionalMember, requestSchema, responseSchema } from 
 import { tableSchemas } from './tables.ts'
 import { tableVersionSchema, versionSchemas } from './versions.ts'
 
-/** More changes than one batch may hold are a mistake, or an attack on the locks of the tables. */
+/** A larger batch is an error, or an attack on the locks of the tables. */
 const maxBatchSize = 1000
 
-/** In a batch no route names the table, so the `id` that is optional elsewhere must be there. */
+/** No route names the table, so the `id` that is optional elsewhere is required. */
 const requiredId = { id: identifierSchema.min(1, 'expected the id of a table') }
 
-/** The changes that a batch can hold, by the names of the members that carry them; exactly one in each. */
+/** A change has exactly one of these members. */
 const change = z
   .object({
     declare_table: optionalMember(tableSchemas.DeclareTable.request.extend(requiredId)),
@@ -22,7 +22,7 @@ const change = z
     'expected exactly one of declare_table, create_table_version, delete_table_versions, deregister_table',
   )
 
-/** The results of the changes, in the same members. */
+/** Results have the same members as the changes. */
 const result = z
   .strictObject({
     declare_table: tableSchemas.DeclareTable.response,
@@ -32,7 +32,7 @@ const result = z
   })
   .partial()
 
-/** The schemas of the operations that change several tables at once, wholly or not at all (interface section 2.4). */
+/** Schemas of the operations that change several tables atomically (interface section 2.4). */
 export const batchSchemas = {
   BatchCreateTableVersions: {
     request: requestSchema({

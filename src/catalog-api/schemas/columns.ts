@@ -4,10 +4,10 @@ import { int64, optionalMember, propertiesSchema, requestSchema, responseSchema 
 const branch = optionalMember(z.string())
 const path = z.string().min(1)
 
-/** What needs another engine; the members are not looked into, for they are refused. */
+/** Needs another engine. Not parsed, because it is refused. */
 const unsupportedMember = optionalMember(z.unknown())
 
-/** Names that every table has columns of its own for, although they are in no schema. */
+/** Columns that every table has without listing them in its schema. */
 const systemColumn = /^_row(id|addr|offset|_created_at_version|_last_updated_at_version)$/i
 
 const columnName = path
@@ -21,7 +21,7 @@ const newColumn = z.object({
   virtual_column: unsupportedMember,
 })
 
-/** A type by its name, or as the JSON of an Arrow or Lance schema has it (interface section 2.9). */
+/** A type by name, or as the JSON of an Arrow or Lance schema (interface section 2.9). */
 export interface DataType {
   readonly type: string
   readonly fields?: readonly DataTypeField[] | undefined
@@ -36,7 +36,7 @@ interface DataTypeField {
 
 const maxTypeDepth = 32
 
-/** Read by hand: a type may be nested, and whoever sends it says how deep. */
+/** Parsed by hand: types nest, and the caller controls the depth. */
 const dataType = z.unknown().transform((value, context): DataType => {
   const read = readDataType(value, maxTypeDepth)
   if (read !== undefined) return read
@@ -89,7 +89,7 @@ const fieldUpdate = z.object({
   replace: optionalMember(z.boolean()),
 })
 
-/** A list in which every entry is about another column. */
+/** A list without two entries for the same column. */
 function uniqueColumns<Entry extends z.ZodType>(entry: Entry, keyOf: (entry: z.output<Entry>) => string) {
   return z
     .array(entry)
@@ -101,9 +101,9 @@ function uniqueColumns<Entry extends z.ZodType>(entry: Entry, keyOf: (entry: z.o
 }
 
 /**
- * The schemas of the operations on columns (interface section 2.6). A path is a column, or a field of a nested
- * one with the names joined by `.`, a name that holds one in backticks. The metadata of a field is merged unless
- * `replace` is sent; null removes a key.
+ * Schemas of the operations on columns (interface section 2.6). A path is a column, or a field of a nested one: names
+ * joined by `.`, a name that contains one in backticks. Field metadata is merged unless `replace` is set; null removes
+ * a key.
  */
 export const columnSchemas = {
   AlterTableAddColumns: {

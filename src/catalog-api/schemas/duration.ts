@@ -7,7 +7,7 @@ const milliseconds = new Map([
   ['h', 3_600_000],
 ])
 
-/** A duration as the interface writes it, `500ms`, `30s`, `1.5m` or `2h`; read as whole milliseconds, at least 1. */
+/** A duration such as `500ms`, `30s`, `1.5m` or `2h`; parsed to whole milliseconds, at least 1. */
 export const durationSchema = z.string().transform((text, context) => {
   const [, number, unit = ''] = /^(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h)$/.exec(text.trim()) ?? []
   const result = Math.round(Number(number) * (milliseconds.get(unit) ?? Number.NaN))

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Deeper queries than any client writes are refused before they are walked. */
+/** No client nests deeper. Checked before the query is walked. */
 const deepestQuery = 32
 
 /** An integer that may exceed 2^53: a client that wants all rows sends k = 2^63-1. */
@@ -27,10 +27,10 @@ const matchQuery = z.object({
 
 const phraseQuery = z.object({ terms: z.string(), column, slop: countSchema.nullish() })
 
-/** A match of words: in one column, or in every indexed column when none is named. */
+/** Matches words in one column, or in every indexed column if none is named. */
 export type MatchQuery = Readonly<z.output<typeof matchQuery>>
 
-/** One node of a structured full-text query (interface section 2.5). */
+/** Node of a structured full-text query (interface section 2.5). */
 export type TextQuery =
   | { readonly match: MatchQuery }
   | { readonly phrase: Readonly<z.output<typeof phraseQuery>> }
@@ -38,14 +38,13 @@ export type TextQuery =
   | { readonly multi_match: { readonly match_queries: readonly MatchQuery[] } }
   | { readonly boolean: BooleanQuery }
 
-/** What should match, and what counts against a row that matches it as well. */
+/** Rows that match `positive`, ranked lower if they also match `negative`. */
 interface BoostQuery {
   readonly positive: TextQuery
   readonly negative: TextQuery
   readonly negative_boost?: number | null | undefined
 }
 
-/** Queries that must, should and must not match. */
 interface BooleanQuery {
   readonly must: readonly TextQuery[]
   readonly should: readonly TextQuery[]
@@ -73,7 +72,7 @@ const boostQuery = z.object({
 const textQueries = z.array(textQuery).default([])
 const booleanQuery = z.object({ must: textQueries, should: textQueries, must_not: textQueries })
 
-/** What to search the text for: words in some columns, in all indexed ones when absent, or a structured query. */
+/** Words to search in some columns (default: all indexed ones), or a structured query. */
 export type FullTextQuery =
   | { readonly words: string; readonly columns: readonly string[] | undefined }
   | { readonly structured: TextQuery }
@@ -90,8 +89,8 @@ const structuredQuery = z
   .transform(({ query }): FullTextQuery => ({ structured: query }))
 
 /**
- * The full-text part of a query: `{string_query}` or `{structured_query}` as the interface has it, or what stands
- * in them, bare, as the remote client sends it.
+ * Full-text part of a query: `{string_query}` or `{structured_query}` as in the interface, or their content without the
+ * wrapper, as the remote client sends it.
  */
 export const fullTextQuerySchema = z.preprocess(
   (value, context) => {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { int64, optionalMember, pagingMembers, requestSchema, responseSchema } from './members.ts'
 
-/** The names of the kinds of indexes, with what else clients call them. */
+/** Index types with the aliases that clients use. */
 const typeNames = {
   BTREE: ['SCALAR'],
   BITMAP: [],
@@ -21,7 +21,6 @@ const typeNames = {
   IVF_HNSW_PQ: [],
 } as const satisfies Record<string, readonly string[]>
 
-/** The name of a kind of index: `"IVF_PQ"`. */
 type IndexType = keyof typeof typeNames
 
 const types = new Map<string, IndexType>()
@@ -39,7 +38,7 @@ const indexType = z
     return z.NEVER
   })
 
-/** The engine takes the process down over a language that it does not know. */
+/** An unknown language crashes the process of the engine. */
 const languages = (
   'Arabic Danish Dutch English Finnish French German Greek Hungarian Italian Norwegian Portuguese Romanian ' +
   'Russian Spanish Swedish Tamil Turkish'
@@ -53,7 +52,7 @@ const caseInsensitiveWord = (words: readonly string[]) =>
     return z.NEVER
   })
 
-/** The engine reserves memory by these numbers before it looks at the rows, so that each has an end. */
+/** The engine reserves memory by these numbers before it reads rows, so each is bounded. */
 const boundedInt = (most: number, least = 1) => optionalMember(z.int().min(least).max(most))
 
 const vectorMembers = {
@@ -73,7 +72,7 @@ const vectorMembers = {
   ef_construction: boundedInt(10_000),
 }
 
-/** The ones for pieces of words are the remote client's. */
+/** The n-gram members are those of the remote client. */
 const textMembers = {
   with_position: optionalMember(z.boolean()),
   base_tokenizer: optionalMember(caseInsensitiveWord(['simple', 'whitespace', 'raw', 'ngram'])),
@@ -91,7 +90,7 @@ const textMembers = {
 const clusters = ['distance_type', 'num_partitions', 'sample_rate', 'max_iterations', 'target_partition_size']
 const graph = ['m', 'ef_construction']
 
-/** What each kind of index can be told besides its column and its name. */
+/** Parameters of each index type besides column and name. */
 const membersByIndexType: Readonly<Partial<Record<IndexType, readonly string[]>>> = {
   FTS: Object.keys(textMembers),
   IVF_FLAT: clusters,
@@ -122,7 +121,6 @@ const createIndex = requestSchema({
   }
 })
 
-/** A request to build an index. */
 export type IndexRequest = Readonly<z.output<typeof createIndex>>
 
 const pointMembers = { version: optionalMember(int64), branch: optionalMember(z.string()) }
@@ -144,7 +142,7 @@ const indexContent = z.object({
   index_details: z.string().optional(),
 })
 
-/** The schemas of the operations on indexes (interface section 2.7). */
+/** Schemas of the operations on indexes (interface section 2.7). */
 export const indexSchemas = {
   CreateTableIndex: { request: createIndex, response: responseSchema({}) },
   CreateTableScalarIndex: {

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 
 /**
- * One of the names of a closed set, which are PascalCase. Upper and lower case are the same, snake_case is
- * accepted, and so are the extra quotes that the remote client of LanceDB sends (`"\"ExistOk\""`). Reads as the
- * name itself.
+ * A PascalCase name of a closed set. Case is ignored; snake_case and the extra quotes of the LanceDB remote client
+ * (`"\"ExistOk\""`) are accepted. Parsed to the name itself.
  */
 export function caseInsensitiveEnum<const Names extends readonly [string, ...string[]]>(names: Names) {
   const spellings = new Map<string, Names[number]>()
@@ -20,7 +19,7 @@ export function caseInsensitiveEnum<const Names extends readonly [string, ...str
   })
 }
 
-/** A mode of the interface, spelled as `oneOf` allows; the first name is the default. */
+/** A mode, spelled as `caseInsensitiveEnum` accepts it; the first name is the default. */
 export function modeMember<const Names extends readonly [string, ...string[]]>(names: Names) {
   return caseInsensitiveEnum(names)
     .nullish()

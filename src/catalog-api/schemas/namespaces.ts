@@ -3,7 +3,7 @@ import { optionalMember, pagingMembers, propertiesSchema, requestSchema, respons
 import { operations } from '../operations.ts'
 import { modeMember } from './modes.ts'
 
-/** The members of ListTables and of ListAllTables. */
+/** Members of ListTables and ListAllTables. */
 const listTables = {
   request: requestSchema({
     ...pagingMembers,
@@ -15,7 +15,7 @@ const listTables = {
   response: responseSchema({ tables: z.array(z.string()), page_token: z.string().optional() }),
 }
 
-/** The schemas of the operations on namespaces and of the listings (interface sections 2.2 and 2.3). */
+/** Schemas of the operations on namespaces and of the listings (interface sections 2.2 and 2.3). */
 export const namespaceSchemas = {
   CreateNamespace: {
     request: requestSchema({

@@ -14,8 +14,8 @@ import { transactionSchemas } from './transactions.ts'
 import { versionSchemas } from './versions.ts'
 
 /**
- * The schemas of the operations by name. `request` describes the members of a request wherever they stand, in the
- * JSON body or in the query of the route; `response` the JSON of a successful answer, where there is one.
+ * Schemas by operation name. `request` describes the members of a request in the JSON body and in the query; `response`
+ * the JSON of a successful response, if it has any.
  */
 export const operationSchemas = {
   ...namespaceSchemas,
@@ -35,13 +35,12 @@ export const operationSchemas = {
 
 type OperationSchemas = typeof operationSchemas
 
-/** The name of an operation that has schemas. */
 export type DescribedOperation = keyof OperationSchemas
 
-/** A request of an operation after it was read: defaults filled in, what was null absent. */
+/** A parsed request: defaults filled in, null members absent. */
 export type RequestOf<Name extends DescribedOperation> = z.output<OperationSchemas[Name]['request']>
 
-/** The answer of an operation; never for an operation whose answer has no JSON. */
+/** A response; `never` for operations without a JSON response. */
 export type ResponseOf<Name extends DescribedOperation> = OperationSchemas[Name] extends {
   response: infer Response extends z.ZodType
 }

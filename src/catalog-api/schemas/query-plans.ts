@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { flagMember, identifierSchema, optionalMember, requestSchema } from './members.ts'
 import { queryTableRequestSchema } from './query.ts'
 
-/** A query may repeat the id of the route, which it must then equal. */
+/** A query may repeat the id of the route; both must be equal. */
 const nestedQuery = queryTableRequestSchema.extend({ id: optionalMember(identifierSchema) })
 
 /**
- * The query of a request for its plan stands in the member `query` (ExplainTableQueryPlan, and what older texts
- * say of AnalyzeTableQueryPlan), or its members stand in the request itself.
+ * The query is the member `query` (ExplainTableQueryPlan, and older texts for AnalyzeTableQueryPlan) or the request
+ * itself.
  */
 function nest(members: unknown, isQuery: (members: object) => boolean): unknown {
   if (typeof members !== 'object' || members === null) return members
@@ -25,7 +25,7 @@ const planRequest = requestSchema({
   'expected one branch, not two',
 )
 
-/** The schemas of the operations that tell how a query is run; the answer is one JSON string. */
+/** Schemas of the query plan operations; the response is one JSON string. */
 export const planSchemas = {
   ExplainTableQueryPlan: {
     request: z.preprocess(

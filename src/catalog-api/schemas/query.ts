@@ -24,7 +24,7 @@ const vectors = z
   .transform((list) => list.filter((vector) => vector.length > 0))
   .refine((list) => list.length <= maxVectors, `expected at most ${maxVectors} vectors`)
 
-/** The columns of an answer: names, or new names with the SQL expression that each stands for. */
+/** Selected columns: names, or new names with a SQL expression each. */
 type Columns =
   | { readonly names: readonly string[] }
   | { readonly expressions: readonly [alias: string, expression: string][] }
@@ -53,9 +53,9 @@ const order = z.object({
 })
 
 /**
- * QueryTableRequest, in the form of the interface (`vector: {single_vector}`, `columns: {column_names}`) and in
- * that of the remote client (`vector: []`, `columns: []` or a map). Null is the same as absent. Both come out as
- * one shape: `vector` as a list of vectors, empty for a query that is no vector search.
+ * QueryTableRequest in the form of the interface (`vector: {single_vector}`, `columns: {column_names}`) or of the
+ * remote client (`vector: []`, `columns: []` or a map). Null is the same as absent. Both are parsed to the same type:
+ * `vector` is a list of vectors, empty if the query is no vector search.
  */
 export const queryTableRequestSchema = z.object({
   k: countSchema.nullish(),
@@ -80,7 +80,7 @@ export const queryTableRequestSchema = z.object({
   order_by: z.array(order).nullish(),
   version: z.int().min(0).nullish(),
   branch: z.string().nullish(),
-  /** Two extras of the remote client that change how a search is done. */
+  /** Extensions of the remote client that affect the search. */
   approx_mode: z.string().nullish(),
   use_lsm: z.boolean().nullish(),
 })

@@ -12,13 +12,13 @@ import {
 const branch = optionalMember(z.string())
 const column = z.string().min(1)
 
-/** A flag that is true unless false is sent. */
+/** A flag that defaults to true. */
 const flagUnlessFalse = z
   .boolean()
   .nullish()
   .transform((value) => value ?? true)
 
-/** Conditions that have no effect without the flag that they narrow. */
+/** Conditions that have no effect without their flag. */
 const conditionFlags = [
   ['when_matched_update_all_filt', 'when_matched_update_all'],
   ['when_not_matched_by_source_delete_filt', 'when_not_matched_by_source_delete'],
@@ -45,7 +45,7 @@ const mergeInsertRequest = requestSchema({
   }
 })
 
-/** A merge as the engine takes it: where a row matches is told by the columns `on`. */
+/** A merge as the engine takes it; the columns `on` identify matching rows. */
 export type MergeInsert = Readonly<z.output<typeof mergeInsertRequest>>
 
 const predicateMessage = 'expected a SQL predicate; true selects every row'
@@ -61,10 +61,10 @@ const updates = z
   )
 
 /**
- * The schemas of the operations that change rows (interface section 2.5). The members of MergeInsertIntoTable all
- * stand in the query of the route: its body is an Arrow stream. Rows that match nothing are inserted, and indexes
- * used, unless false is sent: clients leave out what is true (section 9, 17). Without a predicate, or with a blank
- * one, UpdateTable changes every row; DeleteFromTable needs one.
+ * Schemas of the operations that change rows (interface section 2.5). The members of MergeInsertIntoTable are query
+ * parameters, since its body is an Arrow stream. Unmatched rows are inserted and indexes used by default: clients omit
+ * true (section 9, 17). Without a predicate, or with a blank one, UpdateTable changes every row; DeleteFromTable
+ * requires one.
  */
 export const rowChangeSchemas = {
   MergeInsertIntoTable: {

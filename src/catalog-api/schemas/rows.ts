@@ -4,8 +4,8 @@ import { operations } from '../operations.ts'
 import { modeMember } from './modes.ts'
 
 /**
- * The schemas of the operations on rows (interface section 2.5). The members of InsertIntoTable all stand in the
- * query of the route: its body is an Arrow stream. The answer of CountTableRows is the integer alone.
+ * Schemas of the operations on rows (interface section 2.5). The members of InsertIntoTable are query parameters, since
+ * its body is an Arrow stream. The response of CountTableRows is a bare integer.
  */
 export const rowSchemas = {
   InsertIntoTable: {

@@ -12,9 +12,8 @@ const lengths = z.object({
 })
 
 /**
- * The schemas of what a table says of itself (interface sections 1 and 2.3). The body of
- * UpdateTableSchemaMetadata, which is all the caller's own, stands in `metadata`; null removes a key. Its answer
- * is the bare map.
+ * Schemas of statistics and schema metadata (interface sections 1 and 2.3). `metadata` is the whole body of
+ * UpdateTableSchemaMetadata, which is data of the caller; null removes a key. Its response is the bare map.
  */
 export const tableMetadataSchemas = {
   GetTableStats: {

@@ -12,7 +12,7 @@ import {
 import { operations } from '../operations.ts'
 import { modeMember } from './modes.ts'
 
-/** A type of an Arrow schema in JSON; the names of the types are in interface section 2.9. */
+/** An Arrow type as JSON; interface section 2.9 lists the type names. */
 const jsonArrowDataType = z.object({
   type: z.string(),
   get fields() {
@@ -38,10 +38,10 @@ const jsonArrowSchema = z.object({
   metadata: propertiesSchema.readonly().optional(),
 })
 
-/** How a client reaches the data; it may hold credentials, which then end at `expires_at_millis` (section 7.2). */
+/** Storage access, possibly with credentials that expire at `expires_at_millis` (section 7.2). */
 const storageOptions = propertiesSchema.readonly().optional()
 
-/** A table that the catalog has no more: where its data was, or still is. */
+/** A removed table and its former or remaining location. */
 const removedTable = responseSchema({
   id: identifierSchema.readonly(),
   location: z.string(),
@@ -49,8 +49,8 @@ const removedTable = responseSchema({
 })
 
 /**
- * The schemas of the operations on tables as entries of the catalog (interface section 2.3). The members of
- * CreateTable all stand in the query of the route, or in headers: its body is an Arrow stream.
+ * Schemas of the operations on table entries (interface section 2.3). The members of CreateTable are query parameters
+ * or headers, since its body is an Arrow stream.
  */
 export const tableSchemas = {
   CreateTable: {

@@ -8,11 +8,11 @@ import {
   responseSchema,
 } from './members.ts'
 
-/** Percent-encoded it is at most three times as long, and file systems take 255 bytes. */
+/** Percent-encoding triples the length at most, and file systems allow 255 bytes. */
 const maxNameBytes = 80
 const characters = /^[\p{L}\p{N}_.-]+$/u
 
-/** A tag and each part of a branch becomes the name of a file. */
+/** Tags and parts of branches become file names. */
 const isName = (text: string): boolean =>
   characters.test(text) &&
   !text.startsWith('.') &&
@@ -22,7 +22,7 @@ const isName = (text: string): boolean =>
 
 const isShort = (text: string): boolean => new TextEncoder().encode(text).length <= maxNameBytes
 
-/** Names of new tags; a tag that is looked for is there or is not. */
+/** Only for new tags; lookups accept any name. */
 const tagName = z
   .string()
   .refine(
@@ -31,7 +31,7 @@ const tagName = z
   )
   .refine(isShort, `expected at most ${maxNameBytes} bytes of UTF-8`)
 
-/** Names of new branches; `_` begins the folders that a branch has for itself. */
+/** Only for new branches; `_` is the prefix of internal folders. */
 const branchName = z
   .string()
   .refine(
@@ -48,7 +48,7 @@ const tagContents = z.object({
 })
 
 const branchContents = z.object({
-  /** Absent: main. */
+  /** Default: main. */
   parentBranch: z.string().optional(),
   parentVersion: int64,
   /** Seconds since 1970. */
@@ -59,7 +59,7 @@ const branchContents = z.object({
 
 const taggedVersion = { tag: tagName, version: int64.min(1), branch: optionalMember(z.string()) }
 
-/** The schemas of the operations on tags and branches (interface section 2.8). */
+/** Schemas of the operations on tags and branches (interface section 2.8). */
 export const referenceSchemas = {
   ListTableTags: {
     request: requestSchema(pagingMembers),

@@ -10,21 +10,21 @@ import {
 } from './members.ts'
 import { caseInsensitiveEnum } from './modes.ts'
 
-/** A version of a table: its manifest is an object-store key without a leading slash (interface section 7.4). */
+/** A table version. Its manifest is an object-store key without a leading slash (interface section 7.4). */
 export const tableVersionSchema = z.object({
   version: int64,
   manifest_path: z.string(),
   manifest_size: int64.optional(),
   e_tag: z.string().optional(),
   timestamp_millis: int64.optional(),
-  /** The same time as RFC 3339 text, as before interface 0.5: released remote clients demand it. */
+  /** The same time as RFC 3339 text, as before interface 0.5: released remote clients require it. */
   timestamp: z.string().optional(),
   metadata: propertiesSchema.optional(),
 })
 
 /**
- * The schemas of the operations on versions (interface section 2.4). In CreateTableVersion, `manifest_path` is the
- * staging manifest; without a naming scheme, its name tells.
+ * Schemas of the operations on versions (interface section 2.4). In CreateTableVersion, `manifest_path` is the staging
+ * manifest; without a naming scheme, its name determines the scheme.
  */
 export const versionSchemas = {
   ListTableVersions: {

@@ -2,13 +2,13 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { defaultDelimiter, parseIdentifier } from '../../catalog-api/identifiers.ts'
 import { collect, parseTime } from '../common/arguments.ts'
 
-/** The folder of a log, as every command takes it. */
+/** The folder of a log. */
 export const folderArgument = [
   '<dir>',
   'the folder of the audit log (for `dev`: `audit` in its data folder)',
 ] as const
 
-/** Public keys, as the commands that check seals take them. */
+/** Public keys for verifying seals. */
 export const publicKeyOption = [
   '--public-key <file>',
   'a public key of the seals (PEM); repeatable if the key was rotated',
@@ -30,7 +30,6 @@ export function addSelectionOptions(command: Command): Command {
     .option('--until <time>', 'only records before this time', parseTime)
 }
 
-/** An id as it stands in a route. */
 export function parseTableId(text: string): readonly string[] {
   try {
     return parseIdentifier(text, defaultDelimiter)

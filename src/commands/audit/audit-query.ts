@@ -16,7 +16,7 @@ interface QueryOptions extends RecordFilter {
   readonly json?: boolean
 }
 
-/** `catalog-gateway audit query DIR`: the records of some table, principal, operation or time. */
+/** `catalog-gateway audit query DIR`: prints records by table, principal, operation or time. */
 export function queryCommand(): Command {
   return addSelectionOptions(newCommand('query'))
     .description('show the records of an audit log, oldest first')
@@ -54,7 +54,10 @@ async function* formatRecords(
 
 const widths = [24, 28, 8, 20, 26, 32]
 
-/** Columns in a line. What callers chose the text of cannot move the cursor of a terminal. */
+/**
+ * Formats columns. Escapes control characters, since callers choose some of the text: it must not move the cursor of a
+ * terminal.
+ */
 function formatRow(...cells: readonly string[]): string {
   return cells
     .map((cell, column) => cell.replaceAll(/\p{C}/gu, '?').padEnd(widths[column] ?? 0))
@@ -100,7 +103,7 @@ function formatVersion({ version, versions = [] }: Extract<StoredRecord, { kind:
   return ` version ${version}${versions.some(({ observed }) => observed) ? ' (observed)' : ''}`
 }
 
-/** The versions that were made past the log; the ids are shown if the record concerns several tables. */
+/** Versions that were created without the gateway; ids are shown if the record concerns several tables. */
 function formatOutOfBandVersions({
   outOfBand = [],
   tables = [],

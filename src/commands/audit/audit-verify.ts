@@ -14,10 +14,10 @@ interface VerifyOptions {
   readonly expectHead: readonly string[]
 }
 
-/** Whoever waits longer is told how it goes on, so often. */
+/** Interval of progress messages. */
 const progressMs = 5_000
 
-/** `catalog-gateway audit verify DIR`: whether an audit log is what the gateway wrote. */
+/** `catalog-gateway audit verify DIR`: verifies that an audit log is what the gateway wrote. */
 export function verifyCommand(): Command {
   return newCommand('verify')
     .description('verify the records of an audit log, their hash chain and its seals')
@@ -88,7 +88,7 @@ function formatCounts(logs: readonly VerifiedLog[]): string {
   return `${sum(({ records }) => records)} records in ${chains}, ${open}`
 }
 
-/** What the verdict rests on. */
+/** Evidence for the verdict. */
 function formatNotes(
   { seals, unsealed, pruned, head, journal }: VerifyReport,
   areSealsChecked: boolean,

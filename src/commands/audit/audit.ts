@@ -5,7 +5,7 @@ import { queryCommand } from './audit-query.ts'
 import { verifyCommand } from './audit-verify.ts'
 import { newCommand } from '../common/new-command.ts'
 
-/** `catalog-gateway audit verify|query|export|prove|verify-proof`: what an audit log holds, and whether it is true. */
+/** `catalog-gateway audit verify|query|export|prove|verify-proof`: reads and verifies audit logs. */
 export function auditCommand(): Command {
   return newCommand('audit')
     .description('verify, query, export and prove an audit log')

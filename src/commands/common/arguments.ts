@@ -1,11 +1,10 @@
 import { InvalidArgumentError } from 'commander'
 
-/** The values of an option that may be repeated. */
+/** Collects the values of a repeatable option. */
 export function collect(value: string, previous: readonly string[]): readonly string[] {
   return [...previous, value]
 }
 
-/** A moment. */
 export function parseTime(text: string): Date {
   const date = new Date(text)
   if (Number.isNaN(date.getTime())) {

@@ -8,14 +8,13 @@ const main = fileURLToPath(
 )
 
 /**
- * What keeps the memory of the catalog small; a process can only be started with it. The allocator of Linux (glibc)
- * does not spread what was freed over eight arenas for each processor, and JavaScript collects the batches of answers
- * early, which are garbage as soon as they are sent. Measured: queries of 256 MB raise the memory by 30 to 50 MB, and
- * by 50 to 95 without.
+ * Keeps the memory of the catalog small; can only be set when the process starts. With one arena, glibc does not spread
+ * freed memory over eight arenas per processor, and JavaScript collects response batches early, which are garbage once
+ * sent. Measured: queries of 256 MB raise the memory by 30 to 50 MB, and by 50 to 95 MB without.
  */
 const environment = { MALLOC_ARENA_MAX: '2' }
 const flags = ['--max-semi-space-size=1']
-/** Tells the process that it is the one; its value says nothing. */
+/** Set in the environment of the child; the value is irrelevant. */
 const processMarker = 'CATALOG_GATEWAY_SMALL_MEMORY'
 
 /** True in a process that `forkCatalog` has started. */
@@ -24,23 +23,23 @@ export function isCatalogProcess(): boolean {
 }
 
 /**
- * Starts `catalog-gateway backend` in a process of its own whose memory stays small. It ends with this process, also
- * when this process is killed. What its environment sets for the allocator already stays.
+ * Starts `catalog-gateway backend` in a process of its own whose memory stays small. It ends with this process, even if
+ * this one is killed. Allocator settings of the environment take precedence.
  */
 export function forkCatalog(parameters: readonly string[], stdio: StdioOptions): ChildProcess {
   return fork(main, ['backend', ...parameters], {
     stdio,
     execArgv: [...process.execArgv, ...flags],
     env: { ...environment, ...process.env, [processMarker]: 'true' },
-    // Ctrl-C in a terminal reaches a whole process group; who started the catalog tells it when to end.
+    // Ctrl-C in a terminal reaches the whole process group; the parent decides when the catalog stops.
     detached: true,
   })
 }
 
-/** Longer than the catalog gives itself, and shorter than the grace period of its pod in the chart. */
+/** Longer than the shutdown timeout of the catalog, and shorter than the grace period of its pod in the chart. */
 const stopMs = 30_000
 
-/** Ends the process of a catalog: as it ends in order, or after 30 seconds by SIGKILL. */
+/** Stops the process of a catalog gracefully, or after 30 seconds by SIGKILL. */
 export async function stopCatalog(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const timer = setTimeout(() => child.kill('SIGKILL'), stopMs)
@@ -49,7 +48,9 @@ export async function stopCatalog(child: ChildProcess): Promise<void> {
   clearTimeout(timer)
 }
 
-/** Runs `catalog-gateway backend` in a process of its own until that ends or this one is stopped; takes on its exit status. */
+/**
+ * Runs `catalog-gateway backend` in a process of its own until it exits or this one is stopped; adopts its exit status.
+ */
 export async function runCatalogProcess(parameters: readonly string[]): Promise<void> {
   const child = forkCatalog(parameters, ['ignore', 'inherit', 'inherit', 'ipc'])
   const ended = once(child, 'exit').then(([status]) => {

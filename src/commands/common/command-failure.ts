@@ -2,12 +2,12 @@ import { ApiKeyStoreError } from '../../identity/api-keys/key-store-file.ts'
 import { PolicyError } from '../../policy/language/policy-error.ts'
 import { SettingsError } from '../../config/loading/read-settings.ts'
 
-/** A command found something wrong that its user can mend; the message says what, and what to do next. */
+/** An error that the user of a command can fix. The message states it and the next step. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure'
 }
 
-/** Runs a step whose mistakes are the user's to mend, and says in front of them what was being done. */
+/** Runs a step. Turns errors that the user can fix into CommandFailure, with `what` in front of the message. */
 export async function runStep<Result>(what: string, step: () => Promise<Result>): Promise<Result> {
   try {
     return await step()
@@ -26,7 +26,7 @@ function explainError(error: unknown): string {
   const { code, path } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') return indent(`${error.message}; stop the other program or choose another port`)
   if (code === 'ENOENT') return indent(`${path ?? error.message} does not exist`)
-  // What fetch says is only that it failed; the reason is beneath.
+  // The error of fetch only says that it failed; its cause says why.
   return indent(error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message)
 }
 

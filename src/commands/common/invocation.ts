@@ -1,13 +1,13 @@
 import { relative } from 'node:path'
 
-/** The command line that runs this program again, from the folder in which it was started. */
+/** Returns the command line that runs this program again from the current folder. */
 export function programInvocation(): string {
   const [, program = 'catalog-gateway'] = process.argv
   const near = relative(process.cwd(), program)
   return `node ${quoteShellWord(near.startsWith('..') ? program : near)}`
 }
 
-/** The text as one word of a shell. */
+/** Quotes the text as one word of a shell. */
 export function quoteShellWord(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
 
 /**
- * A command that throws mistakes of usage, so that main.ts can choose the exit status, and points to its help.
- * Commands made beneath it by `.command` do the same.
+ * Creates a command that throws usage errors, so that main.ts chooses the exit status, and refers to its help.
+ * Subcommands added by `.command` inherit this.
  */
 export function newCommand(name: string): Command {
   return new Command(name).exitOverride().showHelpAfterError('(see --help)')

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 
 /**
- * Prints lines on standard output no faster than they are read there. Resolves with false once they cannot be printed,
- * as nobody reads any more, and reads no more lines then.
+ * Prints lines on standard output with back-pressure. Resolves with false, and stops reading lines, if standard output
+ * is closed.
  */
 export async function printLines(lines: AsyncIterable<string>): Promise<boolean> {
   let isPrinted = true

@@ -1,19 +1,17 @@
 import { stopSignals } from '../../lib/process/signals.ts'
 import { createTerminalWatcher } from './watch-terminal.ts'
 
-/** A server that runs until it is stopped. */
 interface StoppableServer {
   readonly close: () => Promise<void>
-  /** Printed when the server can be stopped: whoever reads it may do so at once. */
+  /** Printed when the server can be stopped; a reader may stop it at once. */
   readonly announcement?: string
   /** Called on SIGHUP; must not reject. */
   readonly reload: () => Promise<void>
 }
 
 /**
- * Keeps a server until somebody stops it with SIGINT, SIGTERM or SIGQUIT, its terminal is closed or, for a child
- * process, its parent is gone; then closes it. A second signal does not wait for requests that are still under way.
- * SIGHUP reloads it, unless it came because the terminal was closed.
+ * Runs a server until SIGINT, SIGTERM or SIGQUIT, until its terminal is closed or, in a child process, until its parent
+ * is gone; then closes it. A second signal aborts active requests. SIGHUP reloads it, unless the terminal was closed.
  */
 export async function runUntilStopped({ close, announcement = '', reload }: StoppableServer): Promise<void> {
   await new Promise<void>((resolve) => {
@@ -31,6 +29,6 @@ export async function runUntilStopped({ close, announcement = '', reload }: Stop
   })
   for (const signal of stopSignals) process.once(signal, () => process.exit(1))
   await close()
-  // The open channel would keep this process, while the parent waits for its end.
+  // An open channel would keep this process alive while the parent waits for its exit.
   if (process.connected) process.disconnect()
 }

@@ -2,8 +2,8 @@ import { closeSync, openSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
 /**
- * Tells later whether the terminal that this process has now was closed. Without one, as under a service manager, in a
- * container or with nohup, the answer is always no.
+ * Returns a function that reports whether the current terminal of this process was closed. Without a terminal, as under
+ * a service manager, in a container or with nohup, it always returns false.
  */
 export function createTerminalWatcher(): () => boolean {
   const had = isatty(0) && hasTerminal()

@@ -10,10 +10,10 @@ import { makeFolder } from '../../lib/fs/make-folder.ts'
 import { forkCatalog, stopCatalog } from '../common/catalog-process.ts'
 import { CommandFailure } from '../common/command-failure.ts'
 
-/** The reference catalog in a process of its own, which is restarted when it ends or hangs. */
+/** The reference catalog in a process of its own, which is restarted when it exits or hangs. */
 export interface BundledCatalog {
   readonly url: string
-  /** What it must be told before it answers: nobody reaches it but through the gateway. */
+  /** Credential that the catalog requires, so that it can only be reached through the gateway. */
   readonly authorization: string
   stop(): Promise<void>
 }
@@ -23,20 +23,19 @@ interface CatalogProcess {
   readonly url: string
 }
 
-/** How long the catalog may take to come up. */
 const startupMs = 30_000
-/** How long a restart waits: doubled from one failure to the next, and short again after a run of some length. */
+/** Restart delay: doubles with each failure, and resets after a run of `stableMs`. */
 const initialDelayMs = 500
 const maxDelayMs = 30_000
 const stableRunMs = 60_000
-/** A catalog that fails so many checks in a row is killed; one that stops working in its engine fails them too. */
+/** Consecutive failed checks after which the catalog is killed; a hanging engine fails them too. */
 const checkMs = 5_000
 const checkTimeoutMs = 5_000
 const maxFailedChecks = 3
 
 /**
- * Starts the reference catalog on a private loopback port, with its data in that folder. It ends with this
- * process, also when this process is killed. Rejects if it does not come up the first time.
+ * Starts the reference catalog on a private loopback port, with its data in that folder. It ends with this process,
+ * even if this one is killed. Rejects if the first start fails.
  */
 export async function startBundledCatalog(folder: string): Promise<BundledCatalog> {
   const accessToken = randomBytes(32).toString('base64url')
@@ -76,7 +75,7 @@ async function startProcess(file: string, accessToken: string, port: number): Pr
   return { child, url: await readAnnouncedUrl(child) }
 }
 
-/** Starts the catalog again whenever it has ended, until the signal is aborted. */
+/** Restarts the catalog whenever it exits, until the signal is aborted. */
 async function superviseCatalog(
   first: CatalogProcess,
   start: () => Promise<CatalogProcess>,
@@ -98,7 +97,7 @@ async function superviseCatalog(
       if (stopping.aborted) return
       try {
         running = await start()
-        // This process was told to stop meanwhile.
+        // This process was stopped in the meantime.
         if (stopping.aborted) return await stopCatalog(running.child)
         started(running)
         isUp = true
@@ -110,7 +109,7 @@ async function superviseCatalog(
   }
 }
 
-/** Waits for the end of the process, and kills it when it hangs; resolves to what ended it. */
+/** Waits for the process to exit, and kills it if it hangs; resolves to the reason of the exit. */
 async function waitForExit({ child, url }: CatalogProcess): Promise<string> {
   const ended = new AbortController()
   child.once('exit', () => ended.abort())

@@ -1,32 +1,31 @@
 import { createRequire } from 'node:module'
 import type * as Arrow from 'apache-arrow'
 
-// The client library holds the CommonJS build of apache-arrow, and takes tables of no other instance.
+// The client library uses the CommonJS build of apache-arrow, and only accepts tables of that instance.
 const arrow = createRequire(import.meta.url)('apache-arrow') as typeof Arrow
 const { Field, FixedSizeList, Float32, Int32, Int64, makeData, makeVector, Schema, Table, Vector } = arrow
 
 const dimensions = 16
 const vectorType = new FixedSizeList(dimensions, new Field('item', new Float32(), true))
 
-/** The columns of the readings of the demo: a number, a sensor and a vector. */
 export const readingsSchema = new Schema([
   new Field('id', new Int64(), false),
   new Field('sensor', new Int32(), false),
   new Field('vector', vectorType, false),
 ])
 
-/** The vector of a reading: the same number makes the same vector. */
+/** Deterministic vector of a reading. */
 export function vectorForReading(id: number): Float32Array {
   return Float32Array.from({ length: dimensions }, (_, index) => noise(id * dimensions + index))
 }
 
-/** A number from 0 to 1 that looks random, and is the same for the same seed. */
+/** Deterministic pseudo-random number from 0 to 1. */
 function noise(seed: number): number {
   const value = Math.sin(seed * 12.9898) * 43_758.5453
   return value - Math.floor(value)
 }
 
-/** So many readings, numbered from `first`. */
+/** Generates `rows` readings, numbered from `first`. */
 export function generateReadings(first: number, rows: number): Arrow.Table {
   const values = new Float32Array(rows * dimensions)
   for (let row = 0; row < rows; row += 1) values.set(vectorForReading(first + row), row * dimensions)

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, connectNamespace, type Connection, type Table } from '@lancedb/lancedb'
-// That of Node 20 itself never settles where the server closes the connection at once.
+// The built-in fetch of Node 20 never settles if the server closes the connection at once.
 import { fetch } from 'undici'
 import { readAuditLog, type StoredRecord } from '../../audit/storage/read-audit-log.ts'
 import { createKey } from '../../identity/api-keys/key-store.ts'
@@ -12,7 +12,7 @@ import { devFiles } from './dev.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { programInvocation, quoteShellWord } from '../common/invocation.ts'
 
-/** What the tour needs to know of the running `dev`. */
+/** The running `dev` stack. */
 export interface Tour {
   readonly url: string
   readonly dataDir: string
@@ -22,10 +22,10 @@ export interface Tour {
 
 const namespace = ['demo']
 const batchRows = 10_000
-/** A gateway looks at the store of keys every two seconds. */
+/** A gateway polls its key store every two seconds. */
 const keyReloadTimeoutMs = 10_000
 
-/** Drives a running `dev` stack step by step, and says at each what is done and what came of it. */
+/** Drives a running `dev` stack step by step, and prints each step and its result. */
 export async function runTour(tour: Tour): Promise<void> {
   const key = tour.apiKey ?? (await readDevelopmentKey(tour.dataDir))
   await waitUntilReachable(tour.url, key)
@@ -103,7 +103,7 @@ async function query(table: Table): Promise<void> {
   }
 }
 
-/** Makes a key as an operator would, and shows what its holder may and may not do. */
+/** Creates a restricted key and shows what it may and may not do. */
 async function showDenial(tour: Tour, name: string): Promise<void> {
   const pepper = await readPepper(join(tour.dataDir, devFiles.pepper))
   const { text } = await createKey(join(tour.dataDir, devFiles.store), pepper, {
@@ -127,7 +127,7 @@ async function showDenial(tour: Tour, name: string): Promise<void> {
   }
 }
 
-/** This client writes data and manifests by itself, and asks the catalog for each version: the catalog decides. */
+/** This client writes data and manifests itself and requests each version; the catalog decides. */
 async function commitVersions(url: string, key: string, name: string): Promise<void> {
   const client = await connectNamespace('rest', { uri: url, headers: { 'x-api-key': key } })
   const table = await client.createTable(name, generateReadings(0, 100), namespace)

@@ -10,7 +10,7 @@ export function demoCommand(): Command {
     .option('--api-key <key>', 'the development key; default: the key in the data folder of `dev`')
     .option('--rows <number>', 'number of rows to stream', parseRows, 100_000)
     .action(async (options: { url: string; dataDir: string; apiKey?: string; rows: number }) => {
-      // Loaded here, so that no other command carries the client library in its memory.
+      // Imported here, so that no other command loads the client library.
       const { runTour } = await import('./demo-tour.ts')
       await runTour(options)
     })

@@ -25,7 +25,7 @@ interface DevOptions {
   readonly policies: string
 }
 
-/** Where `dev` keeps what it makes, beneath its data folder. */
+/** Files of `dev`, relative to its data folder. */
 export const devFiles = {
   key: 'development-key',
   store: 'keys.yaml',
@@ -33,10 +33,10 @@ export const devFiles = {
   audit: 'audit',
 } as const
 
-/** The policies of `dev`, which let the principal of its key do everything. */
+/** Policies of `dev`, which allow everything to the principal of its key. */
 export const developmentPolicies = fileURLToPath(new URL('../../../policies/development', import.meta.url))
 
-/** `catalog-gateway dev`: gateway, bundled catalog, example policies and a key, on this machine alone. */
+/** `catalog-gateway dev`: runs gateway, bundled catalog, example policies and a key on this machine only. */
 export function devCommand(): Command {
   return newCommand('dev')
     .description('run a gateway with the bundled catalog on this machine')
@@ -59,7 +59,7 @@ async function runDev(options: DevOptions): Promise<void> {
   try {
     await readOrCreatePepper(join(folder, devFiles.pepper))
     await createKeyStore(join(folder, devFiles.store))
-    // Loaded here, so that the other commands start at once.
+    // Imported here for a fast start of the other commands.
     const { startGateway } = await import('../../gateway/bootstrap/start-gateway.ts')
     const gateway = await runStep('the gateway cannot start', () =>
       startGateway({
@@ -107,7 +107,7 @@ function buildDevSettings(folder: string, options: DevOptions, catalog: BundledC
   }
 }
 
-/** The key of the last run, so that commands pasted before keep working; a new one the first time. */
+/** Reuses the key of the previous run, so that pasted commands still work; creates one the first time. */
 async function loadOrCreateKey(file: string): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).trim()

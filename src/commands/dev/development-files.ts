@@ -5,13 +5,13 @@ import { acceptanceHint } from '../../config/unsafe-settings.ts'
 import { developmentPolicies, devFiles } from './dev.ts'
 import { CommandFailure } from '../common/command-failure.ts'
 
-/** Throws CommandFailure where the settings name what `dev` made or loads, and do not say that this is meant. */
+/** Throws CommandFailure if the settings name files of `dev` without accepting that explicitly. */
 export async function assertNoDevelopmentFiles(settings: GatewaySettings): Promise<void> {
   const found = await findDevelopmentFiles(settings)
   if (found.length > 0) throw new CommandFailure(found.join('\n'))
 }
 
-/** What the settings name of `dev`, in words, less what they accept. */
+/** Describes the files of `dev` that the settings name and do not accept. */
 export async function findDevelopmentFiles({
   identity,
   upstreams,
@@ -55,7 +55,7 @@ async function areDevelopmentPolicies(folder: string | undefined): Promise<boole
   return folder !== undefined && (await realPath(folder)) === (await realPath(developmentPolicies))
 }
 
-/** Without links, where it is there: whether it is is found out by whoever reads it. */
+/** Resolves symbolic links. A missing file keeps its path: reading it reports the error. */
 function realPath(path: string): Promise<string> {
   return realpath(path).catch(() => path)
 }

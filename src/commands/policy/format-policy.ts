@@ -5,12 +5,10 @@ import type { NamedSubjects, Subjects } from '../../policy/language/policy-docum
 import { createRuleReference, type ReachingRule } from '../../policy/analysis/reaching-rules.ts'
 import { anySubject, listSubjects, anonymousSubject, type Subject } from '../../policy/analysis/subject.ts'
 
-/** Prints a line for people. */
 export function printLine(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-/** Prints a value for programs. */
 export function printJson(value: unknown): void {
   printLine(JSON.stringify(value, undefined, 2))
 }
@@ -25,7 +23,6 @@ export function formatRuleReference(rule: RuleReference): string {
   return `${qualifiedRuleName(rule)} (${rule.file}:${rule.line})`
 }
 
-/** The same, of a rule that was found. */
 export function formatReachingRule(rule: ReachingRule): string {
   return formatRuleReference(createRuleReference(rule))
 }
@@ -43,7 +40,7 @@ export function formatNamedSubjects(names: NamedSubjects): string {
 
 /** `every caller except group ops`. */
 export function formatPolicySubjects(subjects: Subjects): string {
-  // Whoever is named besides is one of those, unless it is nobody who is known.
+  // Every caller includes the other subjects, except callers without a credential.
   const named = listSubjects(subjects).filter(
     (one) => !subjects.any || one === anySubject || one === anonymousSubject,
   )
@@ -51,13 +48,13 @@ export function formatPolicySubjects(subjects: Subjects): string {
   return subjects.except === undefined ? text : `${text} except ${formatNamedSubjects(subjects.except)}`
 }
 
-/** A condition on one line; of a requirement, what it demands. */
+/** A condition on one line; of a requirement, its expression. */
 export function formatCondition(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim()
   return line.startsWith('{"') ? `it fails the requirement ${line}` : line
 }
 
-/** Lines in columns, two spaces apart, the last as long as it is. */
+/** Aligns columns, two spaces apart; the last column is not padded. */
 export function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)))
   return rows.map((row) =>

@@ -18,7 +18,7 @@ interface SignOptions {
   readonly out: string
 }
 
-/** `policy bundle`: the policies of a folder as one signed file. */
+/** `policy bundle`: packs the policies of a folder into one signed file. */
 export function addBundle(policy: Command): void {
   policy
     .command('bundle')
@@ -41,7 +41,7 @@ export function addBundle(policy: Command): void {
     .action(bundle)
 }
 
-/** `policy verify-bundle`: who signed a bundle, and what it holds. */
+/** `policy verify-bundle`: shows the signer and the content of a bundle. */
 export function addVerifyBundle(policy: Command): void {
   policy
     .command('verify-bundle')
@@ -52,7 +52,7 @@ export function addVerifyBundle(policy: Command): void {
 }
 
 async function bundle({ policies, key: keyFile, serial, out }: SignOptions): Promise<void> {
-  // Read once: what is signed is what was found good.
+  // Read once: the signed files are those that were checked.
   const { files, set } = await runStep(`the policies in ${policies} cannot be used`, async () => {
     const { files } = await createFolderLocation(policies).read()
     const set = compilePolicyTexts(files)

@@ -43,7 +43,7 @@ interface Options extends CallerOptions {
   readonly json?: true
 }
 
-/** `policy explain`: why the policies decide as they do. */
+/** `policy explain`: explains a decision of the policies. */
 export function addExplain(policy: Command): void {
   const command = policy
     .command('explain')
@@ -89,7 +89,7 @@ function formatDecision(decision: Decision, user: string, operation: Permission,
   return `${decision.allowed ? 'allowed' : 'denied'}  ${what}\n  by ${formatRuleReference(decision.rule)}`
 }
 
-/** The facts of the question that conditions can depend on, as they were decided. */
+/** Facts of the request that conditions can use, as they were evaluated. */
 function listDecidedFacts({ permission, operation }: AuthorizationRequest): readonly DecidedFact[] {
   const available = factsAvailableFor(permission)
   return conditionFacts

@@ -10,7 +10,7 @@ interface Options {
   readonly json?: true
 }
 
-/** `policy lint`: what policies say and probably do not mean. */
+/** `policy lint`: reports rules that probably do not do what they were meant to. */
 export function addLint(policy: Command): void {
   policy
     .command('lint')

@@ -13,7 +13,6 @@ import { suggestSimilar } from '../../lib/did-you-mean.ts'
 import { defaultRequestFacts } from '../../policy/language/read-tests.ts'
 import { runStep } from '../common/command-failure.ts'
 
-/** How the folder of policies is given to every command. */
 export const policiesOption = ['--policies <dir>', 'the folder of policies'] as const
 export const jsonOption = ['--json', 'print JSON'] as const
 export const operationArgument = [
@@ -22,7 +21,7 @@ export const operationArgument = [
 ] as const
 export const idArgument = ['<id>', 'the object as a path: prod/sales/orders; / is the root'] as const
 
-/** The policies of a folder. Throws CommandFailure with everything that is wrong with them, or if there are none. */
+/** Loads the policies of a folder. Throws CommandFailure with all errors, or if there are no policies. */
 export async function requirePolicies(folder: string): Promise<LoadedPolicies> {
   return runStep(`the policies in ${folder} cannot be used`, async () => {
     const policies = await loadPolicyFolder(folder)
@@ -31,7 +30,7 @@ export async function requirePolicies(folder: string): Promise<LoadedPolicies> {
   })
 }
 
-/** Reads `prod/sales/orders`. No name holds a slash. */
+/** Parses `prod/sales/orders`. Names cannot contain a slash. */
 export function parseIdArgument(text: string): Identifier {
   try {
     return parseIdentifier(text, '/')
@@ -41,7 +40,7 @@ export function parseIdArgument(text: string): Identifier {
   }
 }
 
-/** Reads the name of an operation, or of an effect that hides in one. */
+/** Parses the name of an operation or of an extra permission. */
 export function parsePermission(text: string): Permission {
   const found = permissionNames.find((name) => name === text)
   if (found !== undefined) return found
@@ -50,7 +49,6 @@ export function parsePermission(text: string): Permission {
   )
 }
 
-/** Who calls, as options say it. */
 export interface CallerOptions {
   readonly anonymous?: true
   readonly as?: string
@@ -60,7 +58,7 @@ export interface CallerOptions {
   readonly claim: readonly (readonly [name: string, value: unknown])[]
 }
 
-/** Adds the options that say who calls. */
+/** Adds the options that describe the caller. */
 export function addCallerOptions(command: Command): Command {
   return command
     .option('--anonymous', 'anonymous caller: no credential')
@@ -71,7 +69,7 @@ export function addCallerOptions(command: Command): Command {
     .option('--claim <name=value>', 'a claim of the token, as JSON or text; repeatable', collectPair, [])
 }
 
-/** The caller that the options describe. */
+/** Creates the caller from the options. */
 export function createPrincipal({ anonymous, as, group, key, issuer, claim }: CallerOptions): Principal {
   if (anonymous) return anonymousPrincipal
   const isToken = claim.length > 0 || issuer !== undefined
@@ -85,7 +83,7 @@ export function createPrincipal({ anonymous, as, group, key, issuer, claim }: Ca
   }
 }
 
-/** Adds the option that says what the request says. */
+/** Adds the option for facts of the request. */
 export function addFactOption(command: Command): Command {
   return command.option(
     '--fact <name=value>',
@@ -98,7 +96,7 @@ export function addFactOption(command: Command): Command {
 
 export type FactArgument = readonly [name: string, value: string]
 
-/** Why one of the facts cannot be stated for the permission; undefined if all can. */
+/** Returns why one of the facts is not valid for the permission; undefined if all are. */
 export function diagnoseFacts(permission: Permission, facts: readonly FactArgument[]): string | undefined {
   for (const [name] of facts) {
     const fact = conditionFacts.find((one) => one === name.split('.', 1)[0])
@@ -108,7 +106,6 @@ export function diagnoseFacts(permission: Permission, facts: readonly FactArgume
   return undefined
 }
 
-/** The question whether the caller may use the permission on the object. */
 export function createAuthorizationRequest(
   principal: Principal,
   permission: Permission,

@@ -20,13 +20,13 @@ interface Options {
   readonly json?: true
 }
 
-/** Calls of the log that come to the same. */
+/** Number of logged requests with equal results. */
 interface Tally {
   readonly example: ReplayedCall
   readonly count: number
 }
 
-/** `policy replay`: what other policies would have decided. */
+/** `policy replay`: shows what other policies would have decided on logged requests. */
 export function addReplay(policy: Command): void {
   policy
     .command('replay')
@@ -97,7 +97,7 @@ async function replay({
   if (failOnChange && changed.length > 0) throw new CommandFailure(`${countCalls(changed)} decisions change`)
 }
 
-/** What is known of groups from beside the log. */
+/** Loads group memberships from outside of the log. */
 async function loadGroups(
   keys: string | undefined,
   policies: LoadedPolicies | undefined,
@@ -113,7 +113,7 @@ async function loadGroups(
   }
 }
 
-/** Calls that come to the same in the same way are counted, so that a long log takes little memory. */
+/** Requests with equal results are counted together, so that a long log needs little memory. */
 function tallyKey({
   operation,
   principal,

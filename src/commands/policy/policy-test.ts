@@ -29,7 +29,7 @@ interface Coverage {
   readonly untested: readonly string[]
 }
 
-/** `policy test`: whether policies decide what is expected of them. */
+/** `policy test`: checks the decisions of policies against expectations. */
 export function addTest(policy: Command): void {
   policy
     .command('test')

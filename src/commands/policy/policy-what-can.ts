@@ -24,7 +24,7 @@ interface Options extends CallerOptions {
   readonly json?: true
 }
 
-/** `policy what-can`: everything that somebody may do. */
+/** `policy what-can`: lists everything that a caller may do. */
 export function addWhatCan(policy: Command): void {
   addCallerOptions(
     policy

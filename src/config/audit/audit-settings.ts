@@ -8,7 +8,6 @@ const path = z.string().min(1)
 const operationMode = z.enum(operationModes)
 const eventMode = z.enum(eventModes)
 
-/** The settings of the audit log, as they stand in the file of the gateway. */
 export const auditSchema = z.strictObject({
   folder: path.describe('Folder of the audit log; not shared with other gateways.'),
   sealKeyFile: path
@@ -105,7 +104,6 @@ export const auditSchema = z.strictObject({
     ),
 })
 
-/** The settings of an audit log, with every default filled in. */
 export type AuditSettings = z.output<typeof auditSchema>
 
 /** The same with every path absolute. */

@@ -123,7 +123,7 @@ const kafkaSchema = z.strictObject({
     .optional(),
 })
 
-/** Where the records of the audit log go besides the file, as it stands in the settings. */
+/** Receivers of audit records besides the file. */
 export const sinksSchema = z
   .array(z.discriminatedUnion('type', [stdoutSchema, httpSchema, kafkaSchema, otlpSchema]))
   .superRefine((sinks, context) => {
@@ -137,13 +137,12 @@ export const sinksSchema = z
     }
   })
 
-/** One sink, checked, with every default filled in. */
 export type SinkSettings = z.output<typeof sinksSchema>[number]
 export type HttpSettings = z.output<typeof httpSchema>
 export type OtlpSettings = z.output<typeof otlpSchema>
 export type KafkaSettings = z.output<typeof kafkaSchema>
 
-/** The same settings with every path absolute. */
+/** Resolves all paths. */
 export function resolveSinkPaths(settings: SinkSettings, absolute: (path: string) => string): SinkSettings {
   if (settings.type === 'stdout') return settings
   if (settings.type === 'kafka') {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 
-/** The setting that says where something is sent that is no catalog; no password stands in it. */
+/** URL of a receiver other than a catalog; must not contain a password. */
 export const receiverUrl = z
   .url({ protocol: /^https?$/ })
   .refine(isWithoutPassword, 'expected a URL without user and password; set `credential` to authenticate')
 
-/** What authenticates the gateway there. */
+/** Credential of the gateway for a receiver. */
 export const receiverCredential = z.strictObject({
   header: z
     .string()

@@ -34,7 +34,6 @@ const postgresSchema = z
     'expected either url or urlFile',
   )
 
-/** The settings of `catalog-gateway backend`, as they stand in its YAML file, one by one. */
 const settingsSchema = z.strictObject({
   listen: z
     .strictObject({
@@ -94,7 +93,7 @@ const settingsSchema = z.strictObject({
     .prefault({}),
 })
 
-/** The settings of `catalog-gateway backend`: the catalog is embedded, or elsewhere. */
+/** Settings of `catalog-gateway backend`: the catalog is embedded, or remote. */
 export const backendSettingsSchema = settingsSchema
   .refine(({ data, catalog }) => (data === undefined) !== (catalog.remote === undefined), {
     path: ['data'],
@@ -112,8 +111,7 @@ export const backendSettingsSchema = settingsSchema
     },
   )
 
-/** The settings of a backend, checked, with every default filled in. */
 export type BackendSettings = z.output<typeof backendSettingsSchema>
 
-/** The settings of a backend whose catalog is embedded. */
+/** Settings of a backend with an embedded catalog. */
 export type EmbeddedSettings = BackendSettings & { readonly data: NonNullable<BackendSettings['data']> }

@@ -3,7 +3,6 @@ import { catalogAddressSettings } from '../upstream/catalog-address-settings.ts'
 
 const milliseconds = z.int().positive()
 
-/** The settings of a catalog elsewhere. */
 export const remoteSettingsSchema = z.strictObject({
   ...catalogAddressSettings,
   credential: catalogAddressSettings.credential.describe(
@@ -22,5 +21,4 @@ export const remoteSettingsSchema = z.strictObject({
     .prefault({}),
 })
 
-/** The settings of a catalog elsewhere, checked, with every default filled in. */
 export type RemoteSettings = z.output<typeof remoteSettingsSchema>

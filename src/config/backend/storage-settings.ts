@@ -60,7 +60,7 @@ const s3Schema = z.strictObject({
   vending: vendingSchema.prefault({}),
 })
 
-/** Where the data of the tables lies. */
+/** Storage of the table data. */
 export const dataSchema = z
   .strictObject({
     folder: z.string().min(1).optional().describe('Data folder; shared by replicas under the same path.'),
@@ -73,13 +73,11 @@ export const dataSchema = z
   })
   .refine(({ folder, s3 }) => (folder === undefined) !== (s3 === undefined), 'expected either folder or s3')
 
-/** The settings of the storage, checked. */
 export type DataSettings = z.output<typeof dataSchema>
 
-/** The settings of an object store, checked. */
 export type S3Settings = NonNullable<DataSettings['s3']>
 
-/** A key, a user or a password in it would be printed. */
+/** Other parts may contain a key, a user or a password, and would be printed. */
 function isOrigin(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { username, password, pathname, search, hash } = new URL(text)

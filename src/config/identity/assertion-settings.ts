@@ -3,7 +3,7 @@ import { assertionHeader } from '../../catalog-api/headers.ts'
 
 const path = z.string().min(1)
 
-/** The signed statement about the caller that an upstream gets which is told to expect one. */
+/** Settings of the signed caller assertion for upstreams that are configured to receive it. */
 export const assertionSchema = z.strictObject({
   issuer: z.string().min(1).describe('The iss claim: identifies this gateway to upstreams, such as its URL.'),
   keyFile: path.describe('Ed25519 private key that signs (PKCS #8, PEM), read at startup.'),
@@ -18,5 +18,4 @@ export const assertionSchema = z.strictObject({
     .describe('Header of the assertion; in authorization, as a bearer token.'),
 })
 
-/** How assertions are made, checked and with all defaults. */
 export type AssertionSettings = z.output<typeof assertionSchema>

@@ -7,7 +7,7 @@ import { kubernetesSchema } from './kubernetes-settings.ts'
 
 const path = z.string().min(1)
 
-/** Who may call, and how they prove it. */
+/** Sources of caller identity. */
 export const identitySchema = z
   .strictObject({
     apiKeys: z
@@ -53,10 +53,9 @@ export const identitySchema = z
       context.addIssue({ code: 'custom', path, message })
   })
 
-/** Who may call, checked and with all defaults. */
 export type IdentitySettings = z.output<typeof identitySchema>
 
-/** The same settings with every path absolute. */
+/** Resolves all paths. */
 export function withAbsoluteIdentityPaths(
   settings: IdentitySettings,
   absolute: (path: string) => string,
@@ -102,7 +101,7 @@ interface SettingsProblem {
 }
 
 /**
- * Two sources of one name could name each other's principals. Only one issuer may have two: one for its signed tokens,
+ * Two sources with one name could name each other's principals. Only an issuer may have two: one for its signed tokens,
  * one for its opaque ones.
  */
 function findSharedNames({

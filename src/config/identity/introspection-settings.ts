@@ -4,7 +4,7 @@ import { trustworthyUrlSchema } from './trustworthy-url.ts'
 
 const text = z.string().min(1)
 
-/** The authorization server that is asked about opaque tokens (RFC 7662); there is one at most. */
+/** Authorization server for opaque tokens (RFC 7662); at most one. */
 export const introspectionSchema = z.strictObject({
   name: sourceNameSchema,
   url: trustworthyUrlSchema.describe('The introspection endpoint.'),
@@ -36,5 +36,4 @@ export const introspectionSchema = z.strictObject({
     .describe('Maximum concurrent introspections; further tokens get 503.'),
 })
 
-/** The authorization server of opaque tokens, checked and with all defaults. */
 export type IntrospectionSettings = z.output<typeof introspectionSchema>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isTrustworthyUrl, trustworthyUrlSchema } from './trustworthy-url.ts'
 
-/** Asymmetric signatures only: with HS*, whoever knows the issuer's public key could sign. */
+/** Asymmetric signatures only: with HS*, anyone who knows the public key of the issuer could sign. */
 const algorithms = [
   'RS256',
   'RS384',
@@ -19,13 +19,13 @@ const algorithms = [
 const text = z.string().min(1)
 const daySeconds = 86_400
 
-/** The name of who vouches for callers; it stands before the names of their principals and groups. */
+/** Name of an identity source; the prefix of its principals and groups. */
 export const sourceNameSchema = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'expected 1 to 63 letters, digits, or any of . _ -')
   .describe('Prefix of the names of its principals and groups: corp:alice.')
 
-/** For whom tokens must be made. */
+/** Required `aud` of tokens. */
 export const audienceSchema = z
   .union([text, z.array(text).min(1)], {
     error: 'expected an audience (aud): without it, tokens for other services would be accepted',
@@ -33,13 +33,13 @@ export const audienceSchema = z
   .transform((audience) => (typeof audience === 'string' ? [audience] : audience))
   .describe('Accepted audiences (aud claim).')
 
-/** The algorithms that an issuer may sign with. */
+/** Signature algorithms that an issuer may use. */
 export const algorithmsSchema = z
   .array(z.enum(algorithms, { error: `expected asymmetric algorithms only: ${algorithms.join(', ')}` }))
   .min(1)
   .describe('Accepted signature algorithms.')
 
-/** How far the clocks of issuer and gateway may differ. */
+/** Tolerated clock difference between issuer and gateway. */
 export const clockSkewSecondsSchema = z
   .number()
   .min(0)
@@ -47,7 +47,7 @@ export const clockSkewSecondsSchema = z
   .default(30)
   .describe('Allowed clock skew between issuer and gateway.')
 
-/** When keys are fetched, wherever they come from. */
+/** When to fetch keys, for all kinds of sources. */
 export const jwksTimingFields = {
   refreshSeconds: z
     .number()
@@ -103,7 +103,7 @@ const tokenIssuerSchema = z
     message: 'expected url or file: only the metadata of an issuer with an https URL can be discovered',
   })
 
-/** The configured issuers of tokens: strict, with defaults, no two of one name or one `iss`. */
+/** Configured token issuers: strict, with defaults; no two with one name or one `iss`. */
 export const tokenIssuersSchema = z.array(tokenIssuerSchema).superRefine((issuers, context) => {
   for (const member of ['name', 'issuer'] as const) {
     const seen = new Set<string>()
@@ -116,10 +116,8 @@ export const tokenIssuersSchema = z.array(tokenIssuerSchema).superRefine((issuer
   }
 })
 
-/** An issuer of tokens as an operator writes it. */
 export type TokenIssuerInput = z.input<typeof tokenIssuerSchema>
 
-/** An issuer of tokens, checked and with all defaults. */
 export type TokenIssuer = z.output<typeof tokenIssuerSchema>
 
 /** When to fetch the keys of an issuer; all in seconds. */

@@ -4,14 +4,13 @@ import { findRedactedPaths } from './redact-secrets.ts'
 import { findTooDeepLine, tooDeepMessage } from '../../lib/yaml/yaml-nesting.ts'
 import { environmentPrefix, listSettingVariables, type SettingVariable } from './setting-variables.ts'
 
-/** The settings cannot be used; the message lists every mistake, one a line, with file and line. */
+/** Invalid settings. The message lists every error on a line of its own, with file and line. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }
 
-/** Where settings come from. */
 export interface SettingsSource {
-  /** The name of the file, for messages. */
+  /** File name for messages. */
   readonly file: string
   /** YAML. */
   readonly text: string
@@ -21,8 +20,8 @@ export interface SettingsSource {
 const redactedMessage = 'is a placeholder for a secret; expected the secret, or a file that contains it'
 
 /**
- * Reads settings of that schema from YAML and from the environment, which wins over the file.
- * Unknown keys and unknown variables of our prefix are mistakes. Throws SettingsError with all mistakes at once.
+ * Reads settings from YAML and from the environment, which takes precedence. Unknown keys and unknown variables with
+ * our prefix are errors. Throws SettingsError with all errors at once.
  */
 export function readSettings<Schema extends z.ZodType>(
   schema: Schema,
@@ -58,7 +57,7 @@ interface AppliedEnvironment {
   readonly diagnostics: string[]
 }
 
-/** Puts what the environment says into the document. */
+/** Applies environment variables to the document. */
 function applyEnvironment(
   document: Document,
   schema: z.ZodType,
@@ -80,7 +79,7 @@ function applyEnvironment(
   return { applied, diagnostics }
 }
 
-/** Says what is wrong where the variable cannot be put into the document. */
+/** Returns the error if the variable cannot be applied to the document. */
 function applyVariable(
   document: Document,
   { path, isString }: SettingVariable,
@@ -107,7 +106,7 @@ function applyVariable(
   return undefined
 }
 
-/** The document as plain values. Throws SettingsError for an alias of nothing, and for too many of them. */
+/** Converts the document to plain values. Throws SettingsError for an unresolved alias, and for too many aliases. */
 function toPlainValue(document: Document, file: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 })
@@ -126,7 +125,7 @@ function diagnosticsForIssue(issue: z.core.$ZodIssue): { path: (string | number)
   return [{ path, message: issue.message }]
 }
 
-/** Where the value of that path begins, or that of the nearest parent that is there. */
+/** Offset of the value at that path, or of its nearest existing parent. */
 function findOffset(document: Document, path: readonly (string | number)[]): number {
   for (let length = path.length; length > 0; length -= 1) {
     const parent = document.getIn(path.slice(0, length - 1), true)

@@ -1,15 +1,15 @@
 import type { z } from 'zod'
 import { toSchemaNode, type SchemaNode } from './setting-variables.ts'
 
-/** What is printed for a secret. Settings that hold it are refused, so that it is never taken for one. */
+/** Printed instead of a secret. Settings that contain it are refused, so that it is never used as one. */
 const redactedValue = '(hidden)'
 
-/** The settings with `hiddenSecret` for every value that the schema marks as secret. */
+/** Replaces every value that the schema marks as secret by `redactedValue`. */
 export function redactSecrets(schema: z.ZodType, settings: unknown): unknown {
   return redact([toSchemaNode(schema)], settings)
 }
 
-/** Where in the settings `hiddenSecret` stands. */
+/** Returns the paths of settings that contain `redactedValue`. */
 export function findRedactedPaths(
   settings: unknown,
   path: readonly (string | number)[] = [],
@@ -21,7 +21,7 @@ export function findRedactedPaths(
   return Object.entries(settings).flatMap(([key, value]) => findRedactedPaths(value, [...path, key]))
 }
 
-/** Of several ways to write a value, one that says that it is secret is enough. */
+/** A value is secret if any of its alternative schemas says so. */
 function redact(nodes: readonly SchemaNode[], value: unknown): unknown {
   const ways = nodes.flatMap((node) => [node, ...(node.anyOf ?? []), ...(node.oneOf ?? [])])
   if (value === undefined || value === null) return value

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** The names of all settings in the environment begin with it. */
+/** Prefix of all settings in the environment. */
 export const environmentPrefix = 'CATALOG_GATEWAY__'
 
-/** What of a JSON Schema tells where the settings are, and which of them are secret. */
+/** The parts of a JSON Schema that locate settings and mark secrets. */
 export interface SchemaNode {
   readonly type?: string
   readonly properties?: Readonly<Record<string, SchemaNode>>
@@ -18,29 +18,28 @@ export interface SchemaNode {
   readonly maximum?: number
   readonly exclusiveMinimum?: number
   readonly required?: readonly string[]
-  /** Given with `meta`: never printed. */
+  /** Set with `meta`: never printed. */
   readonly secret?: true
 }
 
-/** A variable of the environment that holds a setting. */
 export interface SettingVariable {
   readonly name: string
   readonly path: readonly string[]
   readonly isString: boolean
 }
 
-/** The settings as they are written, as JSON Schema. */
+/** JSON Schema of the settings as written in a file. */
 export function toSchemaNode(schema: z.ZodType): SchemaNode {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as SchemaNode
 }
 
-/** The name of the variable of a setting: `timeouts.connectMs` is `..TIMEOUTS__CONNECT_MS`. */
+/** Environment variable of a setting: `timeouts.connectMs` is `..TIMEOUTS__CONNECT_MS`. */
 export function environmentVariableName(path: readonly string[]): string {
   const words = path.map((key) => key.replaceAll(/[A-Z]/g, '_$&').toUpperCase())
   return environmentPrefix + words.join('__')
 }
 
-/** Every setting by the name of its variable. */
+/** Lists every setting by its variable name. */
 export function listSettingVariables(schema: z.ZodType): ReadonlyMap<string, SettingVariable> {
   return new Map(collectVariables(toSchemaNode(schema), []).map((variable) => [variable.name, variable]))
 }

@@ -3,8 +3,8 @@ import { lancedbServerHeader } from '../../catalog-api/headers.ts'
 import { fieldNameGrammar } from '../../lib/http/field-name.ts'
 
 /**
- * The headers of callers that every upstream gets besides those of `dialects`: what clients of the interface send,
- * content negotiation, and W3C Trace Context. The gateway writes all others itself.
+ * Request headers that every upstream receives besides those of `dialects`: headers of the interface, content
+ * negotiation, and W3C Trace Context. The gateway sets all others itself.
  */
 export const allowedRequestHeaders: ReadonlySet<string> = new Set([
   'accept',
@@ -17,7 +17,7 @@ export const allowedRequestHeaders: ReadonlySet<string> = new Set([
   'x-request-timeout-ms',
 ])
 
-/** The headers of upstreams that every caller gets; the gateway writes all others itself. */
+/** Response headers that every caller receives; the gateway sets all others itself. */
 export const allowedResponseHeaders: ReadonlySet<string> = new Set([
   'content-encoding',
   'content-length',
@@ -28,7 +28,7 @@ export const allowedResponseHeaders: ReadonlySet<string> = new Set([
   lancedbServerHeader,
 ])
 
-/** Names that no setting can allow, and what to do instead. */
+/** Names that no setting can allow, with the alternative to suggest. */
 type ForbiddenHeaders = readonly (readonly [names: RegExp, reason: string])[]
 
 const reservedHeaders: ForbiddenHeaders = [
@@ -87,7 +87,7 @@ const allowedHeadersSchema = (always: ReadonlySet<string>, reasons: ForbiddenHea
       }
     })
 
-/** The settings of an upstream that allow more of either. */
+/** Settings of an upstream that allow additional headers. */
 export const allowedHeadersSettings = {
   allowedRequestHeaders: allowedHeadersSchema(allowedRequestHeaders, forbiddenRequestHeaders).describe(
     'Request headers forwarded in addition to those of the catalog API. Headers that identify the caller are refused: any caller could send them.',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const path = z.string().min(1)
 
-/** What one program authenticates itself to another with: the value of a header. */
+/** Credential of one service for another: the value of a header. */
 const credentialSchema = z
   .strictObject({
     header: z
@@ -21,7 +21,7 @@ const credentialSchema = z
     'expected either value or file',
   )
 
-/** The settings that say where a catalog of the interface answers, as members of a zod object. */
+/** Settings for the address of a catalog, as members of a zod object. */
 export const catalogAddressSettings = {
   url: z
     .url({ protocol: /^https?$/ })
@@ -41,7 +41,7 @@ type AddressFiles = {
   readonly credential?: z.output<typeof credentialSchema> | undefined
 }
 
-/** Those of the settings that name files, with their paths made absolute. */
+/** Resolves the paths of the settings that name files. */
 export function resolveAddressFiles<Settings extends AddressFiles>(
   settings: Settings,
   absolute: (path: string) => string,
@@ -54,7 +54,7 @@ export function resolveAddressFiles<Settings extends AddressFiles>(
   }
 }
 
-/** What goes beyond scheme, host and path would be lost, or a secret that is printed. */
+/** Parts besides scheme, host and path would be ignored, or print a secret. */
 function isPlainUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { username, password, search, hash } = new URL(text)

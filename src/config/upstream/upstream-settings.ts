@@ -56,7 +56,7 @@ const retriesSchema = z.strictObject({
     .describe('Maximum ratio of retries to requests, in percent.'),
 })
 
-/** Parts that a header can hold, joined by slashes. */
+/** Header-safe parts, joined by slashes. */
 const databasePattern = /^[\x21-\x2e\x30-\x7e]+(\/[\x21-\x2e\x30-\x7e]+)*$/
 
 const upstreamFieldsSchema = z.strictObject({
@@ -117,10 +117,10 @@ const upstreamFieldsSchema = z.strictObject({
 
 const tlsRequiresHttps = 'expected an https URL, because TLS files or serverName are set'
 
-/** The one catalog behind the gateway, as it stands in the settings. */
+/** Settings of the only upstream. */
 export const upstreamSchema = upstreamFieldsSchema.refine(hasHttpsIfTlsFiles, tlsRequiresHttps)
 
-/** The catalogs behind the gateway: each but one serves what lies beneath its namespaces, that one the rest. */
+/** Settings of several upstreams: each serves its namespaces; the one without namespaces serves the rest. */
 export const upstreamsSchema = z
   .array(
     upstreamFieldsSchema
@@ -162,7 +162,6 @@ export const upstreamsSchema = z
     }
   })
 
-/** How one upstream is reached, checked, with every default filled in. */
 export type UpstreamSettings = z.output<typeof upstreamSchema> & {
   readonly namespaces?: readonly Identifier[] | undefined
 }

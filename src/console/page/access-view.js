@@ -10,7 +10,7 @@ const form = /** @type {HTMLFormElement} */ (byId('access-form'))
 const idField = /** @type {HTMLInputElement} */ (byId('access-id'))
 const kindField = /** @type {HTMLSelectElement} */ (byId('access-kind'))
 
-/** Shows the tree of the namespaces, and who may do what at its root. */
+/** Shows the namespace tree and the permissions at its root. */
 export async function beginAccess() {
   form.addEventListener('submit', (event) => {
     event.preventDefault()
@@ -19,7 +19,7 @@ export async function beginAccess() {
   await reloadAccess()
 }
 
-/** Shows both anew, as other policies are in force. */
+/** Reloads both after a change of the policies. */
 export async function reloadAccess() {
   const root = node({ name: '/', policies: [], leadsOn: true }, [])
   byId('tree').replaceChildren(element('ul', {}, root.item))
@@ -69,12 +69,12 @@ function node({ name, policies, leadsOn }, above) {
 }
 
 async function showAccess() {
-  const place = byId('entitlements')
+  const container = byId('entitlements')
   try {
     const report = await ask('access', { id: idField.value.trim() || '/', kind: kindField.value })
-    place.replaceChildren(...reportView(report))
+    container.replaceChildren(...reportView(report))
   } catch (error) {
-    place.replaceChildren(
+    container.replaceChildren(
       element('p', { class: 'bad' }, error instanceof Error ? error.message : String(error)),
     )
   }
@@ -88,7 +88,7 @@ function reportView({ groups, callers, forTables }) {
   const columns = [{ title: 'Caller' }, ...groups.map(({ name }) => ({ title: name }))]
   const rows = callers.map((caller) => [
     choice(caller, detail),
-    ...groups.map(({ operations }) => share(caller, operations)),
+    ...groups.map(({ operations }) => grantCell(caller, operations)),
   ])
   const matrix = element('div', {
     class: 'scroll',
@@ -105,7 +105,7 @@ function reportView({ groups, callers, forTables }) {
  * @param {Caller} caller
  * @param {readonly string[]} operations
  */
-function share({ grants }, operations) {
+function grantCell({ grants }, operations) {
   const own = grants.filter(({ operation }) => operations.includes(operation))
   const certain = new Set(own.filter(isCertain).map(({ operation }) => operation))
   const all = new Set(own.map(({ operation }) => operation))
@@ -212,7 +212,7 @@ function ruleText({ policy, rule, line }) {
  */
 async function ask(what, parameters) {
   const response = await fetch(`console/${what}?${String(new URLSearchParams(parameters))}`)
-  const answer = await response.json()
-  if (!response.ok) throw new Error(answer.error ?? `the gateway returned status ${response.status}`)
-  return answer
+  const body = await response.json()
+  if (!response.ok) throw new Error(body.error ?? `the gateway returned status ${response.status}`)
+  return body
 }

@@ -4,7 +4,7 @@ import { clock, idText, milliseconds, quoted } from './words.js'
 /** @typedef {import('../newest-changes.ts').RecordedChange} RecordedChange */
 
 /**
- * Shows the newest changes, each with its audit records behind it.
+ * Shows the newest changes, each with its audit records.
  * @param {readonly RecordedChange[]} changes
  */
 export function showChanges(changes) {
@@ -60,16 +60,16 @@ function recordsOf({ requestId, client, upstream, rule, policyRevision, intent, 
     ['Upstream', upstream],
     ['Allowed by', quoted(rule)],
     ['Policies', quoted(policyRevision)],
-    ['Intent', quoted(placeText(intent))],
-    ['Outcome', outcome ? quoted(`${endText(outcome)}, ${placeText(outcome)}`) : 'not yet'],
+    ['Intent', quoted(positionText(intent))],
+    ['Outcome', outcome ? quoted(`${endText(outcome)}, ${positionText(outcome)}`) : 'not yet'],
     ...(resolved
-      ? [/** @type {const} */ (['Resolved', quoted(`${endText(resolved)}, ${placeText(resolved)}`)])]
+      ? [/** @type {const} */ (['Resolved', quoted(`${endText(resolved)}, ${positionText(resolved)}`)])]
       : []),
   ]
 }
 
-/** @param {RecordedChange['intent']} place */
-function placeText({ chain, seq, hash }) {
+/** @param {RecordedChange['intent']} position */
+function positionText({ chain, seq, hash }) {
   return `record ${seq} of ${chain}, ${hash}`
 }
 

@@ -19,7 +19,7 @@ pause.addEventListener('click', () => {
 void beginAccess().catch(() => undefined)
 void follow()
 
-/** Asks again and again, as long as somebody looks. */
+/** Polls while the page is visible. */
 async function follow() {
   for (;;) {
     if (!isPaused && !document.hidden) await showNow()

@@ -1,9 +1,7 @@
-/*
- * Everything that is shown is made here, as elements and text: what comes from requests never becomes markup.
- */
+/* All output is created here as elements and text nodes, so that request data never becomes markup. */
 
 /**
- * An element with attributes and children; strings become text, and what is undefined is left out.
+ * Creates an element. Strings become text nodes; undefined is omitted.
  * @param {string} name
  * @param {Readonly<Record<string, string | undefined>>} [attributes]
  * @param {...(Node | string | undefined)} children
@@ -13,7 +11,7 @@ export function element(name, attributes = {}, ...children) {
 }
 
 /**
- * The same for what is drawn.
+ * Creates an SVG element.
  * @param {string} name
  * @param {Readonly<Record<string, string | undefined>>} [attributes]
  * @param {...(Node | string | undefined)} children
@@ -23,7 +21,7 @@ export function drawing(name, attributes = {}, ...children) {
 }
 
 /**
- * A table with a head; the first cell of each row names the row.
+ * Creates a table; the first cell of each row is its header.
  * @param {readonly { readonly title: string, readonly isNumber?: boolean }[]} columns
  * @param {readonly (readonly (Node | string)[])[]} rows
  */
@@ -45,7 +43,7 @@ export function table(columns, rows) {
 }
 
 /**
- * The terms and descriptions of a list of facts.
+ * Creates the terms and descriptions of a definition list.
  * @param {readonly (readonly [term: string, description: Node | string])[]} facts
  */
 export function facts(facts) {
@@ -53,7 +51,7 @@ export function facts(facts) {
 }
 
 /**
- * The element of the page with that id.
+ * Returns the element with that id.
  * @param {string} id
  */
 export function byId(id) {
@@ -66,8 +64,8 @@ export function byId(id) {
 const shown = new WeakMap()
 
 /**
- * Shows the children that are made of the data, where it is not what is shown already: so nothing loses focus,
- * selection or place for data that did not change.
+ * Replaces the children, but only if the data changed: otherwise the page would lose focus, selection or scroll
+ * position.
  * @template Data
  * @param {Element} parent
  * @param {Data} data
@@ -81,7 +79,7 @@ export function show(parent, data, make) {
 }
 
 /**
- * Shows a list of things, each by its key: one that is shown already keeps its element, and what is open in it.
+ * Shows a keyed list: items that are already shown keep their elements and their open state.
  * @template Item
  * @param {Element} parent
  * @param {readonly Item[]} items

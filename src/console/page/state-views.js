@@ -5,11 +5,11 @@ import { amount, duration, milliseconds, quoted } from './words.js'
 /** @typedef {import('../traffic.ts').TrafficSummary} TrafficSummary */
 /** @typedef {import('../newest-changes.ts').NewestChanges} NewestChanges */
 
-/** So many of the last seconds make the rates. */
+/** Seconds over which rates are averaged. */
 const rateSeconds = 10
 
 /**
- * Shows how the gateway is.
+ * Shows the state of the gateway.
  * @param {ConsoleState} state
  * @param {TrafficSummary} traffic
  * @param {NewestChanges['seal']} seal
@@ -27,13 +27,13 @@ export function showState(state, traffic, seal) {
 }
 
 /**
- * Shows in one line how the gateway is, or why that is not known.
+ * Shows the status line.
  * @param {string} text
  * @param {boolean} isGood
  */
 export function showStatus(text, isGood) {
   const status = byId('status')
-  // Said by screen readers only where it changes.
+  // Screen readers announce every assignment.
   if (status.textContent !== text) status.textContent = text
   status.className = isGood ? 'pill good' : 'pill bad'
 }

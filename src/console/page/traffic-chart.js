@@ -2,7 +2,7 @@ import { drawing, element } from './elements.js'
 import { amount } from './words.js'
 
 const decisions = /** @type {const} */ (['none', 'deny', 'allow'])
-const meanings = {
+const labels = {
   allow: 'allowed',
   deny: 'denied by a policy',
   none: 'refused earlier, or unknown operation',
@@ -10,14 +10,14 @@ const meanings = {
 const height = 100
 
 /**
- * Bars of the requests of each second, by decision, with a legend and the largest second.
+ * Bars of the requests per second, by decision, with a legend and the maximum.
  * @param {readonly { readonly allow: number, readonly deny: number, readonly none: number }[]} seconds
  */
 export function trafficChart(seconds) {
   const totals = { allow: 0, deny: 0, none: 0 }
   for (const second of seconds) for (const decision of decisions) totals[decision] += second[decision]
   const largest = Math.max(1, ...seconds.map(({ allow, deny, none }) => allow + deny + none))
-  const label = decisions.map((decision) => `${totals[decision]} ${meanings[decision]}`).join(', ')
+  const label = decisions.map((decision) => `${totals[decision]} ${labels[decision]}`).join(', ')
   return [
     element('p', { class: 'scale' }, element('span', {}, `${amount(largest)} requests a second at most`)),
     drawing(
@@ -45,7 +45,7 @@ export function trafficChart(seconds) {
       ...decisions
         .toReversed()
         .map((decision) =>
-          element('li', { class: decision }, `${amount(totals[decision])} ${meanings[decision]}`),
+          element('li', { class: decision }, `${amount(totals[decision])} ${labels[decision]}`),
         ),
     ),
   ]
@@ -62,7 +62,7 @@ function bars(second, index, largest) {
     const size = (second[decision] / largest) * height
     if (size === 0) return []
     top -= size
-    const place = { x: String(index + 0.08), y: String(top), width: '0.84', height: String(size) }
-    return [drawing('rect', { class: decision, ...place })]
+    const area = { x: String(index + 0.08), y: String(top), width: '0.84', height: String(size) }
+    return [drawing('rect', { class: decision, ...area })]
   })
 }

@@ -1,7 +1,7 @@
 import { element } from './elements.js'
 
 /**
- * An id as it is written in the commands: `prod/sales`, and `/` for the root.
+ * An id as in the commands: `prod/sales`, and `/` for the root.
  * @param {readonly string[]} id
  */
 export function idText(id) {
@@ -9,7 +9,7 @@ export function idText(id) {
 }
 
 /**
- * Text that came from a request, kept apart from what stands around it.
+ * Marks text that came from a request.
  * @param {string} text
  */
 export function quoted(text) {
@@ -17,7 +17,7 @@ export function quoted(text) {
 }
 
 /**
- * `12:03:59` of milliseconds since 1970, or of ISO 8601.
+ * `12:03:59`, from milliseconds since 1970 or ISO 8601.
  * @param {number | string} time
  */
 export function clock(time) {
@@ -52,7 +52,7 @@ export function milliseconds(value) {
 }
 
 /**
- * `1,204`, and `0.3` for less than ten.
+ * `1,204`, and `0.3` for numbers below ten.
  * @param {number} value
  */
 export function amount(value) {

@@ -1,9 +1,9 @@
 import { ByteBuffer, type Table } from 'flatbuffers'
 
 /**
- * A FlatBuffers buffer for generated code that reads input of strangers: whatever lies outside of the bytes throws a
- * RangeError, and so does a vector that claims more elements than fit. `ByteBuffer` reads zeros there and believes every
- * count. Offsets and sizes of vtables are unsigned, as the format says, so that no other reader finds other fields.
+ * A FlatBuffers buffer for generated code that reads untrusted input. Any access outside of the bytes, and any vector
+ * whose claimed length does not fit, throws RangeError; `ByteBuffer` reads zeros there and trusts every length. Vtable
+ * offsets and sizes are unsigned, as the format requires, so that all readers find the same fields.
  */
 export class CheckedBuffer extends ByteBuffer {
   readonly #view: DataView
@@ -50,7 +50,7 @@ export class CheckedBuffer extends ByteBuffer {
     const start = this.__indirect(offset) + 4
     const length = this.readUint32(start - 4)
     this.#assertWithin(start + length)
-    // A TextDecoder would drop a byte order mark, and two names would be one.
+    // TextDecoder would drop a byte order mark and make two names equal.
     return Buffer.from(this.#view.buffer, this.#view.byteOffset + start, length).toString()
   }
 

@@ -5,7 +5,7 @@ import { RecordBatch } from 'apache-arrow/fb/record-batch'
 import { Schema } from 'apache-arrow/fb/schema'
 import { CheckedBuffer } from './checked-buffer.ts'
 
-/** The metadata of an Arrow IPC message. Reading the header throws RangeError for what lies outside of the message. */
+/** Metadata of an Arrow IPC message. Reading the header throws RangeError for offsets outside of the message. */
 export type ArrowMessage = MessageBasics &
   (
     | { readonly kind: 'schema'; readonly header: Schema }
@@ -19,15 +19,15 @@ interface MessageBasics {
   readonly bodyLength: number
 }
 
-/** Begins every message of an Arrow IPC stream, followed by the length of its metadata (int32). */
+/** First four bytes of every message of an Arrow IPC stream; the length of its metadata (int32) follows. */
 export const continuation = 0xffffffff
 
 /** Bytes of the continuation marker and the length. */
 export const prefixLength = 8
 
 /**
- * Reads the metadata of a message, without prefix and body; safe for input of strangers. Undefined if the message is no
- * schema, dictionary or record batch. Throws RangeError if it points outside of itself.
+ * Reads the metadata of a message, without prefix and body; safe for untrusted input. Undefined unless the message is a
+ * schema, dictionary or record batch. Throws RangeError for offsets outside of the message.
  */
 export function readMessage(metadata: Uint8Array): ArrowMessage | undefined {
   const message = Message.getRootAsMessage(new CheckedBuffer(metadata))

@@ -20,14 +20,14 @@ import { Type } from 'apache-arrow/fb/type'
 import { Union } from 'apache-arrow/fb/union'
 import type { UnionMode } from 'apache-arrow/fb/union-mode'
 
-/** The type of integers, and of the indices of a dictionary. */
+/** Type of integers and of dictionary indices. */
 interface IntType {
   readonly id: Type.Int
   readonly bits: number
   readonly signed: boolean
 }
 
-/** An Arrow type. Its parameters are in the order of Schema.fbs; the children of a nested type are in its field. */
+/** An Arrow type, with parameters in the order of Schema.fbs. The children of a nested type are in its field. */
 export type ArrowType =
   | IntType
   | { readonly id: Type.FloatingPoint; readonly precision: Precision }
@@ -47,7 +47,7 @@ export type ArrowType =
   | { readonly id: Type.Duration; readonly unit: TimeUnit }
   | { readonly id: PlainType }
 
-/** Types without parameters, and those that are newer than the definitions: their ids are in no enumeration. */
+/** Types without parameters, and types newer than the generated enumeration. */
 type PlainType = Exclude<
   Type,
   | Type.Int
@@ -69,13 +69,12 @@ export interface ArrowField {
   readonly name: string
   readonly nullable: boolean
   readonly type: ArrowType
-  /** Of a dictionary column: the type of its indices; `type` is that of its values. */
+  /** Index type of a dictionary column; `type` is its value type. */
   readonly indexType: IntType | undefined
   readonly children: readonly ArrowField[]
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** The schema of a table. */
 export interface ArrowSchema {
   readonly fields: readonly ArrowField[]
   readonly metadata: Readonly<Record<string, string>>
@@ -84,9 +83,9 @@ export interface ArrowSchema {
 const maxDepth = 64
 
 /**
- * Reads the schema of a message; safe for input of strangers. `maxBytes` is the size of the message: a FlatBuffers
- * message can name a part of itself many times over, and a schema that is larger than its message is refused. Throws
- * RangeError for that, for more than 64 levels and for what lies outside of the message.
+ * Reads the schema of a message; safe for untrusted input. `maxBytes` is the size of the message: a FlatBuffers message
+ * can refer to one part many times, so a schema larger than its message is refused. Throws RangeError for that, for
+ * more than 64 levels and for offsets outside of the message.
  */
 export function readSchema(schema: Schema, maxBytes: number): ArrowSchema {
   const reader = new SchemaReader(maxBytes)
@@ -106,7 +105,7 @@ class SchemaReader {
   readField(field: Field | null, depth: number): ArrowField {
     if (field === null) throw new RangeError('a field is missing')
     if (depth > maxDepth) throw new RangeError('the schema is nested too deeply')
-    // The least that an offset and a table take.
+    // Minimum size of an offset and a table.
     this.#take(8)
     const dictionary = field.dictionary()
     return {
@@ -198,7 +197,7 @@ function parameters<Parameters>(field: Field, type: Parameters): Parameters {
   return found
 }
 
-/** The indices of a dictionary are int32 if the schema does not say. */
+/** The default index type is int32. */
 function readIndexType(type: Int | null): IntType {
   return type === null ? { id: Type.Int, bits: 32, signed: true } : intType(type)
 }

@@ -1,4 +1,4 @@
-/** Callbacks of one event. Cheaper than an EventEmitter, as every request has two. */
+/** Callbacks of one event. Cheaper than an EventEmitter; every request has two. */
 export class CallbackList {
   #callbacks: readonly (() => void)[] = []
 
@@ -6,12 +6,12 @@ export class CallbackList {
     this.#callbacks = [...this.#callbacks, callback]
   }
 
-  /** A callback that is deleted while `call` runs may still be called by it. */
+  /** A callback that is deleted during `call` may still be called. */
   delete(callback: () => void): void {
     this.#callbacks = this.#callbacks.filter((one) => one !== callback)
   }
 
-  /** Calls all of them, in the order in which they were added. */
+  /** Calls all callbacks in insertion order. */
   call(): void {
     for (const callback of this.#callbacks) callback()
   }

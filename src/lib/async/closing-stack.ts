@@ -1,14 +1,13 @@
-/** What was opened, to be closed in reverse order. */
+/** Closes resources in reverse order of opening. */
 export class ClosingStack {
   readonly #closers: (() => unknown)[] = []
   #closing: Promise<void> | undefined
 
-  /** Adds what closes a resource that was opened after all others in the stack. */
   push(close: () => unknown): void {
     this.#closers.push(close)
   }
 
-  /** Closes everything once; every call resolves when that is done. */
+  /** Closes every resource once. All calls resolve when that is done. */
   close(): Promise<void> {
     return (this.#closing ??= this.#closeAll())
   }

@@ -1,7 +1,7 @@
-/** Wakes whoever waits for it; one that rang while nobody waited wakes the next who does. */
+/** Wakes the waiting task; a notification without one wakes the next `wait`. */
 export interface Notifier {
   readonly notify: () => void
-  /** Resolves when it rings, or after so many milliseconds. */
+  /** Resolves on notification, or after `ms` milliseconds. */
   readonly wait: (ms: number) => Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** Settles like the work, or rejects at the signal: the work itself may then go on. */
+/** Settles like `work`, or rejects when `signal` aborts; `work` itself may continue. */
 export function rejectOnAbort<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(new Error('timeout: the receiver did not respond'))

@@ -1,14 +1,14 @@
 /** Work that can pause between its steps. */
 export type Steps<Result> = Generator<void, Result, void>
 
-/** Milliseconds after which work in slices pauses, so that the event loop serves everything else. */
+/** Maximum milliseconds of a slice before other events are served. */
 const sliceMs = 5
 
-/** The next slices of everything that has paused, first come, first served. */
+/** Next slices of all paused work, first in, first out. */
 const paused: (() => void)[] = []
 let isScheduled = false
 
-/** Runs the steps to their result without a pause. */
+/** Runs all steps without a pause. */
 export function runAtOnce<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const { done, value } = steps.next()
@@ -16,10 +16,7 @@ export function runAtOnce<Result>(steps: Steps<Result>): Result {
   }
 }
 
-/**
- * Runs the steps to their result in slices of a few milliseconds. All work that has paused shares one slice for each
- * turn of the event loop, however much of it there is.
- */
+/** Runs the steps in slices of a few milliseconds. All paused work shares one slice per event loop iteration. */
 export function runInSlices<Result>(steps: Steps<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const runSlice = (): void => {

@@ -1,6 +1,6 @@
 /**
- * Settles like the work, or rejects after so many milliseconds or at the signal: the work itself may then go on. An
- * answer that lay there while the process was busy with something else came in time.
+ * Settles like `work`, or rejects after `timeoutMs` or when `signal` aborts; `work` itself may continue. A result that
+ * arrived in time counts, even if the event loop was blocked.
  */
 export function withTimeout<Value>(
   work: Promise<Value>,
@@ -10,7 +10,7 @@ export function withTimeout<Value>(
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(new Error('aborted'))
     const late = (): void => reject(new Error(`timeout after ${timeoutMs} ms`))
-    // Timers come before what has arrived, and what is immediate after it.
+    // Timers run before pending I/O events, immediates after them.
     const timer = setTimeout(() => setImmediate(late), timeoutMs)
     if (signal.aborted) abort()
     signal.addEventListener('abort', abort, { once: true })

@@ -1,9 +1,9 @@
-/** What a pipe takes as one, where it takes it (PIPE_BUF of Linux, pipe(7)). */
+/** Bytes of an atomic write to a pipe (PIPE_BUF of Linux, pipe(7)). */
 const pipeBufBytes = 4096
 
 /**
- * As many whole lines from the beginning as a pipe takes as one, but one at least: what several processes write into
- * the same pipe in such pieces does not get mixed up, but for lines that are longer.
+ * Returns as many whole lines from the beginning as fit one atomic pipe write, at least one. Processes that share a
+ * pipe and write such chunks do not interleave lines, except for longer ones.
  */
 export function takeAtomicLines(bytes: Buffer): Buffer {
   if (bytes.length <= pipeBufBytes) return bytes

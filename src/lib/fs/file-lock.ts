@@ -2,12 +2,12 @@ import { open, rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 
 const pauseMs = 20
-/** A step takes milliseconds: whoever holds the lock for so long was killed in it. */
+/** Steps take milliseconds: the holder of an older lock was killed. */
 const timeoutMs = 2_000
 
 /**
- * Runs a step while nobody else, in any process, runs one for that file; the lock is `<file>.lock`. Where that cannot be
- * had, the step runs all the same: it is for steps of which two at a time lose something, and break nothing.
+ * Runs `step` under an exclusive lock for the file across processes; the lock is `<file>.lock`. If the lock cannot be
+ * acquired, the step still runs: concurrent steps must at worst lose an update, never corrupt anything.
  */
 export async function withFileLock(file: string, step: () => Promise<void>): Promise<void> {
   const lock = `${file}.lock`

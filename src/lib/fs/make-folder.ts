@@ -2,10 +2,9 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
 /**
- * Makes a folder and those that it lies in, as far as they are missing. Resolves to the first one that was made,
- * undefined if none was. Rejects with the error of the system, which names the folder that cannot be made. Unlike
- * `mkdir` with `recursive`, which tries without end where a parent exists and refuses a folder with ENOENT, as
- * `/proc` does.
+ * Creates a folder and its missing parents. Resolves to the first created folder, or undefined. Rejects with the system
+ * error, which names the folder that cannot be created. `mkdir` with `recursive` retries forever if a parent exists and
+ * refuses a folder with ENOENT, as `/proc` does.
  */
 export async function makeFolder(folder: string, mode = 0o777): Promise<string | undefined> {
   const path = resolve(folder)
@@ -14,7 +13,7 @@ export async function makeFolder(folder: string, mode = 0o777): Promise<string |
   if (missing === 'there') return undefined
   const first = await makeFolder(dirname(path), mode)
   await mkdir(path, { mode }).catch((error: NodeJS.ErrnoException) => {
-    // Another process was faster.
+    // Another process created it first.
     if (error.code === 'EEXIST') return
     throw error.code === 'ENOENT' ? new Error(`${path}: the parent folder cannot contain folders`) : error
   })

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 
-/** Fills the buffer from that position of the file on; answers how many bytes there were. */
+/** Fills the buffer from that position of the file. Resolves to the number of bytes read. */
 export async function readInto(handle: FileHandle, buffer: Buffer, position: number): Promise<number> {
   let length = 0
   for (;;) {

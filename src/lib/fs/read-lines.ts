@@ -1,31 +1,27 @@
 import { open } from 'node:fs/promises'
 
-/** The longest line that is read; no record comes near it. */
+/** Far above the size of any record. */
 const maxLineBytes = 64 * 1024 * 1024
 
-/** A line of a file. */
 export interface FileLine {
-  /** Without the newline. Holds good only until the next line is asked for. */
+  /** Without the newline. Valid only until the next line is requested. */
   readonly bytes: Buffer
-  /** Counts from 1. */
+  /** One-based. */
   readonly number: number
-  /** Where it begins in the file. */
+  /** Offset of its first byte in the file. */
   readonly offset: number
-  /** What ended it: a newline, the end of the file, or the limit of what is read as one line. */
+  /** How it ended: at a newline, the end of the file, or the maximum length of a line. */
   readonly end: 'newline' | 'file' | 'limit'
 }
 
-/** Bytes that belong to a file, whatever stands there. */
+/** Bytes that replace a range of the file when it is read. */
 interface FilePatch {
-  /** Where they begin; at the end of the file at the latest. */
+  /** At most the size of the file. */
   readonly offset: number
   readonly bytes: Buffer
 }
 
-/**
- * The lines of a file, in memory that does not grow with the file, and as if the patch were written. Reading stops at a
- * line over the limit.
- */
+/** Reads the lines of a file in constant memory, with the patch applied. Stops at a line over the maximum length. */
 export async function* readLines(path: string, patch?: FilePatch): AsyncGenerator<FileLine, void> {
   const handle = await open(path)
   try {
@@ -40,8 +36,8 @@ export async function* readLines(path: string, patch?: FilePatch): AsyncGenerato
       const chunk = buffer.subarray(0, bytesRead)
       let begin = 0
       for (let newline = chunk.indexOf(10); newline !== -1; newline = chunk.indexOf(10, begin)) {
-        const piece = chunk.subarray(begin, newline)
-        const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece])
+        const part = chunk.subarray(begin, newline)
+        const bytes = rest.length === 0 ? part : Buffer.concat([rest, part])
         rest = Buffer.alloc(0)
         begin = newline + 1
         yield { bytes, number, offset, end: 'newline' }
@@ -60,7 +56,10 @@ export async function* readLines(path: string, patch?: FilePatch): AsyncGenerato
   }
 }
 
-/** Copies what of the patch belongs into the buffer, which begins at that position; answers where it ends there. */
+/**
+ * Copies the part of the patch that overlaps the buffer, which begins at `position` of the file. Returns the end of the
+ * copied part in the buffer.
+ */
 function copyPatch({ offset, bytes }: FilePatch, buffer: Buffer, position: number): number {
   const begin = Math.max(0, position - offset)
   const at = Math.max(0, offset - position)

@@ -1,14 +1,14 @@
 const reloadCallbacks = new Set<() => Promise<void>>()
 
-/** Has `reload` called by `reloadFiles`, until the function that is returned is called. It must not reject. */
+/** Registers `reload` for `reloadFiles`; it must not reject. The returned function unregisters it. */
 export function onReload(reload: () => Promise<void>): () => void {
   reloadCallbacks.add(reload)
   return () => reloadCallbacks.delete(reload)
 }
 
 /**
- * Reads all files again that this process watches, also those that have not changed, and reports each as after a
- * change. Resolves when all are read.
+ * Reads all watched files of this process again, even unchanged ones, and reports each as changed. Resolves when all
+ * have been read.
  */
 export async function reloadFiles(): Promise<void> {
   await Promise.all([...reloadCallbacks].map((reload) => reload()))

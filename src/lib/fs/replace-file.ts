@@ -7,10 +7,9 @@ const maxAttempts = 100
 const retryDelayMs = 50
 
 /**
- * Replaces the text of a file by what `change` makes of it (undefined: there is no file yet). Readers see
- * the old text or the new one, never a part, also after a crash; the file is readable by its owner alone
- * (0600). The new text is written to `<file>.new`, which also keeps a second writer out; throws if it stays
- * for five seconds.
+ * Replaces the text of a file by the result of `change` (undefined: no file exists). Readers see the old text or the
+ * new one, never a part, even after a crash; only its owner can read the file (0600). The new text is written to
+ * `<file>.new`, which also serves as a lock; throws if it exists for five seconds.
  */
 export async function replaceFile(path: string, change: (text: string | undefined) => string): Promise<void> {
   const target = (await undefinedIfMissing(realpath(path))) ?? path

@@ -1,26 +1,23 @@
 import { readFile, stat } from 'node:fs/promises'
 import { onReload } from './reload.ts'
 
-/** How a file is watched. */
 export interface WatchOptions {
   readonly intervalMs: number
-  /** The file changed and could not be read, or `take` threw; what was taken before stays. */
+  /** The file changed and could not be read, or `take` threw; the previous content remains in use. */
   readonly onError: (cause: unknown) => void
 }
 
-/** Something on disk whose changes are followed until it is closed. */
 export interface FileWatcher {
   close(): void
 }
 
-/** Something on disk that is watched. */
 export interface WatchedSource<Content> {
   /** Changes with every change of the content; must not throw. */
   readonly stamp: () => Promise<string>
   readonly read: () => Promise<Content>
 }
 
-/** Hands the text of a file to `take`, now and after each change; throws if that fails the first time. */
+/** Passes the text of a file to `take`, now and after each change. Rejects if the first time fails. */
 export function watchFile(
   path: string,
   take: (text: string) => void,
@@ -30,16 +27,16 @@ export function watchFile(
 }
 
 /**
- * Likewise for what is read in another way. It looks at the status of files instead of waiting for events: those
- * get lost when a file is replaced by a rename, or when Kubernetes swaps the link above it. `reloadFiles` has it read
- * at once, also without a change.
+ * Watches any source. Polls the status of files instead of using events, which are lost if a file is replaced by a
+ * rename or if Kubernetes swaps the symbolic link above it. `reloadFiles` triggers a read at once, even without a
+ * change.
  */
 export async function watchSource<Content>(
   source: WatchedSource<Content>,
   take: (content: Content) => void,
   options: WatchOptions,
 ): Promise<FileWatcher> {
-  // Taken before the content is read, so that a change in between is seen at the next look.
+  // Taken before the content is read, so that the next poll detects a change in between.
   let seen = await source.stamp()
   let closed = false
   let timer: NodeJS.Timeout | undefined
@@ -56,7 +53,7 @@ export async function watchSource<Content>(
     }
   }
 
-  // One after the other: what was read first must not be taken last.
+  // Serialized, so that older content cannot replace newer.
   let polled = Promise.resolve()
   function pollInOrder(isForced = false): Promise<void> {
     return (polled = polled.then(() => poll(isForced)))
@@ -79,7 +76,7 @@ export async function watchSource<Content>(
   }
 }
 
-/** Changes with a file's content, name or rights; the same for as long as the file cannot be found. */
+/** Changes with the content, name or permissions of a file; constant while the file is missing. */
 export async function fileStamp(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })

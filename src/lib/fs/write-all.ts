@@ -1,8 +1,8 @@
 import { write } from 'node:fs'
 
 /**
- * Writes all of it from that position on, or at the end where the file is open for appending (null): a disk that fills
- * up takes part of a write before it fails. By callback, as the promises of `FileHandle` cost twice as much.
+ * Writes all bytes from that position, or appends (null): a disk that fills up accepts part of a write before it fails.
+ * Uses callbacks, since the promises of `FileHandle` cost twice as much.
  */
 export function writeAll(file: number, bytes: Buffer, position: number | null): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 
 /**
- * Writes a file that readers see whole or not at all, also after a crash; only its owner can read it (0600). Of two
- * who write at the same time, one wins.
+ * Writes a file that readers see completely or not at all, even after a crash; only its owner can read it (0600). The
+ * last of several concurrent writers wins.
  */
 export async function writeAtomically(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`

@@ -1,11 +1,11 @@
 const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g
 
 /**
- * Whether an object at any depth of a JSON text has a member twice: readers differ in which of them they take.
- * Names are compared as they are meant, so `"s\u0075b"` repeats `"sub"`. The text must be valid JSON.
+ * Whether an object at any depth of a JSON text repeats a member: readers differ in which one they use. Names are
+ * compared after unescaping, so `"s\u0075b"` repeats `"sub"`. The text must be valid JSON.
  */
 export function hasDuplicateKey(text: string): boolean {
-  // One set of names for each object that is open, undefined for a list.
+  // Names seen in each open object; undefined for an open array.
   const open: (Set<string> | undefined)[] = []
   let last = ''
   for (const [token] of text.matchAll(tokens)) {

@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream'
 
-/** How long the peer has to read the last bytes and to close its side. */
+/** Time for the peer to read the last bytes and to close its side. */
 const lingerMs = 1_000
 
 /**
  * Writes the last bytes, ends the connection, and destroys it if the peer has not closed it within a second. Destroying
- * a connection at once while it has unread input resets it, and the peer may lose what it has not read yet.
+ * a connection that has unread input resets it, and the peer may lose bytes it has not read.
  */
 export function closeGracefully(socket: Duplex, lastBytes = ''): void {
   if (!socket.writable) {

@@ -1,8 +1,8 @@
-/** A field of a protobuf message: a number, or the bytes of what has a length. */
+/** A field of a protobuf message: a number, or the bytes of a length-delimited value. */
 export interface ProtobufField {
   readonly number: number
   readonly value: bigint | Uint8Array
-  /** The whole field as it stands in the message: its number, its kind and its value. */
+  /** The encoded field: tag and value. */
   readonly raw: Uint8Array
 }
 
@@ -11,7 +11,7 @@ const fixed64Wire = 1
 const bytesWire = 2
 const fixed32Wire = 5
 
-/** The fields of a protobuf message, in their order. Throws a RangeError where the message is malformed. */
+/** Reads the fields of a protobuf message in order. Throws RangeError if the message is malformed. */
 export function* readFields(message: Uint8Array): Generator<ProtobufField> {
   let position = 0
   while (position < message.length) {

@@ -1,15 +1,14 @@
-/** A field of a message with a number as its value. */
 export function encodeNumberField(number: number, value: number): Buffer {
   return Buffer.from([...encodeVarint(number * 8), ...encodeVarint(value)])
 }
 
-/** A field of a message with text, bytes or another message as its value. */
+/** Encodes a length-delimited field: text, bytes or a nested message. */
 export function encodeBytesField(number: number, value: string | Uint8Array): Buffer {
   const bytes = Buffer.from(value)
   return Buffer.concat([Buffer.from([...encodeVarint(number * 8 + 2), ...encodeVarint(bytes.length)]), bytes])
 }
 
-/** Base 128, the lowest digits first; for integers from 0 to 2^53 - 1. */
+/** Base-128 varint of an integer from 0 to 2^53 - 1, least significant group first. */
 function encodeVarint(value: number): number[] {
   const digits: number[] = []
   let rest = value

@@ -1,7 +1,10 @@
 let cachedMs = Number.NaN
 let cachedText = ''
 
-/** The time, ISO 8601 with milliseconds, UTC. Records come many in a millisecond, and to write it takes long. */
+/**
+ * Current time in ISO 8601 with milliseconds, UTC. Cached within a millisecond, since formatting is slow and records
+ * are frequent.
+ */
 export function currentTimestamp(): string {
   const now = Date.now()
   if (now !== cachedMs) {

@@ -1,11 +1,12 @@
 /**
- * Answers when performance.now() was 0, in milliseconds since 1970 by the clock of the machine, which may be set. It is
- * at most one off, soon far less, and does not go back unless that clock does: what began later is told later.
+ * Creates a function that returns the wall-clock time (milliseconds since 1970) at which performance.now() was 0. It is
+ * off by at most one millisecond, soon far less, and never decreases unless the wall clock is set back: later events
+ * get later times.
  */
 export function createPerformanceEpoch(clock = Date.now, sinceStart = () => performance.now()): () => number {
   let epoch = -Infinity
   return () => {
-    // The clock is cut to whole milliseconds, so this is up to one too early, and the latest of many is the best.
+    // The clock truncates to whole milliseconds, so each sample is up to one too low; the maximum of many is best.
     const latest = clock() - sinceStart()
     if (latest > epoch || latest < epoch - 1) epoch = latest
     return epoch

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 
-/** The last words of the label of a PEM block (RFC 7468). */
+/** End of the label of a PEM block (RFC 7468). */
 type PemContent = 'CERTIFICATE' | 'PRIVATE KEY' | 'X509 CRL'
 
 /**
- * Reads a PEM file. Throws if it cannot be read, has no block with that content, or has a block without an end. A file
- * that is just being written is empty at first, and node:tls takes empty text for an option that is not set: a server
- * would have no certificate, or trust every public authority.
+ * Reads a PEM file. Throws if it cannot be read, has no block with that content, or has an unterminated block. A file
+ * is empty while it is first written, and node:tls treats empty text as an unset option: a server would have no
+ * certificate, or trust every public authority.
  */
 export async function readPemFile(file: string, content: PemContent): Promise<string> {
   const text = await readFile(file, 'utf8')

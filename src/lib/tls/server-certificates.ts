@@ -2,7 +2,7 @@ import { constants } from 'node:crypto'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { readPemFile } from './pem-file.ts'
 
-/** PEM files of a TLS server, and whether it asks clients for a certificate. */
+/** PEM files of a TLS server, and whether it requests client certificates. */
 export interface ServerCertificateFiles {
   readonly certFile: string
   readonly keyFile: string
@@ -11,7 +11,7 @@ export interface ServerCertificateFiles {
   readonly clientCrlFile?: string | undefined
 }
 
-/** Throws if a file cannot be read or is incomplete, or if certificate and key do not belong together. */
+/** Throws if a file cannot be read or is incomplete, or if certificate and key do not match. */
 export async function readServerCertificates(files: ServerCertificateFiles): Promise<SecureContextOptions> {
   const { certFile, keyFile, clientCaFile, clientCrlFile } = files
   const context: SecureContextOptions = {
@@ -22,7 +22,7 @@ export async function readServerCertificates(files: ServerCertificateFiles): Pro
       ca: await readPemFile(clientCaFile, 'CERTIFICATE'),
     }),
     ...(clientCrlFile !== undefined && { crl: await readPemFile(clientCrlFile, 'X509 CRL') }),
-    // A resumed session is not verified again: a revoked client certificate would stay valid.
+    // Resumed sessions are not verified again: a revoked client certificate would stay valid.
     ...(files.clientAuth !== 'none' && { secureOptions: constants.SSL_OP_NO_TICKET }),
   }
   createSecureContext(context)

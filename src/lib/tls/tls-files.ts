@@ -4,7 +4,7 @@ import { readPemFile } from './pem-file.ts'
 
 const path = z.string().min(1)
 
-/** The settings of what is shown and trusted in TLS, as members of a zod object. */
+/** TLS settings of a client: its certificate and the authorities it trusts, as members of a zod object. */
 export const tlsFiles = {
   caFile: path.optional().describe('PEM file: CA certificates to trust instead of those of the system.'),
   clientCertificate: z
@@ -18,19 +18,18 @@ export const tlsFiles = {
 
 type TlsFiles = z.output<z.ZodObject<typeof tlsFiles>>
 
-/** The files' contents, as node:tls takes them. */
+/** File contents, as node:tls takes them. */
 interface TlsMaterial {
   readonly ca?: string
   readonly cert?: string
   readonly key?: string
 }
 
-/** Whether any of the files is named. */
 export function namesTlsFiles({ caFile, clientCertificate }: TlsFiles): boolean {
   return caFile !== undefined || clientCertificate !== undefined
 }
 
-/** The same files with absolute paths. */
+/** Resolves the paths of the files. */
 export function absoluteTlsFiles(
   { caFile: authority, clientCertificate: client }: TlsFiles,
   absolute: (path: string) => string,
@@ -45,7 +44,7 @@ export function absoluteTlsFiles(
 
 /**
  * Reads the files; `whose` names the owner in errors, as in `of an audit sink`. Throws if a file cannot be read, or if
- * certificate, key or authority cannot be used.
+ * certificate, key or authority is invalid.
  */
 export async function readTlsFiles(
   { caFile: authority, clientCertificate: client }: TlsFiles,

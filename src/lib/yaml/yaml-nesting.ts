@@ -1,14 +1,14 @@
 import { Lexer, Parser, type CST } from 'yaml'
 
-/** Deeper than anybody writes, and far from what the library can take. */
+/** Deeper than any real file, and far below the limit of the library. */
 const maxDepth = 200
 
-/** What is said of maps and lists that stand too deep in each other. */
 export const tooDeepMessage = `nested deeper than ${maxDepth} levels`
 
 /**
- * What the library makes documents of, up to what is too deep. It makes them by recursion, and where that comes near
- * the end of the stack, Node does not throw: it ends the process, as it cannot compile a regular expression.
+ * Yields the tokens of which the library composes documents, up to the nesting limit. The library composes by
+ * recursion; near the end of the stack Node does not throw but ends the process, as it cannot compile a regular
+ * expression.
  */
 export function* parseYamlTokens(text: string, tooDeep: (offset: number) => void): Generator<CST.Token> {
   const parser = new Parser()
@@ -22,7 +22,7 @@ export function* parseYamlTokens(text: string, tooDeep: (offset: number) => void
   yield* parser.end()
 }
 
-/** The line, from 1, in which a text nests too deep to be given to the library; undefined where none does. */
+/** Returns the line (one-based) that exceeds the nesting limit, if any. */
 export function findTooDeepLine(text: string): number | undefined {
   let line: number | undefined
   const tokens = parseYamlTokens(text, (offset) => {

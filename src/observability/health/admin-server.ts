@@ -3,14 +3,14 @@ import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import { renderMetrics } from '../metrics/render-metrics.ts'
 
-/** Those who ask are few, and send little. */
+/** Few clients poll this port, with small requests. */
 const maxConnections = 100
 const timeoutMs = 10_000
 
 /**
- * The server of the admin port: `/livez` answers as long as the event loop turns, whatever else is wrong; `/readyz`
- * answers 503 with the problems, by name, while there are any; `/metrics` is for Prometheus, and holds what is in the
- * registries. It needs no credentials: keep it off public networks.
+ * Creates the server of the admin port. `/livez` responds while the event loop runs, whatever else fails; `/readyz`
+ * responds with 503 and the problems by name while there are any; `/metrics` renders the registries for Prometheus. It
+ * needs no credentials: keep it off public networks.
  */
 export function createAdminServer(
   registries: () => readonly Registry[] | Promise<readonly Registry[]>,
@@ -36,7 +36,7 @@ export function createAdminServer(
   return server
 }
 
-/** Resolves with the URL of the server when it takes requests. */
+/** Resolves with the URL of the server when it accepts requests. */
 export async function listen(
   server: FastifyInstance,
   { host, port }: { host: string; port: number },

@@ -1,13 +1,13 @@
 import { Gauge, type Registry } from 'prom-client'
 
-/** One thing that must be well before requests are sent here. */
+/** A condition for receiving requests. */
 export interface ReadinessCheck {
   readonly name: string
-  /** Undefined when well, or else what is wrong, in words for an operator. */
+  /** Returns the problem in words for an operator, or undefined. */
   readonly problem: () => string | undefined | Promise<string | undefined>
 }
 
-/** What is wrong, by the name of the check; empty where all is well. */
+/** Returns the problems by the name of the check; empty if all checks pass. */
 export async function findProblems(
   checks: readonly ReadinessCheck[],
 ): Promise<Readonly<Record<string, string>>> {
@@ -19,7 +19,7 @@ export async function findProblems(
   return problems
 }
 
-/** Adds a gauge of the checks, for those who look back at why requests were not sent here. */
+/** Registers a gauge of the checks, to find out later why requests were not routed here. */
 export function registerReadinessMetrics(registry: Registry, checks: readonly ReadinessCheck[]): void {
   const gauge = new Gauge({
     name: 'catalog_gateway_ready',

@@ -9,17 +9,17 @@ export type { Logger }
 export interface GatewayLog {
   readonly logger: Logger
   /**
-   * A line like those of the logger, for what is logged with each request: it takes a fraction of the time. Members
-   * are JSON, each with the comma before it. The message is plain: nothing in it has to be escaped.
+   * Writes a line like those of the logger, in a fraction of the time; used for request lines. `members` are JSON, each
+   * preceded by a comma. `message` must not need escaping.
    */
   write(level: 'info' | 'warn' | 'error', members: string, message: string): void
-  /** Resolves when every line is written. Lines that come later are written when the process ends, if it ends well. */
+  /** Resolves when every line is written. Later lines are written when the process exits normally. */
   close(): Promise<void>
 }
 
 /**
- * A log of JSON lines on standard error, so that standard output holds only what commands promise to print. A line is
- * written within a second, or when the process ends; lines that nobody takes are lost rather than waited for.
+ * Opens a log of JSON lines on standard error; standard output is reserved for command output. A line is written within
+ * a second, or when the process exits. If the reader is blocked, lines are dropped rather than awaited.
  */
 export function openLog(level: LogLevel, onLost: (lines: number) => void): GatewayLog {
   const time = createClock()
@@ -44,7 +44,7 @@ export function openLog(level: LogLevel, onLost: (lines: number) => void): Gatew
   }
 }
 
-/** Tells the time as text, which is made once a millisecond. */
+/** Formats the current time, once per millisecond. */
 function createClock(): () => string {
   let at = 0
   let text = ''

@@ -1,38 +1,39 @@
 import { write, writeSync } from 'node:fs'
 import { takeAtomicLines } from '../../lib/fs/atomic-lines.ts'
 
-/** Takes the lines of a log, and writes many of them at a time. */
+/** Writes log lines in batches. */
 export interface LineWriter {
-  /** Never waits and never throws. */
+  /** Never blocks and never throws. */
   write(line: string): void
-  /** Resolves when everything that was written before is out, or is known to be lost. */
+  /** Resolves when all earlier lines are written or lost. */
   close(): Promise<void>
 }
 
-/** What a writer keeps to. */
 export interface LineWriterOptions {
-  /** Told how many lines were lost: there was no room for them, or they could not be written. */
+  /** Reports the number of lost lines: the buffer was full, or the write failed. */
   readonly onLost: (lines: number) => void
-  /** Milliseconds that a line waits for others at the most. */
+  /** Maximum milliseconds that a line is buffered. */
   readonly flushDelayMs?: number
-  /** Whether other processes write there too: then lines are not mixed up with theirs (first-lines.ts). */
+  /** Whether other processes write to the same descriptor: lines are then written atomically (atomic-lines.ts). */
   readonly isShared?: boolean
-  /** Characters that wait while one piece is being written. */
+  /** Maximum characters buffered during a write. */
   readonly maxPendingChars?: number
 }
 
-/** So many characters are written at once, without waiting for more. */
+/** Buffered characters that trigger a write at once. */
 const flushChars = 64 * 1024
 const defaultMaxPendingChars = 8 * 1024 * 1024
 const defaultFlushDelayMs = 1_000
-/** Between the tries of a descriptor that takes nothing just now, and how often it is tried while the process ends. */
+/**
+ * Interval between attempts on a descriptor that is not writable, and the number of attempts while the process exits.
+ */
 const retryMs = 10
 const maxExitTries = 100
 
 /**
- * Writes lines to an open descriptor, off the event loop: a reader that has stopped costs memory up to the room, and
- * then lines, but never time. What still waits when the process ends is written then. (The destination of pino does
- * the same, but a descriptor that fails, as on a full disk, ends the process there or keeps it from ending.)
+ * Writes lines to an open descriptor outside of the event loop: a blocked reader costs memory up to the maximum, and
+ * then lines, but never time. Buffered lines are written when the process exits. (The destination of pino does the
+ * same, but there a failing descriptor, as on a full disk, ends the process or keeps it from ending.)
  */
 export function openLineWriter(descriptor: number, options: LineWriterOptions): LineWriter {
   const {
@@ -41,8 +42,8 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
     maxPendingChars = defaultMaxPendingChars,
     isShared = false,
   } = options
-  // One text: to join many in the end takes twice as long.
-  let waiting = ''
+  // One string: joining many at the end takes twice as long.
+  let pending = ''
   let lines = 0
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> | undefined
@@ -51,7 +52,7 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
   function flush(): void {
     clearTimeout(timer)
     timer = undefined
-    if (writing !== undefined || waiting === '') return
+    if (writing !== undefined || pending === '') return
     const count = lines
     writing = writeAsynchronously(descriptor, take(), isShared)
       .catch(() => onLost(count))
@@ -61,10 +62,10 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
       })
   }
 
-  /** Many at once: to write one by itself costs more than all else about it. */
+  /** Batched: the write itself dominates the cost of a line. */
   function flushInTime(): void {
-    if (waiting.length >= flushChars) flush()
-    else if (waiting !== '') timer ??= setTimeout(flush, flushDelayMs).unref()
+    if (pending.length >= flushChars) flush()
+    else if (pending !== '') timer ??= setTimeout(flush, flushDelayMs).unref()
   }
 
   async function writeAll(): Promise<void> {
@@ -75,23 +76,23 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
   }
 
   function take(): Buffer {
-    const bytes = Buffer.from(waiting)
-    waiting = ''
+    const bytes = Buffer.from(pending)
+    pending = ''
     lines = 0
     return bytes
   }
 
   function writeRest(): void {
-    if (waiting !== '') writeSynchronously(descriptor, take())
+    if (pending !== '') writeSynchronously(descriptor, take())
   }
 
   return {
     write(line) {
-      if (waiting.length + line.length > maxPendingChars) {
+      if (pending.length + line.length > maxPendingChars) {
         onLost(1)
         return
       }
-      waiting += line
+      pending += line
       lines += 1
       flushInTime()
     },
@@ -102,7 +103,7 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
   }
 }
 
-/** Writes all of it, however many pieces that takes. Rejects with what the system says. */
+/** Writes all bytes, in as many writes as needed. Rejects with the system error. */
 async function writeAsynchronously(descriptor: number, bytes: Buffer, isShared: boolean): Promise<void> {
   for (let rest = bytes; rest.length > 0;) {
     const chunk = isShared ? takeAtomicLines(rest) : rest
@@ -117,7 +118,7 @@ async function writeAsynchronously(descriptor: number, bytes: Buffer, isShared: 
   }
 }
 
-/** The same for a process that ends: it waits a second at the most, and has nobody to tell of a failure. */
+/** For process exit: blocks for at most a second and ignores errors. */
 function writeSynchronously(descriptor: number, bytes: Buffer): void {
   let rest = bytes
   for (let tries = 0; rest.length > 0 && tries < maxExitTries; tries += 1) {

@@ -1,13 +1,13 @@
-/** Holds back lines of a log that come too often. */
+/** Suppresses log lines that are too frequent. */
 export interface LogThrottle {
   /**
-   * Undefined where a line of that kind is held back; otherwise it may be written, and the answer is how many of
-   * its kind were held back since the last one.
+   * Returns undefined if the line is suppressed; else the number of lines of this kind that were suppressed since the
+   * last one.
    */
   take(kind: string): number | undefined
 }
 
-/** Lets so many lines of each kind pass in a second. Kinds come from a closed set. */
+/** Allows `perSecond` lines of each kind per second. Kinds come from a closed set. */
 export function createLogThrottle(perSecond: number): LogThrottle {
   const kinds = new Map<string, { second: number; passed: number; suppressed: number }>()
   return {

@@ -3,10 +3,10 @@ import type { AuditLogEvent } from '../../audit/log/audit-log-event.ts'
 import type { AuditLog, AuditStatus } from '../../audit/log/audit-log.ts'
 import type { Logger } from '../log/gateway-log.ts'
 
-/** The digits of a hash that a number holds exactly. */
+/** Hex digits that a number represents exactly. */
 const exactHexDigits = 12
 
-/** Shows whether changes can be recorded, and what waits; read when it is asked for. */
+/** Registers gauges of the audit log: writability and queue. Read on collection. */
 export function registerAuditMetrics(registry: Registry, audit: AuditLog): void {
   const gauge = (name: string, aggregator: Aggregator, help: string, read: (status: AuditStatus) => number) =>
     new Gauge({
@@ -34,8 +34,8 @@ export function registerAuditMetrics(registry: Registry, audit: AuditLog): void 
 }
 
 /**
- * Shows the last record of the audit log among the metrics, so that whoever keeps them can tell that the log was
- * cut. The hash is no label: each would be a series of its own.
+ * Registers the last record of the audit log as metrics, so that a truncated log can be detected from stored metrics.
+ * The hash is no label: each would be a new series.
  */
 export function registerAuditHeadMetrics(registry: Registry, audit: AuditLog): void {
   const sequence = new Gauge({
@@ -60,7 +60,7 @@ export function registerAuditHeadMetrics(registry: Registry, audit: AuditLog): v
   registry.registerMetric(hash)
 }
 
-/** Tells the log of the gateway what happens to the audit log; of each seal only where that is asked for. */
+/** Logs the events of the audit log; seals only if `logsSeals`. */
 export function createAuditEventLogger(log: Logger, logsSeals: boolean): (note: AuditLogEvent) => void {
   return (note) => {
     switch (note.what) {

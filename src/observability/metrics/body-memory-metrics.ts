@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { BodyMemory } from '../../limits/overload/body-memory.ts'
 
-/** Adds gauges of the memory for JSON bodies. */
+/** Registers gauges of the memory for JSON bodies. */
 export function registerBodyMemoryMetrics(registry: Registry, memory: BodyMemory): void {
   const gauge = (name: string, help: string, value: () => number): void => {
     registry.registerMetric(

@@ -2,20 +2,19 @@ import { X509Certificate } from 'node:crypto'
 import type { SecureContextOptions } from 'node:tls'
 import { Gauge, type Registry } from 'prom-client'
 
-/** PEM, as it is given to TLS; undefined where there is no certificate. */
+/** PEM, as node:tls takes it; undefined without a certificate. */
 type PemCertificates = SecureContextOptions['cert']
 
-/** Tells when the certificates of the gateway end. */
 export interface CertificateMetrics {
-  /** Takes the certificate that clients of the gateway see. */
+  /** Sets the downstream server certificate. */
   setListener(certificate: PemCertificates): void
-  /** Takes the certificate that the upstream of that name sees. */
+  /** Sets the client certificate for that upstream. */
   setUpstream(name: string, certificate: PemCertificates): void
 }
 
 const certificateBlocks = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
-/** Adds a gauge of when certificates end: of several in one file, the first that does. */
+/** Registers a gauge of certificate expiry; for several certificates in one file, the earliest. */
 export function registerCertificateMetrics(registry: Registry): CertificateMetrics {
   const gauge = new Gauge({
     name: 'catalog_gateway_certificate_expiry_timestamp_seconds',

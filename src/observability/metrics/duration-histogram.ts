@@ -1,24 +1,23 @@
 import type { Metric, Registry } from 'prom-client'
 
-/** What a histogram of durations is. */
 interface DurationHistogramOptions<Label extends string> {
   readonly name: string
   readonly help: string
   readonly labelNames: readonly Label[]
-  /** Upper bounds in seconds, growing. */
+  /** Upper bounds in seconds, ascending. */
   readonly buckets: readonly number[]
   readonly registry: Registry
 }
 
-/** One series of a histogram: find it once, and time many things with it. */
+/** One series of a histogram. Look it up once and reuse it. */
 interface DurationSeries {
-  /** Counts one duration; the id of a trace becomes the exemplar of its bucket. */
+  /** Records one duration; the trace id becomes the exemplar of its bucket. */
   observe(seconds: number, traceId?: string): void
 }
 
-/** Durations in buckets, for Prometheus. */
+/** Histogram of durations for Prometheus. */
 export interface DurationHistogram {
-  /** The series of these values, in the order of the names of the labels. */
+  /** Returns the series of these label values, in the order of the label names. */
   labels(...values: string[]): DurationSeries
 }
 
@@ -37,8 +36,8 @@ interface Exemplar {
 }
 
 /**
- * A histogram that costs a request next to nothing. Each `observe` of prom-client validates and joins the labels
- * again, 0.35 us where this takes 0.02, and a request has nine of them; the registry of prom-client still writes it.
+ * A histogram with a cheap `observe`: 0.02 us instead of 0.35 us in prom-client, which validates and joins the labels
+ * each time; a request has nine of them. The registry of prom-client still renders it.
  */
 export function createDurationHistogram<Label extends string>(
   options: DurationHistogramOptions<Label>,
@@ -72,7 +71,7 @@ export function createDurationHistogram<Label extends string>(
 class Series implements DurationSeries {
   readonly #labels: Readonly<Record<string, string>>
   readonly #bounds: readonly number[]
-  /** Of each bucket alone; the last one is for all above the highest bound. */
+  /** Per bucket, not cumulative; the last one is above the highest bound. */
   readonly #counts: Float64Array
   readonly #exemplars: (Exemplar | undefined)[] = []
   #sum = 0

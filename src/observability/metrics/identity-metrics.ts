@@ -2,7 +2,7 @@ import { Gauge, type Aggregator, type Registry } from 'prom-client'
 import type { Authenticator } from '../../identity/authenticate.ts'
 import type { JwksStatus } from '../../identity/jwt/jwks.ts'
 
-/** Adds gauges of the keys that callers are known by; they are read when they are asked for. */
+/** Registers gauges of API keys and JWKS; read on collection. */
 export function registerIdentityMetrics(
   registry: Registry,
   authenticator: Pick<Authenticator, 'status'>,
@@ -15,7 +15,7 @@ export function registerIdentityMetrics(
       aggregator,
       registers: [registry],
       collect() {
-        // 0 would be a time, and the default of a gauge.
+        // The default of a gauge, 0, would be a valid time.
         const value = read()
         if (value === undefined) this.remove()
         else this.set(value)

@@ -6,15 +6,15 @@ import { createDurationHistogram, type DurationHistogram } from './duration-hist
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const diskSeconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1]
 
-/** Most stages take microseconds, and some of them wait for a client, an issuer or a disk. */
+/** Most stages take microseconds; some wait for a client, an issuer or a disk. */
 const stageSeconds = [
   0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1, 2.5, 10, 30,
 ]
 
-/** The label of namespaces: `namespace` would be taken for that of the pod where Kubernetes is scraped. */
+/** Kubernetes scraping sets `namespace` to that of the pod. */
 const namespaceLabel = 'catalog_namespace'
 
-/** Every metric that requests and reloads are counted in. Labels come from closed sets: never an id, never a principal. */
+/** Metrics of requests and reloads. Labels come from closed sets: never an id, never a principal. */
 export interface Metrics {
   readonly registry: Registry
   readonly requests: RequestCounter
@@ -35,7 +35,7 @@ export interface Metrics {
   readonly identityReloads: Counter<'source' | 'result'>
 }
 
-/** Makes the metrics of a gateway of that version, in a registry of its own. */
+/** Creates the metrics of a gateway in a registry of its own. */
 export function createMetrics(version: string, { namespaces }: MetricsSettings = {}): Metrics {
   const registry = new Registry()
   const registers = [registry]
@@ -146,7 +146,7 @@ export function createMetrics(version: string, { namespaces }: MetricsSettings =
       registers,
     }),
   }
-  // What is counted seldom is there from the start: of a series that begins with 1 no increase is seen.
+  // Rare events start at 0: Prometheus sees no increase in a series that begins with 1.
   for (const result of ['success', 'failure']) metrics.policyReloads.inc({ result }, 0)
   for (const effect of ['allow', 'deny']) metrics.policyConditionFailures.inc({ effect }, 0)
   return metrics

@@ -2,8 +2,8 @@ import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import { otherNamespaces } from '../../config/metrics-settings.ts'
 
 /**
- * Names the namespace of a request for the metrics: one of the list, which operators keep, or `other`. What callers
- * send makes no name of its own. Undefined where there is no list: metrics then have no such label.
+ * Maps the namespace of a request to a label value: a name of the configured list, or `other`, so that callers cannot
+ * create series. Undefined without a list: metrics then have no such label.
  */
 export function createNamespaceLabeler(
   names: readonly string[] | undefined,
@@ -14,7 +14,7 @@ export function createNamespaceLabeler(
     if (route === undefined) return otherNamespaces
     const { operation, id } = route
     const [first] = id
-    // The id of a table in the root namespace begins with its own name.
+    // The id of a table in the root namespace begins with the name of the table.
     const isNamespace = operation.object === 'namespace' || id.length > 1
     return isNamespace && first !== undefined && known.has(first) ? first : otherNamespaces
   }

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Registry } from 'prom-client'
 
-/** promtool refuses the names of these, which prom-client adds for itself. */
+/** Default metrics of prom-client that promtool rejects by name. */
 const misnamedMetrics = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
@@ -10,8 +10,8 @@ const misnamedMetrics = [
 let registry: Registry | undefined
 
 /**
- * What the process itself uses: CPU, memory, files, garbage collection, event loop. One registry for all gateways of
- * a process: what prom-client starts to watch the event loop with cannot be stopped again.
+ * Metrics of the process: CPU, memory, files, garbage collection, event loop. One registry for all gateways of a
+ * process, since prom-client cannot stop its event loop monitor.
  */
 export function getProcessMetrics(): Registry {
   if (registry !== undefined) return registry
@@ -22,7 +22,7 @@ export function getProcessMetrics(): Registry {
   const active = new Counter({
     name: 'nodejs_eventloop_active_seconds_total',
     help: 'Time in which the event loop was at work: its rate is the share of one core that it may use.',
-    // One that has no time left is not seen in the sum of several.
+    // A sum would hide one saturated process.
     aggregator: 'omit',
     registers: [],
     collect() {

@@ -1,14 +1,13 @@
 import { Registry, type Counter, type Metric, type RegistryContentType } from 'prom-client'
 
-/** Metrics as they are answered. */
 interface Exposition {
   readonly contentType: string
   readonly text: string
 }
 
 /**
- * Writes the metrics of these registries, which have no name twice, in the format that the client asks for: text of
- * version 0.0.4, or OpenMetrics 1.0.0, which alone can show exemplars.
+ * Renders the metrics of these registries, whose names must be disjoint, in the format that the client accepts: text
+ * 0.0.4, or OpenMetrics 1.0.0, which alone supports exemplars.
  */
 export async function renderMetrics(
   registries: readonly Registry[],
@@ -22,14 +21,14 @@ export async function renderMetrics(
   return { contentType: exposed.contentType, text: await exposed.metrics() }
 }
 
-/** Prometheus names it first; whoever names it and refuses it (`q=0`) is not known. */
+/** Prometheus lists it first; no known client lists it with `q=0`. */
 function wantsOpenMetrics(accept = ''): boolean {
   return /application\/openmetrics-text\s*;\s*version=1\.0\.0\b/.test(accept)
 }
 
 /**
- * The same metric for OpenMetrics, where the name of a counter has no `_total` and only its samples have. prom-client
- * would change the name of the metric itself, for good and for the other format too.
+ * Converts a metric to OpenMetrics, where the name of a counter has no `_total` and only its samples do. prom-client
+ * would rename the metric itself, for the other format as well.
  */
 function toOpenMetrics(metric: Metric): Metric {
   const { name, type } = metric as unknown as { readonly name: string; readonly type: string }

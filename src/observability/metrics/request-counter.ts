@@ -1,19 +1,18 @@
 import { Counter, type CounterConfiguration } from 'prom-client'
 
-/** One series of a counter: find it once, and count many things in it. */
+/** One series of a counter. Look it up once and reuse it. */
 interface CountedSeries {
   inc(): void
 }
 
-/** A counter of requests, for Prometheus. */
 export interface RequestCounter {
-  /** The series of these values, in the order of the names of the labels; to be asked for once. */
+  /** Returns the series of these label values, in the order of the label names; cache the result. */
   labels(...values: string[]): CountedSeries
 }
 
 /**
- * A counter of prom-client that costs a request next to nothing: theirs finds its series anew each time, in 0.4 us.
- * What was counted goes there when the metrics are asked for.
+ * A counter with a cheap `inc`: prom-client looks up the series each time, in 0.4 us. Counts are copied to prom-client
+ * on collection.
  */
 export function createRequestCounter<Label extends string>(
   options: Omit<CounterConfiguration<Label>, 'collect'>,

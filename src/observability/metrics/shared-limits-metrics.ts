@@ -5,7 +5,7 @@ import type { Logger } from '../log/gateway-log.ts'
 
 const syncDurationBuckets = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1]
 
-/** Counts exchanges of shared limits, and logs when they begin and cease to fail. */
+/** Counts synchronizations of shared limits, and logs when they start and stop failing. */
 export function registerSharedLimitsMetrics(
   registry: Registry,
   log: Logger,
@@ -26,11 +26,11 @@ export function registerSharedLimitsMetrics(
   const gauge = new Gauge({
     name: 'catalog_gateway_shared_limits_connected',
     help: 'Whether limits are shared with other gateways (1) or the connection is lost (0); absent if limits are not shared.',
-    // Of several processes the worst.
+    // The worst of several processes.
     aggregator: 'min',
     registers: [],
   })
-  // 0 would say that they cannot be, and is the default of a gauge.
+  // The default of a gauge, 0, would mean that the limits cannot be shared.
   gauge.remove()
   registry.registerMetric(gauge)
   let isFailing = false

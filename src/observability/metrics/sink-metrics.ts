@@ -4,10 +4,10 @@ import type { Sinks } from '../../audit/sinks/open-sinks.ts'
 import type { Logger } from '../log/gateway-log.ts'
 import { createLogThrottle } from '../log/log-throttle.ts'
 
-/** A sink that fails does so again and again: so many lines of each are written. */
+/** A failing sink fails repeatedly. */
 const maxLinesPerSecond = 1
 
-/** Counts what becomes of deliveries, and logs those that fail. */
+/** Counts deliveries, and logs failed ones. */
 export function createSinkObserver(registry: Registry, log: Logger): SinkObserver {
   const registers = [registry]
   const labelNames = ['sink'] as const
@@ -34,7 +34,7 @@ export function createSinkObserver(registry: Registry, log: Logger): SinkObserve
   }
 }
 
-/** Adds gauges of how far the sinks are behind; they are read when they are asked for. */
+/** Registers gauges of the lag of the sinks; read on collection. */
 export function registerSinkMetrics(registry: Registry, sinks: Sinks): void {
   const gauge = (
     name: string,

@@ -11,41 +11,40 @@ import {
 } from '@opentelemetry/api'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 
-/** How a span ended. */
 interface SpanEnd {
   readonly attributes: Attributes
-  /** Whether something failed here; that a client was refused is no failure. */
+  /** Whether something failed in the gateway or upstream; a refusal is no failure. */
   readonly isFailure: boolean
 }
 
-/** The span of a call to an upstream. */
+/** Span of a call to an upstream. */
 interface ClientSpan {
-  /** Names and values in turn: what tells the upstream which span it continues. */
+  /** Alternating names and values of the trace context headers for the upstream. */
   readonly headers: readonly string[]
   end(how: SpanEnd): void
 }
 
 /**
- * The spans of one request: one for all of it, one for each stage that it comes to, and one for each call to an
- * upstream, beneath the stage that makes it. Times are milliseconds of performance.now().
+ * Spans of one request: a root span, a span per stage, and a client span per upstream call beneath its stage. Times are
+ * milliseconds of performance.now().
  */
 export interface RequestSpans {
-  /** 32 hex digits, also where the trace is not kept. */
+  /** 32 hex digits, even if the trace is not sampled. */
   readonly traceId: string
-  /** Whether it is sent, and so can be looked up by its id. */
+  /** Whether the trace is exported and can be looked up by its id. */
   readonly isSampled: boolean
-  /** A stage begins, and the one before is over. */
+  /** Ends the current stage and starts the next. */
   startStage(stage: string, at: number): void
   startCall(method: string, attributes: Attributes): ClientSpan
-  /** The request is over, as that operation; where it was refused, its last stage is what refused it. */
+  /** Ends the request; `refusal` describes the last stage, which refused it. */
   end(operation: string, how: SpanEnd, refusal: Attributes | undefined): void
 }
 
 const propagator = new W3CTraceContextPropagator()
 
 /**
- * Begins the spans of a request; the context says which span of somebody else they continue. All its times are told
- * from one epoch, when performance.now() was 0, whatever is done to the clock of the machine meanwhile.
+ * Starts the spans of a request; `context` holds the remote parent. All times derive from one epoch, the time of
+ * performance.now() = 0, so changes of the system clock do not affect a trace.
  */
 export function startRequestSpans(
   tracer: Tracer,

@@ -2,7 +2,7 @@ import { Counter, type Registry } from 'prom-client'
 import type { Logger } from '../log/gateway-log.ts'
 import type { SpanObserver } from './span-queue.ts'
 
-/** Counts the spans that were dropped, and logs when their receiver begins and ceases to fail. */
+/** Counts dropped spans, and logs when the receiver starts and stops failing. */
 export function registerSpanMetrics(registry: Registry, log: Logger): SpanObserver {
   const counter = new Counter({
     name: 'catalog_gateway_trace_spans_dropped_total',

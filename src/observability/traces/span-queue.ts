@@ -6,23 +6,21 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace'
 
-/** What becomes of spans. */
 export interface SpanObserver {
-  /** Spans were dropped: the queue was full, or the receiver did not take them. */
+  /** Spans were dropped: the queue was full, or the export failed. */
   readonly dropped: (spans: number, reason: 'queue_full' | 'export_failed', cause?: unknown) => void
   readonly exported: () => void
 }
 
-/** What the queue is made of and keeps to. */
 export interface SpanQueueOptions {
   readonly exporter: SpanExporter
   readonly batching: Omit<BatchSpanProcessorOptions, 'exporter' | 'maxQueueSize'>
-  /** So many spans are held at the most, those included that are being sent. */
+  /** Maximum number of spans held, including those being exported. */
   readonly maxSpans: number
   readonly observer: SpanObserver
 }
 
-/** Sends spans in batches. What the processor of the library drops it tells nobody, so that is decided here. */
+/** Exports spans in batches. The processor of the library drops spans silently, so the limit is enforced here. */
 export function createSpanQueue({ exporter, batching, maxSpans, observer }: SpanQueueOptions): SpanProcessor {
   let held = 0
   const processor = new BatchSpanProcessor({

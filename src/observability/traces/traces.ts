@@ -17,22 +17,22 @@ import { startRequestSpans, type RequestSpans } from './request-spans.ts'
 import { createSpanQueue, type SpanObserver } from './span-queue.ts'
 import type { TracesSettings } from '../../config/traces-settings.ts'
 
-/** Makes the spans of requests, and sends those that are kept. */
+/** Creates and exports the spans of requests. */
 export interface Traces {
-  /** Begins the spans of a request that came with those headers, at that time of performance.now(). */
+  /** Starts the spans of a request with these headers; `startedAt` is a time of performance.now(). */
   startRequest(headers: IncomingHttpHeaders, startedAt: number): RequestSpans
-  /** Sends what still waits, within the timeout of the settings. Never rejects. */
+  /** Exports pending spans, within the timeout of the settings. Never rejects. */
   close(): Promise<void>
 }
 
-/** A traceparent of today has 55 characters; one of a version to come may have more (W3C Trace Context, 4.3). */
+/** A traceparent has 55 characters today; future versions may be longer (W3C Trace Context, 4.3). */
 const maxTraceparentLength = 256
 const maxBatchSpans = 512
 const batchDelayMs = 1_000
 
 /**
- * Opens the traces. Whoever has none does not import this file: the library takes its time and memory. Throws where
- * a file of the settings cannot be read.
+ * Opens the traces. Import this file only if traces are configured: the library costs time and memory. Throws if a file
+ * of the settings cannot be read.
  */
 export async function openTraces(
   settings: TracesSettings,
@@ -41,10 +41,10 @@ export async function openTraces(
 ): Promise<Traces> {
   const { maxQueuedSpans, timeoutMs } = settings
   const batchSpans = Math.min(maxBatchSpans, maxQueuedSpans)
-  // At the end the whole queue is sent at once.
+  // Shutdown exports the whole queue at once.
   const exporter = await openExporter(settings, Math.ceil(maxQueuedSpans / batchSpans) + 1)
   const provider = new TracerProvider({
-    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win.
+    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     resource: resourceFromAttributes({
       'service.name': 'catalog-gateway',
       'service.version': software,
@@ -57,7 +57,7 @@ export async function openTraces(
         batching: {
           maxExportBatchSize: batchSpans,
           scheduledDelayMillis: batchDelayMs,
-          // The exporter keeps the time itself.
+          // The exporter has its own timeout.
           exportTimeoutMillis: timeoutMs * 2,
         },
         maxSpans: maxQueuedSpans,
@@ -76,7 +76,7 @@ export async function openTraces(
       return startRequestSpans(tracer, continued, epoch(), startedAt)
     },
     async close() {
-      // What was not taken has been counted; the exporter is then still open.
+      // Failed exports have been counted; the exporter is then still open.
       await provider.shutdown().catch(() => exporter.shutdown())
     },
   }
@@ -89,7 +89,7 @@ async function openExporter(
   const ca = certificateAuthority && (await readPemFile(certificateAuthority, 'CERTIFICATE'))
   const readCredential = async (): Promise<Record<string, string>> =>
     credential ? { [credential.header]: (await readFile(credential.file, 'utf8')).trim() } : {}
-  // A file that is missing is found at start rather than at the first batch.
+  // Detects a missing file at start rather than at the first batch.
   await readCredential()
   return new OTLPTraceExporter({
     ...(endpoint !== undefined && { url: endpoint }),
@@ -100,7 +100,7 @@ async function openExporter(
   })
 }
 
-/** A traceparent that was sent twice, or is too long, is none: a trace begins (W3C Trace Context, 3.2.2). */
+/** A repeated or overlong traceparent is ignored, and a new trace begins (W3C Trace Context, 3.2.2). */
 const headerGetter: TextMapGetter<IncomingHttpHeaders> = {
   keys: (headers) => Object.keys(headers),
   get(headers, name) {

@@ -28,7 +28,7 @@ const policies: readonly WrittenPolicy[] = [
   },
 ]
 
-/** Our gateway as built, with nothing turned off. */
+/** The gateway as built, with all features enabled. */
 export const gateway: Peer = {
   name: 'gateway',
   what: 'this gateway: `serve` with policies, body checks, strict audit of changes, metrics and a log line a request',
@@ -44,7 +44,7 @@ export const gateway: Peer = {
       stringify({
         listen: { port },
         admin: { port: 0 },
-        // A thousand clients at once wait for their turn; usually that many are refused.
+        // Queues a thousand concurrent clients; by default most would be refused.
         upstream: { url: `http://127.0.0.1:${upstreamPort}`, maxPendingRequests: 1_000 },
         identity: {
           apiKeys: { store: callers.storeFile, pepperFile: callers.pepperFile },

@@ -6,7 +6,7 @@ import { freePort } from '../../support/free-port.ts'
 import { startServer, type ServerProcess } from '../server-process.ts'
 import { programVersion } from './program-version.ts'
 
-/** HAProxy with the sizes of buffers that it comes with. */
+/** HAProxy with default buffer sizes. */
 export const haproxy: Peer = {
   name: 'haproxy',
   what: 'HAProxy with a map of keys, `jwt_verify`, a map of who may do what, and a log line a request',
@@ -15,7 +15,7 @@ export const haproxy: Peer = {
   start: (setup) => start('haproxy', setup, ''),
 }
 
-/** HAProxy with what its manual offers for large bodies. */
+/** HAProxy with the options that its manual recommends for large bodies. */
 export const haproxyForBulk: Peer = {
   name: 'haproxy-bulk',
   what: 'the same HAProxy with buffers of 64 KiB and `splice-auto`',

@@ -1,5 +1,5 @@
-// What somebody would write with fastify and @fastify/http-proxy in an afternoon.
-// Its arguments: its port, the port of the upstream, the file of keys, and the key set of the tokens.
+// A minimal proxy with fastify and @fastify/http-proxy. Arguments: its port, the upstream port, the file of keys, and
+// the JWKS of the tokens.
 import httpProxy from '@fastify/http-proxy'
 import fastify from 'fastify'
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose'

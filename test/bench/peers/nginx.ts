@@ -9,7 +9,7 @@ import { programVersion } from './program-version.ts'
 
 const moduleFolders = ['/usr/share/nginx/modules', '/usr/lib/nginx/modules', '/usr/lib64/nginx/modules']
 
-/** nginx that forwards everything. */
+/** nginx without checks. */
 export const nginx: Peer = {
   name: 'nginx',
   what: 'nginx that forwards everything and checks nothing, with a log line a request',
@@ -18,7 +18,7 @@ export const nginx: Peer = {
   start: (setup) => start('nginx', setup),
 }
 
-/** nginx with checks in Lua, as OpenResty has them. */
+/** nginx with checks in Lua, as in OpenResty. */
 export const nginxLua: Peer = {
   name: 'nginx-lua',
   what: 'nginx with keys, RS256 tokens and rights checked by its Lua module and OpenSSL',

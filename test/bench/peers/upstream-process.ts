@@ -1,6 +1,5 @@
-// The upstream of all measurements: answers the requests of the bench as fast as a process on node can. It reads no
-// more of a request than its framing and the name of the table, which says what is answered.
-// Its arguments: its port, and the sizes of the large bodies that it is asked for.
+// Upstream of all measurements: responds as fast as a Node process can. It only parses the framing of a request and the
+// table name, which selects the response. Arguments: its port, and the sizes of the large bodies.
 import { createHash, type Hash } from 'node:crypto'
 import { createServer, type Socket } from 'node:net'
 import {
@@ -30,7 +29,7 @@ let bodyBytes = 0
 
 createServer({ noDelay: true }, serve).listen(Number(port), '127.0.0.1')
 
-/** What is next of a request: its head, a body of known length, or the size, the data or the end of a chunk. */
+/** Next part of a request: its head, a body of known length, or the size, the data or the end of a chunk. */
 type Expected = 'head' | 'body' | 'size' | 'chunk' | 'chunk-end' | 'trailer'
 
 function serve(socket: Socket): void {
@@ -46,7 +45,7 @@ function serve(socket: Socket): void {
       at = expected === 'body' || expected === 'chunk' ? take(chunk, at) : read(chunk, at)
   })
 
-  /** Data of the body, as far as it has come. */
+  /** Consumes the available body data. */
   function take(chunk: Buffer, at: number): number {
     const end = Math.min(chunk.length, at + left)
     bodyBytes += end - at
@@ -58,7 +57,7 @@ function serve(socket: Socket): void {
     return end
   }
 
-  /** A head, or a line between the chunks; either may come in several pieces. */
+  /** Reads a head or a line between chunks; either may arrive in several parts. */
   function read(chunk: Buffer, at: number): number {
     const mark = expected === 'head' ? '\r\n\r\n' : '\r\n'
     const before = line.length

@@ -5,7 +5,7 @@ import { startServer, type ServerProcess } from '../server-process.ts'
 
 const program = fileURLToPath(new URL('upstream-process.ts', import.meta.url))
 
-/** Starts the upstream of all measurements, which knows large bodies of those sizes. */
+/** Starts the upstream of all measurements with large bodies of those sizes. */
 export async function startUpstream(
   folder: string,
   core: number | undefined,

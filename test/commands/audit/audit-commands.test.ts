@@ -29,7 +29,7 @@ beforeAll(async () => {
 const audit = (...parameters: string[]): Promise<ProgramEnd> => runProgram(['audit', ...parameters])
 const linesOf = ({ output }: ProgramEnd): string[] => output.trimEnd().split('\n')
 
-it('verify checks the seals with a key, and says what the verdict rests on', async () => {
+it('verify checks the seals with a key, and prints the evidence for the verdict', async () => {
   const without = await audit('verify', folder)
   expect(without).toMatchObject({
     status: 0,
@@ -64,7 +64,7 @@ it.each([
   expect(records.map((line) => (JSON.parse(line) as { kind: string }).kind)).toEqual(kinds)
 })
 
-it('query shows a table that no name can break', async () => {
+it('query prints a table that control characters in names cannot break', async () => {
   const lines = linesOf(await audit('query', folder))
   expect(lines[0]).toMatch(/^TIME +CHAIN:SEQ +KIND +PRINCIPAL +OPERATION +OBJECT +RESULT$/)
   expect(lines).toHaveLength(9)
@@ -84,7 +84,7 @@ it('export prints OCSF and CloudEvents', async () => {
   expect((await audit('export', folder, '--format', 'xml')).status).toBe(2)
 })
 
-it('prove prints a history that verify-proof checks', async () => {
+it('prove prints a history that verify-proof accepts', async () => {
   const file = join(folder, 'proof.jsonl')
   const { status, output } = await audit('prove', folder, '--table', orders)
   expect(status).toBe(0)
@@ -102,7 +102,7 @@ it('prove prints a history that verify-proof checks', async () => {
   expect((await audit('verify-proof', file)).status).toBe(1)
 })
 
-it('a broken log is named by file, line and record', async () => {
+it('a broken log is reported by file, line and record', async () => {
   const [name = ''] = await segmentsOf(folder)
   const file = join(folder, name)
   const good = await readFile(file)

@@ -43,7 +43,7 @@ beforeAll(async () => {
   return () => removeFolder(folder)
 })
 
-it('the result names the versions that were made past the log', async () => {
+it('the result lists out-of-band versions', async () => {
   const { output } = await runProgram(['audit', 'query', folder])
   const results = output
     .split('\n')

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { runProgram, temporaryFolder } from '../../e2e/built-program.ts'
 import { startDev } from '../../e2e/running-dev.ts'
 
-/** The folder of a log with some changes, and its one file. */
+/** Writes a log with some changes; returns its folder and its only file. */
 async function writtenLog(): Promise<{ folder: string; file: string }> {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   for (const name of ['one', 'two', 'three']) await dev.send('POST', `/v1/namespace/${name}/create`, {})
@@ -13,7 +13,7 @@ async function writtenLog(): Promise<{ folder: string; file: string }> {
   return { folder: dev.auditFolder, file: join(dev.auditFolder, segment) }
 }
 
-it('a log as the gateway wrote it is good; with any change it is broken', async () => {
+it('accepts a log as the gateway wrote it, and rejects any change', async () => {
   const { folder, file } = await writtenLog()
   const verify = () => runProgram(['audit', 'verify', folder])
   const text = await readFile(file, 'utf8')
@@ -39,7 +39,7 @@ it('a log as the gateway wrote it is good; with any change it is broken', async 
   expect((await verify()).status).toBe(1)
 })
 
-it('a folder without a log is not good', async () => {
+it('rejects a folder without a log', async () => {
   const folder = await temporaryFolder()
   const empty = await runProgram(['audit', 'verify', folder])
   expect(empty).toMatchObject({ status: 1, messages: expect.stringMatching(/contains no audit log/) })

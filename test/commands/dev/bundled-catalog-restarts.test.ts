@@ -12,7 +12,7 @@ async function expectRestart(dev: RunningDev, catalog: number | undefined): Prom
   expect(await (await dev.send('GET', '/v1/namespace/$/list')).json()).toEqual({ namespaces: ['sales'] })
 }
 
-it('a catalog that was killed is started again, and dev says so', async () => {
+it('a killed catalog is restarted, and dev reports it', async () => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   await dev.send('POST', '/v1/namespace/sales/create', {})
   for (let time = 0; time < 2; time += 1) {

@@ -10,7 +10,7 @@ import { runProgram, temporaryFolder } from '../../e2e/built-program.ts'
 
 const policies = fileURLToPath(new URL('../../../policies/development', import.meta.url))
 
-/** Settings that name the files of a data folder of `dev`, and its policies. */
+/** Creates settings that name the files and policies of a `dev` data folder. */
 async function developmentSettings(changes: object = {}): Promise<string> {
   const folder = await temporaryFolder()
   const data = join(folder, '.catalog-gateway')
@@ -53,7 +53,7 @@ it.for(['check', 'serve'])('%s refuses the keys of dev', async (command) => {
   )
 })
 
-it('policies of dev are found by their folder, also behind a link', async () => {
+it('detects policies of dev by their folder, even through a symbolic link', async () => {
   for (const folder of [policies, 'linked']) {
     const changes = { policies: { folder }, unsafe: ['development-key'] }
     expect(await found(changes)).toEqual([
@@ -62,13 +62,13 @@ it('policies of dev are found by their folder, also behind a link', async () => 
   }
 })
 
-it('the key of dev as a credential is found', async () => {
+it('detects the key of dev as a credential', async () => {
   const credential = { header: 'x-api-key', file: `.catalog-gateway/${devFiles.key}` }
   const changes = { upstream: { url: 'https://catalog.example', credential } }
   expect((await found(changes)).at(-1)).toMatch(/^the credential of catalog /)
 })
 
-it('what is accepted by name, or is none of dev, is not found', async () => {
+it('ignores accepted files and files that are not from dev', async () => {
   expect(await found({ unsafe: ['development-key'] })).toEqual([])
   const all = { policies: { folder: policies }, unsafe: ['development-key', 'development-policies'] }
   expect(await found(all)).toEqual([])

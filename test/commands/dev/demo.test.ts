@@ -5,7 +5,7 @@ import { startDev } from '../../e2e/running-dev.ts'
 const dev = await startDev()
 afterAll(() => dev.remove())
 
-it('the tour shows six steps, and can be taken again', async () => {
+it('the tour has six steps and can be repeated', async () => {
   const location = ['--url', dev.url, '--data-dir', dev.dataFolder, '--api-key', dev.key]
   for (let round = 0; round < 2; round += 1) {
     const { status, output, messages } = await runProgram(['demo', ...location, '--rows', '5000'])

@@ -26,7 +26,7 @@ it.runIf(isThorough)('Ctrl-C, which reaches all processes at once, stops both to
   expect(await isRunning(Number(catalog))).toBe(false)
 })
 
-it('without --api-key a key is made, and it and the data are there again after a restart', async () => {
+it('without --api-key a key is created; key and data survive a restart', async () => {
   const locations = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
   const keys: string[] = []
   for (let run = 0; run < 2; run += 1) {
@@ -44,7 +44,7 @@ it('without --api-key a key is made, and it and the data are there again after a
   expect(keys[1]).toBe(keys[0])
 })
 
-it('a catalog that hangs does not keep a dev that is stopped', async () => {
+it('a hanging catalog does not block the shutdown of dev', async () => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   const [catalog] = await childrenOf(dev.program.pid)
   process.kill(Number(catalog), 'SIGSTOP')
@@ -53,7 +53,7 @@ it('a catalog that hangs does not keep a dev that is stopped', async () => {
   expect(await isRunning(Number(catalog))).toBe(false)
 })
 
-it('the catalog of a killed dev ends by itself', async () => {
+it('the catalog of a killed dev exits', async () => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   const [catalog] = await childrenOf(dev.program.pid)
   dev.program.signal('SIGKILL')

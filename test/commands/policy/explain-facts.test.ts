@@ -38,7 +38,7 @@ it.for([
   expect(line).toContain(facts)
 })
 
-it('programs get the facts with their values, or why there is none', async () => {
+it('JSON output has the facts with their values, or the reason why one is missing', async () => {
   const { output } = await explain('RenameTable', 'a/t', '--fact', 'destination=b/u', '--json')
   expect((JSON.parse(output) as { facts: unknown }).facts).toEqual([
     { name: 'branch', unknown: 'every branch' },

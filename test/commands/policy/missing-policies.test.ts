@@ -10,7 +10,7 @@ import { linesOf, servingGateway } from '../../observability/serving-gateway.ts'
 const policy =
   '{apiVersion: catalog-gateway/v1, kind: AccessPolicy, metadata: {name: a}, namespace: [], rules: []}'
 
-/** Places that hold no policy, with what is said of them. */
+/** Paths without policies, and the expected messages. */
 async function locations(): Promise<readonly (readonly [path: string, message: RegExp])[]> {
   const folder = await temporaryFolder()
   const path = (name: string): string => join(folder, name)
@@ -107,7 +107,7 @@ it('a gateway without any policy starts, and warns that it denies every request'
   })
 })
 
-it('a folder of decision tables that holds none is refused', async () => {
+it('a folder of decision tables without a table is refused', async () => {
   const folder = await temporaryFolder()
   await mkdir(join(folder, 'policies'))
   await writeFile(join(folder, 'policies', 'a.yaml'), policy)
@@ -119,7 +119,7 @@ it('a folder of decision tables that holds none is refused', async () => {
   })
 })
 
-it('a running dev warns that no policy is in force', async () => {
+it('a running dev warns if no policy is in force', async () => {
   const folder = await temporaryFolder()
   const ports = ['--port', '0', '--admin-port', '0', '--data-dir', join(folder, 'data')]
   await mkdir(join(folder, 'policies'))

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { runProgram } from '../../e2e/built-program.ts'
 import { readerPolicy, temporaryFolder, writeFiles } from '../../policy/source/policy-folder.ts'
 
-it('policies are signed and verified as the page about policies says, and a changed bundle is found out', async () => {
+it('the documented commands sign and verify policies, and detect a changed bundle', async () => {
   const folder = await temporaryFolder()
   await writeFiles(join(folder, 'policies'), { 'a.yaml': readerPolicy('a', 'alice') })
   const at = (name: string): string => join(folder, name)

@@ -20,7 +20,7 @@ interface Report {
   readonly undecided: readonly { readonly count: number; readonly missing: readonly string[] }[]
 }
 
-it('the log of a gateway is decided anew by other policies, and what it does not tell is not guessed', async () => {
+it('replays the log of a gateway with other policies, without guessing unlogged facts', async () => {
   const dataFolder = await temporaryFolder()
   const dev = await startDev({ dataFolder })
   const analyst = await dev.createKey('ann', '--group', 'analysts')

@@ -7,7 +7,7 @@ import { projectFolder, runProgram, temporaryFolder } from '../../e2e/built-prog
 const examples = join(projectFolder, 'policies', 'examples')
 const policy = (...parameters: string[]) => runProgram(['policy', ...parameters])
 
-/** A folder with these documents, and no others, in `policies.yaml`. */
+/** Creates a folder with these documents in `policies.yaml`. */
 async function folderOf(...documents: readonly object[]): Promise<string> {
   const folder = await temporaryFolder()
   const whole = documents.map((document) => ({
@@ -53,7 +53,7 @@ it.concurrent.for(['development', 'examples'])(
   },
 )
 
-it('the tests of a shadow policy are decided as if it were in force, those of others without it', async () => {
+it('tests of a shadow policy are decided as if it were in force, other tests without it', async () => {
   const object = { as: { user: 'eve' }, operations: ['InsertIntoTable'], table: ['sales', 'orders'] }
   const shadow = {
     ...sales,
@@ -70,7 +70,7 @@ it('the tests of a shadow policy are decided as if it were in force, those of ot
   })
 })
 
-it('a failed test says what was expected, what was decided, and where both stand', async () => {
+it('a failed test reports expectation, decision and their locations', async () => {
   const object = { operations: ['InsertIntoTable'], table: ['sales', 'orders'] }
   const tests = [
     { as: { user: 'sam', groups: ['engineers'] }, ...object, expect: 'allow', rule: 'write' },
@@ -88,7 +88,7 @@ it('a failed test says what was expected, what was decided, and where both stand
   expect(report).toContain('decided deny by sales/no-dev at policies.yaml:16"/>')
 })
 
-it('decision tables stand in files of their own, and count towards the coverage', async () => {
+it('decision tables are files of their own and count towards the coverage', async () => {
   const folder = await folderOf(sales)
   const missing = await policy('test', '--policies', folder)
   expect(missing).toMatchObject({ status: 1, messages: expect.stringContaining('no tests in') })
@@ -111,7 +111,7 @@ it('decision tables stand in files of their own, and count towards the coverage'
   })
 })
 
-it('a test that is not understood is a fault of the policies, with its place', async () => {
+it('an invalid test is an error with its location', async () => {
   const tests = [
     { operations: ['DropNamespace'], table: ['sales', 'orders'], expect: 'allow' },
     { operations: ['read'], expect: 'maybe', given: { brunch: 'main' } },
@@ -129,7 +129,7 @@ it('a test that is not understood is a fault of the policies, with its place', a
   }
 })
 
-it('explain shows the deciding rule and what became of all others on the way', async () => {
+it('explain shows the deciding rule and the results of the rules before it', async () => {
   const rita = ['--policies', examples, '--as', 'rita', '--group', 'break-glass']
   const call = ['InsertIntoTable', 'payments/booked']
   const denied = await policy('explain', ...rita, ...call)
@@ -147,7 +147,7 @@ it('explain shows the deciding rule and what became of all others on the way', a
   })
 })
 
-it('who-can names everybody, with the conditions and what denies them', async () => {
+it('who-can lists every caller with conditions and denying rules', async () => {
   const folder = await folderOf(sales)
   const { output } = await policy('who-can', '--policies', folder, 'InsertIntoTable', 'sales/orders')
   expect(output).toMatch(
@@ -158,7 +158,7 @@ it('who-can names everybody, with the conditions and what denies them', async ()
   expect(nobody.output).toBe('DropTable on sales/orders: nobody\n')
 })
 
-it('what-can tells what somebody may do, and where', async () => {
+it('what-can lists the permissions of a caller and their objects', async () => {
   const groups = ['--group', 'employees', '--group', 'model-owners']
   const { output } = await policy('what-can', '--policies', examples, ...groups)
   expect(output).toMatch(/^company and beneath\n {2}read {2}by company\/employees-read /)
@@ -170,7 +170,7 @@ it('what-can tells what somebody may do, and where', async () => {
   expect(stranger.output).toBe('stranger may do nothing\n')
 })
 
-it('lint tells errors from warnings, each with its place', async () => {
+it('lint separates errors from warnings, each with its location', async () => {
   const folder = await folderOf(
     {
       metadata: { name: 'top' },
@@ -211,7 +211,7 @@ function rule(id: string, rest: object): object {
   return { id, effect: 'allow', operations: ['DropTable'], ...rest }
 }
 
-it('diff tells who gains and who loses what, and where', async () => {
+it('diff lists who gains and who loses what, and where', async () => {
   const before = await folderOf(sales)
   expect((await policy('diff', before, before)).output).toBe('no decision changes\n')
   const [write, deny] = sales.rules
@@ -225,7 +225,7 @@ it('diff tells who gains and who loses what, and where', async () => {
   )
 })
 
-it('a diff says where a change does not reach', async () => {
+it('diff reports objects that a change does not reach', async () => {
   const walled = { metadata: { name: 'wall' }, namespace: ['sales', 'hr'], inherit: false, rules: [] }
   const [write] = sales.rules
   const before = await folderOf({ ...sales, rules: [] }, walled)
@@ -234,7 +234,7 @@ it('a diff says where a change does not reach', async () => {
   expect(output).toMatch(/gains {2}sales and anything no policy names beneath: read, write\n/)
 })
 
-it('policies that cannot be used are told by every command', async () => {
+it('every command reports invalid policies', async () => {
   const folder = await temporaryFolder()
   await cp(examples, join(folder, 'good'), { recursive: true })
   await mkdir(join(folder, 'bad'))

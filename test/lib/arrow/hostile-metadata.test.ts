@@ -69,7 +69,7 @@ it('a vector that claims two million fields is refused', () => {
   expect(() => readSchema(headerOf(metadata), metadata.length)).toThrow(RangeError)
 })
 
-it('a schema that names its parts many times over is refused', () => {
+it('a schema that refers to its parts many times is refused', () => {
   const metadata = nested(20, 10)
   expect(metadata.length).toBeLessThan(5_000)
   expect(() => readSchema(headerOf(metadata), metadata.length)).toThrow(/larger than its message/)

@@ -4,7 +4,7 @@ import { expect, onTestFinished, it } from 'vitest'
 import { watchFile } from '../../../src/lib/fs/watch-file.ts'
 import { eventually, makeFolder } from '../../identity/test-authenticator.ts'
 
-/** Watches a file, and collects its texts and failures. */
+/** Watches a file, and collects its texts and errors. */
 async function watch(path: string) {
   const texts: string[] = []
   const failures: unknown[] = []
@@ -17,7 +17,7 @@ async function watch(path: string) {
   return { texts, failures, watched }
 }
 
-it('a file that is written, or replaced by a rename', async () => {
+it('detects a file that is written or replaced by a rename', async () => {
   const path = join(await makeFolder(), 'file')
   await writeFile(path, 'one')
   const { texts } = await watch(path)
@@ -28,7 +28,7 @@ it('a file that is written, or replaced by a rename', async () => {
   await eventually(() => expect(texts.at(-1)).toBe('six'))
 })
 
-it('a link above the file that is swapped, as Kubernetes does', async () => {
+it('detects a swapped symbolic link above the file, as in Kubernetes', async () => {
   const folder = await makeFolder()
   for (const version of ['v1', 'v2']) {
     await mkdir(join(folder, version))
@@ -42,7 +42,7 @@ it('a link above the file that is swapped, as Kubernetes does', async () => {
   await eventually(() => expect(texts).toEqual(['v1', 'v2']))
 })
 
-it('a file that goes away or turns bad is reported once, and taken when it is good again', async () => {
+it('a missing or invalid file is reported once, and read when it is valid again', async () => {
   const path = join(await makeFolder(), 'file')
   await writeFile(path, 'one')
   const { texts, failures } = await watch(path)
@@ -60,7 +60,7 @@ it('a file that goes away or turns bad is reported once, and taken when it is go
   await eventually(() => expect(texts.at(-1)).toBe('three'))
 })
 
-it('a file that cannot be taken at first is an error', async () => {
+it('rejects if the first read fails', async () => {
   const path = join(await makeFolder(), 'file')
   await expect(watch(path)).rejects.toThrow('ENOENT')
   await writeFile(path, 'bad')

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createPerformanceEpoch } from '../../../src/lib/time/performance-epoch.ts'
 
-/** A machine that has run since the time 1000.4, by a clock that somebody has set that much forward. */
+/** A machine started at time 1000.4, whose clock can be changed by `setClock`. */
 function machine() {
   let now = 0
   let set = 0
@@ -11,7 +11,7 @@ function machine() {
   )
   return {
     epoch,
-    /** When something begins that much later, as it is told. */
+    /** The computed time of an event that much later. */
     after: (milliseconds: number): number => {
       now += milliseconds
       return epoch() + now
@@ -22,7 +22,7 @@ function machine() {
   }
 }
 
-it('what begins later is told later, however short', () => {
+it('later events get later times, however short the interval', () => {
   const { after } = machine()
   let before = -Infinity
   for (let count = 0; count < 10_000; count += 1) {
@@ -32,13 +32,13 @@ it('what begins later is told later, however short', () => {
   }
 })
 
-it('it becomes exact, where the clock alone is up to a millisecond behind', () => {
+it('becomes exact although the clock lags by up to a millisecond', () => {
   const { epoch, after } = machine()
   for (let count = 0; count < 1_000; count += 1) after(0.37)
   expect(Math.abs(epoch() - 1_000.4)).toBeLessThan(0.02)
 })
 
-it.each([60_000, 1.5, -1.5, -60_000])('a clock that is set by %d ms is followed', (by) => {
+it.each([60_000, 1.5, -1.5, -60_000])('follows a clock that is set by %d ms', (by) => {
   const { epoch, after, setClock } = machine()
   for (let count = 0; count < 1_000; count += 1) after(0.37)
   setClock(by)

@@ -22,7 +22,7 @@ function trusting({ configuration, url }: TestIssuer): GatewaySetup {
   }
 }
 
-it('a gateway is not ready before it had keys of an issuer, and stays so when they get too old', async () => {
+it('a gateway becomes ready with the keys of an issuer, and stays ready when they get too old', async () => {
   const issuer = await startIssuer()
   onTestFinished(() => issuer.stop())
   await issuer.stop()

@@ -14,7 +14,7 @@ import { startScript } from '../../e2e/built-program.ts'
 import { eventually } from '../../gateway/support/waiting.ts'
 import { temporaryFolder } from '../../policy/source/policy-folder.ts'
 
-/** A writer to what is opened there, and how many lines it has lost. */
+/** Creates a writer to that path, and counts its lost lines. */
 function writerTo(path: string, options: Omit<LineWriterOptions, 'onLost'> = {}) {
   const descriptor = openSync(path, 'a')
   let lost = 0
@@ -32,7 +32,7 @@ function writeNumbered(writer: LineWriter, count: number): string {
   return lines.join('')
 }
 
-it('lines are written in order, and all of them by the time it is closed', async () => {
+it('writes all lines in order before close resolves', async () => {
   const file = join(await temporaryFolder(), 'log')
   const { writer, lost } = writerTo(file)
   const written = writeNumbered(writer, 5_000)
@@ -41,7 +41,7 @@ it('lines are written in order, and all of them by the time it is closed', async
   expect(lost()).toBe(0)
 })
 
-it('a line does not wait for others for ever', async () => {
+it('flushes a single line after a delay', async () => {
   const file = join(await temporaryFolder(), 'log')
   const { writer } = writerTo(file, { flushDelayMs: 10 })
   writer.write('alone\n')
@@ -49,7 +49,7 @@ it('a line does not wait for others for ever', async () => {
   await eventually(async () => expect(await readFile(file, 'utf8')).toBe('alone\n'))
 })
 
-it('lines that cannot be written are lost and counted, and later ones are tried again', async () => {
+it('counts lines that cannot be written, and tries later ones again', async () => {
   const { writer, lost } = writerTo('/dev/full', { flushDelayMs: 10 })
   writeNumbered(writer, 100)
   await eventually(() => expect(lost()).toBe(100))
@@ -58,23 +58,23 @@ it('lines that cannot be written are lost and counted, and later ones are tried 
   expect(lost()).toBe(110)
 })
 
-it('a reader that has stopped costs lines beyond the room, and no time', async () => {
+it('drops lines beyond the buffer if the reader is blocked, without blocking', async () => {
   const fifo = join(await temporaryFolder(), 'fifo')
   await once(spawn('mkfifo', [fifo]), 'close')
-  // Opened for both, so that opening waits for nobody; nothing is read.
+  // Opened for reading and writing, so that opening does not block; nothing is read.
   const reader = openSync(fifo, 'r+')
   onTestFinished(() => closeSync(reader))
   const { writer, lost } = writerTo(fifo, { maxPendingChars: 100_000 })
   const line = `${'x'.repeat(999)}\n`
   for (let written = 0; written < 1_000; written += 1) writer.write(line)
   expect(lost()).toBeGreaterThan(700)
-  // Drains it, so that the writer can be closed.
+  // Drains the pipe, so that the writer can be closed.
   const drain = spawn('cat', [fifo], { stdio: ['ignore', 'ignore', 'inherit'] })
   await writer.close()
   drain.kill()
 })
 
-it('lines of several writers are not mixed up in a pipe that is full, where each says that it is shared', async () => {
+it('shared writers do not interleave lines in a full pipe', async () => {
   const fifo = join(await temporaryFolder(), 'fifo')
   await once(spawn('mkfifo', [fifo]), 'close')
   const reader = openSync(fifo, 'r+')
@@ -94,12 +94,12 @@ it('lines of several writers are not mixed up in a pipe that is full, where each
   expect(lines.toSorted()).toEqual(['', ...written.toSorted()])
 })
 
-it('what waits is written when an error that nobody catches ends the process', async () => {
+it('writes buffered lines when an uncaught error ends the process', async () => {
   const program = startScript(new URL('line-writing-process.ts', import.meta.url), ['error'])
   expect(await program.ended).toMatchObject({ status: 1, output: 'one\ntwo\n' })
 })
 
-it('a process ends though its lines cannot be written', async () => {
+it('does not keep a process alive whose lines cannot be written', async () => {
   const program = startScript(new URL('line-writing-process.ts', import.meta.url), ['over', '/dev/full'])
   expect(await program.ended).toMatchObject({ status: 0, messages: '' })
 })

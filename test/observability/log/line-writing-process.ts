@@ -1,4 +1,4 @@
-// Writes two lines, to standard output unless a file is named, and ends in the way that is named before they are due.
+// Writes two lines to standard output or to the named file, and exits in the named way before they are flushed.
 import { openSync } from 'node:fs'
 import { openLineWriter } from '../../../src/observability/log/line-writer.ts'
 

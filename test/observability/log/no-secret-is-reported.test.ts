@@ -14,7 +14,7 @@ import { formatPolicies } from '../../policy/policy-builder.ts'
 import { startOtlpReceiver } from '../traces/otlp-receiver.ts'
 import { linesOf, servingGateway } from '../serving-gateway.ts'
 
-/** Secrets by what they are; each is told apart from all others. */
+/** Secrets by description; all are distinct. */
 const planted = new Map<string, string>()
 
 function plant(what: string, secret = `secret-${randomBytes(12).toString('hex')}`): string {
@@ -22,7 +22,7 @@ function plant(what: string, secret = `secret-${randomBytes(12).toString('hex')}
   return secret
 }
 
-/** A private key in PEM; what is looked for is the line that holds the key itself. */
+/** A private key in PEM; the test searches for the line with the key material. */
 function plantKey(what: string): string {
   const { privateKey } = generateKeyPairSync('ed25519')
   const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }))
@@ -30,9 +30,9 @@ function plantKey(what: string): string {
   return pem
 }
 
-/** What is sent to the gateway, and how the upstream answers it, `{}` unless told. */
+/** A request, and the response of the upstream, by default `{}`. */
 interface Sent {
-  /** POST unless told. */
+  /** Default: POST. */
   readonly method?: 'GET'
   readonly target: string
   readonly headers?: Readonly<Record<string, string>>
@@ -115,7 +115,7 @@ it.skipIf(!hasOpenssl())(
         dispatcher,
       })
       const text = await response.body.text()
-      // Whoever may have credentials gets them; nobody gets them in an error.
+      // Callers with permission receive credentials; no error contains them.
       if (response.statusCode >= 400) reported.push(text, JSON.stringify(response.headers))
     }
     reported.push(await sayNonsense(gateway.url, authority.cert, `${plant('what is no request')}\r\n\r\n`))
@@ -138,7 +138,7 @@ it.skipIf(!hasOpenssl())(
       'the spans': receiver.bodies.join('\n'),
       'an error': reported.join('\n'),
     }
-    // That nothing is found means something only where something was told.
+    // An empty search is only meaningful if something was logged.
     expect(linesOf(log).filter(({ msg }) => msg === 'request completed').length).toBeGreaterThan(20)
     expect(audit).toContain('"kind":"intent"')
     expect(locations['the spans']).toContain('DescribeTable')
@@ -163,7 +163,7 @@ function requests(key: string, otherKey: string, token: string): Sent[] {
   })
   const json = JSON.stringify
   return [
-    // Credentials that are good, bad, twice, and in places that are none.
+    // Credentials that are valid, invalid, repeated, and in wrong positions.
     { target: `${table}/describe`, headers: dev },
     { target: `${table}/describe`, headers: { authorization: `Bearer ${token}` } },
     { target: `${table}/drop`, headers: { authorization: `Bearer ${token}` } },
@@ -187,7 +187,7 @@ function requests(key: string, otherKey: string, token: string): Sent[] {
     { target: `/v1/nothing?token=${plant('a token in the query of nothing')}`, headers: dev },
     { target: `${table}/describe?version=${plant('a parameter of the wrong type')}`, headers: dev },
     { target: `${table}/describe?delimiter=a&delimiter=${plant('a repeated parameter')}`, headers: dev },
-    // Context, for the catalog alone.
+    // Context entries for the upstream only.
     { target: `${table}/drop`, headers: { ...dev, 'x-catalog-ctx-token': plant('a context entry') } },
     {
       target: `${table}/drop`,
@@ -209,7 +209,6 @@ function requests(key: string, otherKey: string, token: string): Sent[] {
       target: `${table}/drop`,
       headers: { ...dev, 'x-request-id': `${plant('a request id that is none')} !` },
     },
-    // Bodies.
     {
       target: `${table}/describe`,
       headers: dev,
@@ -264,7 +263,7 @@ function requests(key: string, otherKey: string, token: string): Sent[] {
       },
       body: plant('an upload'),
     },
-    // What the upstream answers.
+    // Upstream responses.
     {
       target: `${table}/describe`,
       headers: dev,
@@ -306,7 +305,7 @@ function requests(key: string, otherKey: string, token: string): Sent[] {
       method: 'GET',
       target: '/v1/namespace/sales/list',
       headers: dev,
-      // So short that what says why it is broken would quote all of it.
+      // Short enough that a parse error would quote all of it.
       answering: respondWith(200, `{"a":${plant('a broken listing', `p${randomBytes(5).toString('hex')}`)}}`),
     },
     {
@@ -323,7 +322,7 @@ function pemLine(pem: string): string | undefined {
   return pem.split('\n')[1]
 }
 
-/** Sends what is no request, and answers what comes back. */
+/** Sends bytes that are no valid request, and returns the response. */
 async function sayNonsense(url: string, ca: string, text: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), ca })

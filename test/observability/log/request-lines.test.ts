@@ -5,7 +5,7 @@ import { linesOf, servingGateway, type LogLine } from '../serving-gateway.ts'
 
 const json = { 'content-type': 'application/json' }
 
-it('each request has its line, refusals included, and none is lost when the gateway is stopped', async () => {
+it('each request has a line, including refusals, and none is lost on shutdown', async () => {
   const gateway = await servingGateway({})
   const allowed = await gateway.post('/v1/table/sales$orders/describe', {
     headers: { ...json, 'x-request-id': 'mine' },
@@ -64,7 +64,7 @@ it('each request has its line, refusals included, and none is lost when the gate
     { stage: 'receive', reason: 'malformed_request', client: '127.0.0.1' },
   ])
   const [read, change] = lines as [LogLine, LogLine]
-  // A head of some hundred bytes and the body; the answer is as short.
+  // A head of some hundred bytes and the body; the response is similarly short.
   expect(read['bytesIn']).toBeGreaterThan(150)
   expect(read['bytesIn']).toBeLessThan(1_000)
   expect(read['bytesOut']).toBeGreaterThan(50)
@@ -87,7 +87,7 @@ it('each request has its line, refusals included, and none is lost when the gate
   expect(lines.every((line) => !('traceId' in line) && !('sampleRate' in line))).toBe(true)
 })
 
-it('of reads that go well, the share that is asked for has a line; changes, refusals and failures all do', async () => {
+it('successful reads are sampled at the configured ratio; changes, refusals and failures are all logged', async () => {
   const gateway = await servingGateway({
     log: { sample: { success: 0.5 } },
     traces: { endpoint: 'http://127.0.0.1:9/' },

@@ -4,7 +4,7 @@ import { linesOf, servingGateway } from '../serving-gateway.ts'
 
 const stack = 'no such column\n\tat org.lance.Catalog.drop(/srv/lance/Catalog.java:10)'
 
-it('the line of a request holds what the upstream said of it, whatever the caller is told', async () => {
+it('the request line contains the upstream error, whatever the caller receives', async () => {
   const gateway = await servingGateway({})
   const say = (status: number, body: object | string): void => {
     gateway.upstream.answering = respondWith(status, body)
@@ -36,7 +36,7 @@ it('the line of a request holds what the upstream said of it, whatever the calle
   expect(lines.map(({ cause }) => typeof cause)).toEqual([...Array<string>(5).fill('string'), 'undefined'])
 })
 
-it('but no credential', async () => {
+it('credentials are removed from the upstream error', async () => {
   const gateway = await servingGateway({}, {}, { credential: { value: 'Bearer of-the-gateway' } })
   const said = [
     'of-the-gateway was not accepted',

@@ -6,7 +6,7 @@ import { createDurationHistogram } from '../../../src/observability/metrics/dura
 const common = { name: 'took_seconds', help: 'How long it took.', labelNames: ['stage', 'upstream'] as const }
 const buckets = [0.001, 0.01, 0.1, 1]
 
-it('counts as the histogram of prom-client counts', async () => {
+it('matches the histogram of prom-client', async () => {
   const stage = fc.constantFrom('check', 'audit', 'a "quoted" one')
   const seconds = fc.oneof(
     fc.constantFrom(...buckets, 0, 0.01001, 1e9),

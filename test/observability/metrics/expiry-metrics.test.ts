@@ -14,7 +14,7 @@ const hour = 3_600_000
 
 const endOf = (pem: string): number => Date.parse(new X509Certificate(pem).validTo) / 1000
 
-it('the end of the last key of a principal shows, and no other end of a key', async () => {
+it('shows the expiry of the last key of a principal, and of no other key', async () => {
   const folder = await temporaryFolder()
   const [store, pepperFile] = [join(folder, 'keys.yaml'), join(folder, 'pepper')]
   const pepper = Buffer.from('a-pepper-of-at-least-thirty-two-characters')
@@ -39,7 +39,7 @@ it('the end of the last key of a principal shows, and no other end of a key', as
   const { key } = await make('etl', soon)
   await make('reports', later)
   await shows(soon)
-  // A successor leaves nobody without a key.
+  // With a successor, the principal still has a key.
   const { key: next } = await rotateKey(store, pepper, { id: key.id, endsAt: soon })
   await shows(new Date(next.expiresAt ?? '') < later ? new Date(next.expiresAt ?? '') : later)
   await revokeKey(store, next.id)
@@ -53,7 +53,7 @@ it('the end of the last key of a principal shows, and no other end of a key', as
   )
 })
 
-it.skipIf(!hasOpenssl())('the ends of certificates show, also of one that was exchanged', async () => {
+it.skipIf(!hasOpenssl())('shows the expiry of certificates, including a replaced one', async () => {
   const folder = await temporaryFolder()
   const authority = await makeAuthority(folder, 'own')
   const first = await authority.issue('first', 'IP:127.0.0.1')
@@ -76,7 +76,7 @@ it.skipIf(!hasOpenssl())('the ends of certificates show, also of one that was ex
     '{side="downstream",upstream=""}': endOf(first.cert),
     '{side="upstream",upstream="catalog"}': endOf(first.cert),
   })
-  // Of several in a file, the first that ends.
+  // The earliest expiry of several certificates in a file counts.
   await writeFile(certificate, (await readFile(first.certFile, 'utf8')) + shorter.cert)
   await eventually(async () =>
     expect(await shown()).toMatchObject({ '{side="downstream",upstream=""}': endOf(shorter.cert) }),

@@ -43,7 +43,7 @@ took_seconds_sum 0.55
 took_seconds_count 2
 `
 
-it('writes text, and OpenMetrics with exemplars for those who ask for it, in any order', async () => {
+it('renders text, and OpenMetrics with exemplars on request, in any order', async () => {
   const registries = twoRegistries()
   for (const accept of [undefined, '*/*', 'text/plain', 'application/openmetrics-text; version=0.0.1']) {
     expect(await renderMetrics(registries, accept)).toEqual({

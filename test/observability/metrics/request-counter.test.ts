@@ -4,7 +4,7 @@ import { createRequestCounter } from '../../../src/observability/metrics/request
 
 const common = { name: 'things_total', help: 'How many.', labelNames: ['kind', 'result'] as const }
 
-it('counts as the counter of prom-client counts, however often it is asked', async () => {
+it('matches the counter of prom-client, however often it is collected', async () => {
   const [own, theirs] = [new Registry(), new Registry()]
   const counter = createRequestCounter({ ...common, registers: [own] })
   const slow = new Counter({ ...common, registers: [theirs] })
@@ -20,7 +20,7 @@ it('counts as the counter of prom-client counts, however often it is asked', asy
   }
 })
 
-it('what is counted twice under the same labels is one series', async () => {
+it('equal labels are one series', async () => {
   const registry = new Registry()
   const counter = createRequestCounter({ ...common, registers: [registry] })
   counter.labels('one', 'good').inc()

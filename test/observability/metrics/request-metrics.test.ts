@@ -11,7 +11,7 @@ const version = {
   e_tag: 'e',
 }
 
-it('each stage that a request came to is timed once, and no other', async () => {
+it('each stage of a request is timed once, and no other', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({ users: ['nobody'] })
   upstream.answering = respondWith(200, { version: { version: 7 } })
   await gateway.post('/v1/table/prod$orders/version/create', { body: version })
@@ -32,7 +32,7 @@ it('each stage that a request came to is timed once, and no other', async () => 
   expect(await seriesOf(gateway, 'catalog_gateway_active_requests')).toEqual({ '': 0 })
 })
 
-it('changes are counted by what became of them', async () => {
+it('changes are counted by outcome', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const create = '/v1/table/prod$orders/version/create'
   upstream.answering = respondWith(200, { version: { version: 7 } })
@@ -49,14 +49,14 @@ it('changes are counted by what became of them', async () => {
   })
 })
 
-it('requests are counted by the namespaces that the settings list, and by no other name', async () => {
+it('requests are only counted by the namespaces that the settings list', async () => {
   const { gateway } = await startGatewayAndUpstream({
     users: ['nobody'],
     adjust: (settings) => ({ ...settings, metrics: { namespaces: ['prod', 'orders'] } }),
   })
   await gateway.post('/v1/table/prod$orders/describe')
   await gateway.post('/v1/namespace/prod/describe')
-  // A table in the root namespace, which lies in no namespace of its name.
+  // A table in the root namespace is not in a namespace of its own name.
   await gateway.post('/v1/table/orders/describe')
   await gateway.post('/v1/table/made-up-by-a-caller$orders/describe')
   await gateway.post('/v1/namespace/$/describe')

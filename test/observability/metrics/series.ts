@@ -1,4 +1,4 @@
-/** The series of a metric as the gateway tells them: their labels as they are written, and their values. */
+/** Reads the series of a metric: rendered labels and values. */
 export async function seriesOf(
   { adminUrl }: { readonly adminUrl: string },
   name: string,

@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A span as it was received. */
+/** A received span. */
 export interface ReceivedSpan {
   readonly name: string
   readonly traceId: string
   readonly spanId: string
-  /** Missing where a trace begins. */
+  /** Missing for a root span. */
   readonly parentSpanId?: string
-  /** The bits of OTLP: the lowest is that of W3C, whether it is sampled. */
+  /** OTLP flags: the lowest bit is the sampled flag of W3C Trace Context. */
   readonly flags?: number
   readonly kind: 'internal' | 'server' | 'client'
   /** Milliseconds since 1970. */
@@ -20,17 +20,17 @@ export interface ReceivedSpan {
   readonly failed: boolean
 }
 
-/** A collector of traces by OTLP/HTTP in its JSON encoding. */
+/** A trace collector for OTLP/HTTP with JSON encoding. */
 export interface OtlpReceiver {
-  /** What to set as the endpoint. */
+  /** Value for the endpoint setting. */
   readonly endpoint: string
   readonly spans: ReceivedSpan[]
-  /** Of each batch. */
+  /** One per batch. */
   readonly resources: Readonly<Record<string, unknown>>[]
-  /** Everything that was sent, as it was sent. */
+  /** Raw request bodies. */
   readonly bodies: string[]
   readonly headers: Readonly<Record<string, unknown>>[]
-  /** How batches are answered: 200 takes them; undefined answers nothing at all. */
+  /** Status of responses: 200 accepts batches; undefined never responds. */
   status: number | undefined
   close(): Promise<void>
 }
@@ -65,7 +65,6 @@ interface OtlpRequest {
   }[]
 }
 
-/** Starts a receiver on a free port. */
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []

@@ -5,10 +5,10 @@ import { eventually } from '../../gateway/support/waiting.ts'
 import { tracedGateway } from './traced-gateway.ts'
 
 const exists = '/v1/table/orders/exists'
-/** One of the request, eight of stages, one of the call; forward is come to twice. */
+/** One of the request, eight of stages, one of the call; forward has two. */
 const spansOfARequest = 11
 
-it('spans that the receiver refuses are dropped and counted, and requests go on', async () => {
+it('spans that the receiver refuses are dropped and counted, and requests continue', async () => {
   const { gateway, receiver } = await tracedGateway()
   receiver.status = 400
   expect(await gateway.post(exists)).toMatchObject({ status: 200 })
@@ -19,12 +19,13 @@ it('spans that the receiver refuses are dropped and counted, and requests go on'
   expect(receiver.spans).toHaveLength(spansOfARequest)
 })
 
-it('a receiver that never answers costs spans beyond the queue, and no request; the end waits no longer than it may', async () => {
+it('an unresponsive receiver costs spans beyond the queue, but no request; shutdown is bounded by the timeout', async () => {
   const { gateway, receiver } = await tracedGateway({ maxQueuedSpans: 5, timeoutMs: 300 })
   receiver.status = undefined
   const responses = await Promise.all(Array.from({ length: 20 }, () => gateway.post(exists)))
   expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))
-  // Those of a request end at once: not even those of one find room. All are dropped, for one reason or another.
+  // The spans of a request end together, and the queue has no room for even one request. All are dropped, for either
+  // reason.
   await eventually(async () => {
     const [full, notTaken] = [await dropped(gateway, 'queue_full'), await dropped(gateway, 'export_failed')]
     expect([full >= 5, notTaken >= 5, full + notTaken]).toEqual([true, true, 20 * spansOfARequest])
@@ -34,7 +35,7 @@ it('a receiver that never answers costs spans beyond the queue, and no request; 
   expect(receiver.spans).toEqual([])
 })
 
-it('nobody need be there to receive them', async () => {
+it('an unreachable receiver does not affect requests', async () => {
   const closed = await startRecordingUpstream()
   await closed.close()
   const { gateway } = await tracedGateway({ endpoint: `${closed.url}/v1/traces`, timeoutMs: 200 })

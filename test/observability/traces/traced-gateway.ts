@@ -5,14 +5,14 @@ import type { GatewaySetup } from '../../gateway/support/open-gateway.ts'
 import { startGatewayAndUpstream, type GatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { startOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from './otlp-receiver.ts'
 
-/** A gateway whose spans go to a receiver. */
+/** A gateway that exports its spans to a receiver. */
 export interface TracedGateway extends GatewayAndUpstream {
   readonly receiver: OtlpReceiver
-  /** Closes the gateway, and answers all spans of it, those that began first in front. */
+  /** Closes the gateway and returns all its spans by start time. */
   readonly spans: () => Promise<ReceivedSpan[]>
 }
 
-/** All three are closed when the test is over. */
+/** All three are closed when the test ends. */
 export async function tracedGateway(
   traces: Partial<z.input<typeof tracesSchema>> = {},
   setup: GatewaySetup = {},

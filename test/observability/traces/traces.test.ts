@@ -15,11 +15,11 @@ const sampled = { traceparent: `00-${traceId}-${clientSpan}-01`, tracestate: 've
 const otherTraceId = '5b8efff798038103d269b633813fc60c'
 const none = { rawHeaders: [] }
 
-/** The names of the spans right beneath one, in order. */
+/** Names of the direct children of a span, in order. */
 const beneath = (spans: readonly ReceivedSpan[], { spanId }: ReceivedSpan): string[] =>
   spans.filter(({ parentSpanId }) => parentSpanId === spanId).map(({ name }) => name)
 
-it('a request is a span, each stage one beneath it, and the call to the upstream one beneath its stage', async () => {
+it('a request has a span, with a child span per stage and a client span beneath its stage', async () => {
   const { gateway, upstream, spans } = await tracedGateway()
   const response = await gateway.post('/v1/table/sales$orders/drop', { headers: sampled })
   const all = await spans()
@@ -61,13 +61,13 @@ it('a request is a span, each stage one beneath it, and the call to the upstream
     expect(start).toBeLessThanOrEqual(end)
     expect([start >= whole.start, end <= whole.end]).toEqual([true, true])
   }
-  // The upstream continues the span of the call.
+  // The upstream continues the client span.
   const [arrival = none] = upstream.requests
   expect(getHeaderValues(arrival, 'traceparent')).toEqual([`00-${traceId}-${call.spanId}-01`])
   expect(getHeaderValues(arrival, 'tracestate')).toEqual([sampled.tracestate])
 })
 
-it('the resource says who sends the spans, and a file says what lets him in', async () => {
+it('the resource identifies the gateway, and the credential comes from a file', async () => {
   const file = await credentialFile()
   const { gateway, receiver, spans } = await tracedGateway({ credential: { header: 'x-token', file } })
   await gateway.post('/v1/table/orders/describe')
@@ -80,7 +80,7 @@ it('the resource says who sends the spans, and a file says what lets him in', as
   })
 })
 
-it('a refusal is told by the span of the stage that refused', async () => {
+it('the span of the refusing stage describes the refusal', async () => {
   const { gateway, spans } = await tracedGateway({}, { users: ['nobody'] })
   const describe = '/v1/table/orders/describe'
   const refusals = [
@@ -114,7 +114,7 @@ it('a refusal is told by the span of the stage that refused', async () => {
   expect(all.filter(({ kind }) => kind === 'client')).toEqual([])
 })
 
-it('an upstream that fails is told by the span of the call and by that of the request', async () => {
+it('the client span and the request span show an upstream failure', async () => {
   const { gateway, upstream, spans } = await tracedGateway()
   upstream.answering = respondWith(503, '')
   await gateway.post('/v1/table/orders/drop')
@@ -123,7 +123,7 @@ it('an upstream that fails is told by the span of the call and by that of the re
   expect(spanNamed(all, 'DropTable')).toMatchObject({ failed: true })
 })
 
-it('each attempt is a span of its own, and what is sent names it', async () => {
+it('each attempt has a span, which its request headers refer to', async () => {
   const { gateway, upstream, spans } = await tracedGateway(
     {},
     withUpstream(() => ({ retries: { maxRetries: 1, budgetPercent: 100 } })),
@@ -142,7 +142,7 @@ it('each attempt is a span of its own, and what is sent names it', async () => {
   expect(sent).toEqual(calls.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`))
 })
 
-it('a listing that is put together has a span for each page that it asks for', async () => {
+it('an aggregated listing has a span for each upstream page', async () => {
   const { gateway, upstream, spans } = await tracedGateway()
   upstream.answering = serveListings({ tables: { sales: ['a', 'b', 'c'] } })
   expect(await gateway.get('/v1/namespace/sales/table/list?limit=2')).toMatchObject({ status: 200 })
@@ -153,7 +153,7 @@ it('a listing that is put together has a span for each page that it asks for', a
   expect(sent).toEqual(calls.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`))
 })
 
-it('spans tell nothing of who called and on what, unless that is asked for', async () => {
+it('spans contain caller and object only if configured', async () => {
   const secretive = await tracedGateway()
   const key = secretive.gateway.key('dev')
   await secretive.gateway.post('/v1/table/sales$orders/describe')
@@ -171,7 +171,7 @@ it('spans tell nothing of who called and on what, unless that is asked for', asy
   })
 })
 
-it('whether a trace is kept is decided where it begins: here by the ratio, else by the client', async () => {
+it('the root of a trace decides on sampling: here by the ratio, else the client', async () => {
   const { gateway, upstream, spans } = await tracedGateway({ sampleRatio: 0 })
   await gateway.post('/v1/table/begun/describe')
   await gateway.post('/v1/table/kept/exists', { headers: sampled })
@@ -187,7 +187,7 @@ it('whether a trace is kept is decided where it begins: here by the ratio, else 
   expect(new Set((await spans()).map((span) => span.traceId))).toEqual(new Set([traceId]))
 })
 
-it('where traces of clients are not continued, each request begins one', async () => {
+it('each request starts a trace if client traces are not continued', async () => {
   const { gateway, upstream, spans } = await tracedGateway({ continueTraces: false })
   await gateway.post('/v1/table/orders/exists', { headers: sampled })
   const [arrival = none] = upstream.requests
@@ -198,7 +198,7 @@ it('where traces of clients are not continued, each request begins one', async (
   expect(getHeaderValues(arrival, 'traceparent')[0]).toContain(whole.traceId)
 })
 
-it('without traces, what the client sends passes as it is', async () => {
+it('without traces, trace headers of the client pass unchanged', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   await gateway.post('/v1/table/orders/exists', { headers: sampled })
   await gateway.post('/v1/table/orders/exists', { headers: { traceparent: 'nonsense' } })
