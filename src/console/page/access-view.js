@@ -4,7 +4,7 @@ import { quoted } from './words.js'
 /** @typedef {import('../access-report.ts').AccessReport} AccessReport */
 /** @typedef {AccessReport['callers'][number]} Caller */
 /** @typedef {Caller['grants'][number]} Grant */
-/** @typedef {import('../access-report.ts').NamespaceNode} NamespaceNode */
+/** @typedef {import('../access-report.ts').NamespaceEntry} NamespaceEntry */
 
 const form = /** @type {HTMLFormElement} */ (byId('access-form'))
 const idField = /** @type {HTMLInputElement} */ (byId('access-id'))
@@ -27,7 +27,7 @@ export async function reloadAccess() {
 }
 
 /**
- * @param {NamespaceNode} namespace
+ * @param {NamespaceEntry} namespace
  * @param {readonly string[]} above
  */
 function node({ name, policies, leadsOn }, above) {
@@ -53,7 +53,7 @@ function node({ name, policies, leadsOn }, above) {
     isLoaded = true
     const { nodes, leftOut } = await ask('namespaces', { id })
     const path = isRoot ? [] : [...above, name]
-    below.append(...nodes.map((/** @type {NamespaceNode} */ child) => node(child, path).item))
+    below.append(...nodes.map((/** @type {NamespaceEntry} */ child) => node(child, path).item))
     if (leftOut > 0) below.append(element('li', { class: 'quiet' }, `and ${leftOut} more`))
   }
 
