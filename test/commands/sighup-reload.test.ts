@@ -95,7 +95,7 @@ it('SIGHUP to a single worker, SIGUSR1 and SIGUSR2 end nothing and open no debug
 it('dev reloads policies and keys on SIGHUP and continues', async () => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   dev.program.signal('SIGHUP')
-  await dev.program.announced(/^(read policies and keys again)/m)
+  await dev.program.announced(/^(policies and keys reloaded)/m)
   expect((await dev.send('GET', '/v1/namespace/$/list')).status).toBe(200)
   expect(await dev.stop()).toMatchObject({ status: 0, messages: '' })
 })

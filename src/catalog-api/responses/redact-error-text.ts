@@ -75,6 +75,6 @@ export class UpstreamError extends Error {
   constructor(status: number, body: Uint8Array | undefined, secrets: readonly string[]) {
     const read = new TextDecoder().decode(body?.subarray(0, maxScannedLength))
     const text = redactCredentials(redactAll(read, secrets)).slice(0, maxLoggedLength)
-    super(`the upstream answered ${status}${text === '' ? '' : `: ${text}`}`)
+    super(`the upstream returned status ${status}${text === '' ? '' : `: ${text}`}`)
   }
 }

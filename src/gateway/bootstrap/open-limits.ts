@@ -36,7 +36,8 @@ export async function openLimits(
   charge: BucketStore['charge'] | undefined,
 ): Promise<OpenedLimits> {
   const { registry } = metrics
-  const shared = await openShared({ settings, closers, metrics, log }, charge)
+  const shared = await openShared({ settings, metrics, log }, charge)
+  closers.push(() => shared?.close())
   const limits = createLimits(settings.limits, shared?.createBuckets)
   await shared?.start()
   const maxConnections = await allowedConnections({ settings, log })
@@ -51,7 +52,7 @@ export async function openLimits(
 }
 
 async function openShared(
-  { settings, closers, metrics, log }: Bootstrap,
+  { settings, metrics, log }: Pick<Bootstrap, 'settings' | 'metrics' | 'log'>,
   charge: BucketStore['charge'] | undefined,
 ): Promise<SharedLimits | undefined> {
   const { shared: sharing } = settings.limits
@@ -59,9 +60,7 @@ async function openShared(
   if (sharing === undefined) return charge && createWorkerSharedLimits(charge)
   // Imported on demand: a gateway without shared limits does not load the client.
   const { openSharedLimits } = await import('../../limits/shared/shared-limits.ts')
-  const shared = await openSharedLimits(sharing, observer)
-  closers.push(() => shared.close())
-  return shared
+  return await openSharedLimits(sharing, observer)
 }
 
 /** The number of connections that the limit of open files allows, at most that of the settings. */

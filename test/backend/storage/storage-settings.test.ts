@@ -39,8 +39,8 @@ it.each([
   ['where it is', { mode: 'location' }, { mode: 'location' }],
   [
     'credentials to read',
-    { mode: 'temporary', role },
-    { mode: 'temporary', role, access: 'read', seconds: 3600 },
+    { mode: 'temporary', roleArn: role },
+    { mode: 'temporary', roleArn: role, access: 'read', durationSeconds: 3600 },
   ],
   [
     'credentials of a store of ones own',
@@ -54,11 +54,11 @@ it.each([
 
 it.each([
   ['no role', { mode: 'temporary' }],
-  ['a role without a use', { mode: 'location', role }],
+  ['a role without a use', { mode: 'location', roleArn: role }],
   ['what is no role', { mode: 'temporary', roleArn: 'arn:aws:iam::1:user/me' }],
-  ['too short a time', { mode: 'temporary', role, seconds: 60 }],
-  ['too long a time', { mode: 'temporary', role, seconds: 86_400 }],
-  ['other rights', { mode: 'temporary', role, access: 'admin' }],
+  ['too short a time', { mode: 'temporary', roleArn: role, durationSeconds: 60 }],
+  ['too long a time', { mode: 'temporary', roleArn: role, durationSeconds: 86_400 }],
+  ['other rights', { mode: 'temporary', roleArn: role, access: 'admin' }],
   ['a service with a password', { mode: 'temporary', role, stsEndpoint: 'https://a:b@sts' }],
   ['keys', { mode: 'temporary', role, secretAccessKey: 'secret' }],
 ])('to vend with %s is refused', (_what, vending) => {

@@ -93,16 +93,16 @@ it('rejects a manifest that contradicts the request', async () => {
 
   const branch = await stage(stagingName, undefined, path.join(location, 'tree', 'dev', '_versions'))
   expect(await refusal(location, { ...branch, branch: 'dev' })).toMatch(
-    /is of version 2, .* version 2 of branch dev/,
+    /is for version 2, .* version 2 of branch dev/,
   )
 
   await writeFile(path.join(versions, stagingName), 'no manifest at all')
   expect(await refusal(location, { version: 2, manifestPath: request.manifestPath })).toMatch(
-    /expected a Lance manifest/,
+    /not a Lance manifest/,
   )
   await truncate(path.join(versions, stagingName), 0)
   expect(await refusal(location, { version: 2, manifestPath: request.manifestPath })).toMatch(
-    /expected a Lance manifest/,
+    /not a Lance manifest/,
   )
 })
 
