@@ -84,11 +84,11 @@ it('the span of the refusing stage describes the refusal', async () => {
   const { gateway, spans } = await tracedGateway({}, { users: ['nobody'] })
   const describe = '/v1/table/orders/describe'
   const refusals = [
-    ['receive', describe, { headers: { 'x-catalog-ctx-gateway': '' } }, 'InvalidInput', 400],
-    ['match', '/v1/nothing', {}, 'Unsupported', 404],
-    ['authenticate', describe, { as: null }, 'missing', 401],
+    ['receive', describe, { headers: { 'x-catalog-ctx-gateway': '' } }, 'invalid_context_key', 400],
+    ['match', '/v1/nothing', {}, 'unknown_route', 404],
+    ['authenticate', describe, { as: null }, 'missing_credential', 401],
     ['authorize', describe, { as: 'nobody' }, 'no_rule', 403],
-    ['check', describe, { body: { id: ['other'] } }, 'InvalidInput', 400],
+    ['check', describe, { body: { id: ['other'] } }, 'conflicting_values', 400],
   ] as const
   for (const [, target, parts, , status] of refusals) {
     expect(await gateway.post(target, parts)).toMatchObject({ status })
