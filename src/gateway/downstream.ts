@@ -1,9 +1,60 @@
+import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import type { IncomingRequest } from '../http1/server/incoming-request.ts'
-import type { OutgoingResponse } from '../http1/server/outgoing-response.ts'
+import type { CallbackList } from '../lib/async/callback-list.ts'
 
-export type DownstreamRequest = IncomingRequest
-export type DownstreamResponse = OutgoingResponse
+/** A request as the pipeline sees it, whatever server has received it. */
+export interface DownstreamRequest {
+  readonly head: {
+    readonly method: string
+    /** Raw request target (RFC 9112, 3.2). */
+    readonly target: string
+    /** As in `1.1`. */
+    readonly version: string
+    /** Lower-case names and values in turn, as received. */
+    readonly headers: readonly string[]
+  }
+  /** The connection, for its client certificate. */
+  readonly socket: Socket
+  /** IP address of the peer. */
+  readonly remoteAddress: string
+  /** When the head was received, on the clock of performance.now(). */
+  readonly receivedAt: number
+  /** The value of a header (lower-case name); undefined if it is missing or repeated. */
+  singleHeader(name: string): string | undefined
+  /** All headers by name; repeated values are joined by commas. */
+  headersByName(): Record<string, string>
+}
+
+/** The response to a request, written by the server that has received it. */
+export interface DownstreamResponse {
+  /** 0 until the head is known. */
+  readonly status: number
+  readonly hasHead: boolean
+  /** Whether all of it was written. */
+  readonly isComplete: boolean
+  /** Whether it ended before it was complete: the client, the server or a timeout aborted it. */
+  readonly isDestroyed: boolean
+  /** Bytes of the request and of the response so far, heads included. */
+  readonly bytesReceived: number
+  readonly bytesSent: number
+  /** Called once: when the response is complete or destroyed. */
+  readonly onClose: CallbackList
+  /** Called when more can be written after `write` returned false. */
+  readonly onDrain: CallbackList
+  /** Makes this response the last one on its connection. To be called before `writeHead`. */
+  closeConnection(): void
+  /** Sets status and headers (lower-case names and values in turn). */
+  writeHead(status: number, headers: readonly string[]): void
+  /**
+   * Writes a chunk of the body. Returns false if the next chunk should wait for `onDrain`. The chunk's memory may be
+   * reused when `onWritten` is called without an error.
+   */
+  write(chunk: Buffer, onWritten?: (error?: Error | null) => void): boolean
+  /** Ends the response with the last chunk; text is latin1. */
+  end(last?: Buffer | string): void
+  /** Aborts the response, so that the client does not take a partial one for a complete one. */
+  destroy(): void
+}
 
 /** Receives the chunks of a body as they arrive. An error that it throws destroys the stream. */
 interface BodyWatcher {

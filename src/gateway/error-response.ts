@@ -1,13 +1,8 @@
 import { CatalogError, refusal } from '../catalog-api/catalog-error.ts'
 import { gatewayHeaders, type ResponseContext } from './gateway-headers.ts'
 import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
-import type { OutgoingResponse } from '../http1/server/outgoing-response.ts'
 import { BodyTimeout } from './body/body-timeout.ts'
-import type { IncomingRequest } from '../http1/server/incoming-request.ts'
-
-/** Limits for draining a refused upload before the connection is closed. */
-const maxDrainBytes = 16 * 1024 * 1024
-const drainTimeoutMs = 10_000
+import type { DownstreamResponse } from './downstream.ts'
 
 /**
  * Converts any error to one that can be sent. Anything but a CatalogError becomes an internal error without details.
@@ -52,7 +47,7 @@ function mergeGatewayHeaders(context: ResponseContext, errorHeaders: CatalogErro
  * instead, so that a partial response never looks complete.
  */
 export function sendErrorResponse(
-  response: OutgoingResponse,
+  response: DownstreamResponse,
   error: CatalogError,
   context: ResponseContext,
 ): void {
@@ -61,26 +56,7 @@ export function sendErrorResponse(
     return
   }
   const { headers, body } = formatErrorResponse(error, context)
-  if (error instanceof BodyTimeout) response.keepAlive = false
+  if (error instanceof BodyTimeout) response.closeConnection()
   response.writeHead(error.status, headers)
   scheduleAtTickEnd(() => response.end(body))
-}
-
-/**
- * Drains the rest of an unwanted body within limits: a client that is still sending reads its response only afterwards,
- * and the body precedes the next request on the connection.
- */
-export function drainRequestBody(request: IncomingRequest): void {
-  if (request.isComplete || request.isAborted) return
-  let bytes = 0
-  const timer = setTimeout(() => request.socket.destroy(), drainTimeoutMs).unref()
-  const over = (): void => clearTimeout(timer)
-  request.consume({
-    onRequestData(chunk) {
-      bytes += chunk.length
-      if (bytes > maxDrainBytes) request.socket.destroy()
-    },
-    onRequestEnd: over,
-    onRequestError: over,
-  })
 }

@@ -1,5 +1,6 @@
 import { refusal } from '../catalog-api/catalog-error.ts'
 import { respondToUnparsed } from '../catalog-api/responses/unparsed-request.ts'
+import { drainRequestBody } from '../http1/server/drain-request-body.ts'
 import type { OutgoingResponse } from '../http1/server/outgoing-response.ts'
 import { RequestBody, type RequestBodyOptions } from '../http1/server/request-body.ts'
 import { BodyTimeout } from './body/body-timeout.ts'
@@ -12,8 +13,8 @@ import type { Http1Server } from '../http1/server/http1-server.ts'
 import { createListener, type ListenerOptions } from './http1-listener.ts'
 import type { RequestObserver } from './observability/request-observer.ts'
 import { handle, type Pipeline } from './pipeline.ts'
-import { toCatalogError, drainRequestBody, sendErrorResponse } from './error-response.ts'
-import { startTrace, type Trace } from './trace.ts'
+import { toCatalogError, sendErrorResponse } from './error-response.ts'
+import { Trace } from './trace.ts'
 
 export interface Http1GatewayServerOptions {
   readonly pipeline: Pipeline
@@ -58,7 +59,7 @@ export function createHttp1GatewayServer(options: Http1GatewayServerOptions): Ht
       refuseTunnel(request)
       return
     }
-    const trace = startTrace(request)
+    const trace = new Trace(request)
     response.onClose.add(() => observer.requestEnded(trace, response))
     observer.requestStarted(trace, request)
     void serve(request, response, trace)

@@ -32,6 +32,7 @@ export type Progress = Partial<Omit<Audited, 'permit'> & Pick<Authorized, 'permi
  */
 export class Trace {
   readonly requestId: string
+  readonly method: string
   /** Address of the peer of the connection. */
   readonly client: string
   /** Whether a remote client of LanceDB sent the request. */
@@ -54,12 +55,14 @@ export class Trace {
   #stageStartedAt: number
   readonly #stageMs: number[] = [NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN]
 
-  constructor(requestId: string, client: string, isLancedb: boolean, startedAt: number) {
-    this.requestId = requestId
-    this.client = client
-    this.isLancedb = isLancedb
-    this.startedAt = startedAt
-    this.#stageStartedAt = startedAt
+  constructor(request: DownstreamRequest) {
+    const { method, headers } = request.head
+    this.requestId = acceptRequestId(request.singleHeader(requestIdHeader))
+    this.method = method
+    this.client = request.remoteAddress
+    this.isLancedb = headers.some((text, index) => index % 2 === 0 && text === lancedbDatabaseHeader)
+    this.startedAt = request.receivedAt
+    this.#stageStartedAt = this.startedAt
   }
 
   /** Revision of the policies that decided; undefined before any did. */
@@ -101,11 +104,4 @@ export class Trace {
     const before = this.#stageMs[this.#stageIndex] ?? NaN
     this.#stageMs[this.#stageIndex] = now - this.#stageStartedAt + (Number.isNaN(before) ? 0 : before)
   }
-}
-
-export function startTrace(request: DownstreamRequest): Trace {
-  const requestId = acceptRequestId(request.singleHeader(requestIdHeader))
-  const { headers } = request.head
-  const isLancedb = headers.some((text, index) => index % 2 === 0 && text === lancedbDatabaseHeader)
-  return new Trace(requestId, request.remoteAddress, isLancedb, request.receivedAt)
 }

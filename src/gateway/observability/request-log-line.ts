@@ -1,8 +1,7 @@
 import { idToJson, memberToJson, memoizeText } from '../../audit/records/json-text.ts'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { UpstreamError } from '../../catalog-api/responses/redact-error-text.ts'
-import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
-import { takeConnectionBytes } from '../../http1/server/connection-bytes.ts'
+import type { DownstreamResponse } from '../downstream.ts'
 import type { RequestEnd } from './request-end.ts'
 import type { Principal } from '../../identity/principal.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
@@ -15,7 +14,7 @@ import { stages, type Trace } from '../trace.ts'
  */
 export function formatRequestLogLine(
   trace: Trace,
-  response: OutgoingResponse,
+  response: DownstreamResponse,
   end: RequestEnd,
   sampleRate: number | undefined,
 ): string {
@@ -23,7 +22,6 @@ export function formatRequestLogLine(
   const { upstream, spans } = trace
   const { route, principal, allowedBy } = trace.progress
   const decided = allowedBy ?? trace.denial
-  const { bytesIn, bytesOut } = takeConnectionBytes(response.request.socket)
   return (
     memberToJson('requestId', trace.requestId) +
     memberToJson('traceId', spans?.traceId) +
@@ -35,7 +33,7 @@ export function formatRequestLogLine(
     (decided?.rule === undefined ? '' : formatRuleMembers(decided.rule)) +
     memberToJson('policyRevision', decided?.revision) +
     memberToJson('upstream', upstream) +
-    `,"status":${status},"bytesIn":${bytesIn},"bytesOut":${bytesOut}` +
+    `,"status":${status},"bytesIn":${response.bytesReceived},"bytesOut":${response.bytesSent}` +
     `,"durationMs":${formatMilliseconds(endedAt - trace.startedAt)},"stageMs":{${formatStageDurations(trace)}}` +
     `,"complete":${response.isComplete}` +
     (refusal === undefined
@@ -59,14 +57,14 @@ const formatRuleMembers = memoizeText(
   ({ policy, rule }: RuleReference) => memberToJson('policy', policy) + memberToJson('rule', rule),
 )
 
-const stageMemberNames = stages.map((stage, location) => `${location === 0 ? '' : ','}"${stage}":`)
+const stageMemberNames = stages.map((stage, index) => `${index === 0 ? '' : ','}"${stage}":`)
 
 /** Every request has reached the first stage. */
 function formatStageDurations({ stageMs }: Trace): string {
   let text = ''
-  for (let location = 0; location < stageMemberNames.length; location += 1) {
-    const ms = stageMs[location] ?? NaN
-    if (!Number.isNaN(ms)) text += `${stageMemberNames[location] ?? ''}${formatMilliseconds(ms)}`
+  for (let index = 0; index < stageMemberNames.length; index += 1) {
+    const ms = stageMs[index] ?? NaN
+    if (!Number.isNaN(ms)) text += `${stageMemberNames[index] ?? ''}${formatMilliseconds(ms)}`
   }
   return text
 }

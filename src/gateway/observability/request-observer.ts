@@ -6,8 +6,7 @@ import type { Logger } from '../../observability/log/gateway-log.ts'
 import type { Metrics } from '../../observability/metrics/metrics.ts'
 import { createLogThrottle } from '../../observability/log/log-throttle.ts'
 import { memoize } from '../../lib/memoize.ts'
-import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
-import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
+import type { DownstreamRequest, DownstreamResponse } from '../downstream.ts'
 import type { ConnectionErrorReason } from '../../http1/server/http1-server.ts'
 import { DeniedError } from '../authorization/denied-error.ts'
 import { createNamespaceLabeler } from '../../observability/metrics/namespace-label.ts'
@@ -18,9 +17,9 @@ import type { Trace } from '../trace.ts'
 
 /** Receives the events of requests from the server. */
 export interface RequestObserver {
-  requestStarted(trace: Trace, request: IncomingRequest): void
+  requestStarted(trace: Trace, request: DownstreamRequest): void
   /** Called when the response is complete or aborted: updates metrics and writes the log line. */
-  requestEnded(trace: Trace, response: OutgoingResponse): void
+  requestEnded(trace: Trace, response: DownstreamResponse): void
   /** Called when a stage refuses the request. */
   requestRefused(trace: Trace, error: CatalogError): void
   /** Called for bytes that are not a request, and for a connection that was closed without a response. */
@@ -93,7 +92,7 @@ export function createRequestObserver(
     requestsAborted: () => log.warn('drain timeout: active requests aborted'),
   }
 
-  function requestEnded(trace: Trace, response: OutgoingResponse): void {
+  function requestEnded(trace: Trace, response: DownstreamResponse): void {
     const now = performance.now()
     inProgress.count -= 1
     const operation = trace.progress.route?.operation.name ?? trace.document ?? 'unknown'

@@ -1,8 +1,7 @@
 import { levelOf } from '../../catalog-api/catalog-error.ts'
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import type { GatewayLog } from '../../observability/log/gateway-log.ts'
-import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
-import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
+import type { DownstreamRequest, DownstreamResponse } from '../downstream.ts'
 import type { Traces } from '../../observability/traces/traces.ts'
 import type { RequestEnd } from './request-end.ts'
 import { formatRequestLogLine } from './request-log-line.ts'
@@ -11,8 +10,8 @@ import type { Trace } from '../trace.ts'
 
 /** Reports single requests: log lines and, if traces are on, spans. */
 export interface RequestReporter {
-  requestStarted(trace: Trace, request: IncomingRequest): void
-  requestEnded(trace: Trace, response: OutgoingResponse, end: RequestEnd): void
+  requestStarted(trace: Trace, request: DownstreamRequest): void
+  requestEnded(trace: Trace, response: DownstreamResponse, end: RequestEnd): void
 }
 
 /** Creates the reporter that the settings ask for; without traces it does no work for them. */
@@ -33,9 +32,7 @@ export function createRequestReporter(
     requestEnded(trace, response, end) {
       writeLogLine(log, rate, trace, response, end)
       if (trace.spans === undefined) return
-      const attributes = trace.spans.isSampled
-        ? createSpanAttributes(trace, end, response.request.head.method, include)
-        : {}
+      const attributes = trace.spans.isSampled ? createSpanAttributes(trace, end, trace.method, include) : {}
       const isFailure = end.status >= 500
       trace.spans.end(
         end.operation,
@@ -50,7 +47,7 @@ function writeLogLine(
   log: Pick<GatewayLog, 'logger' | 'write'>,
   rate: number,
   trace: Trace,
-  response: OutgoingResponse,
+  response: DownstreamResponse,
   end: RequestEnd,
 ): void {
   const level = end.refusal ? levelOf(end.refusal.reason) : end.status >= 500 ? 'warn' : 'info'
@@ -67,7 +64,7 @@ function writeLogLine(
 /** Whether the request was a successful read of the catalog or of a document. */
 function isSuccessfulRead(
   { progress, document }: Trace,
-  response: OutgoingResponse,
+  response: DownstreamResponse,
   { status, refusal }: RequestEnd,
 ): boolean {
   const isRead = document !== undefined || progress.route?.operation.effect === 'read'

@@ -6,9 +6,9 @@ export function createStageTimer(histogram: DurationHistogram): (trace: Trace) =
   // Looked up once: this runs for every request.
   const series = stages.map((stage) => histogram.labels(stage))
   return ({ stageMs }) => {
-    for (let location = 0; location < series.length; location += 1) {
-      const ms = stageMs[location] ?? NaN
-      if (!Number.isNaN(ms)) series[location]?.observe(ms / 1000)
+    for (let index = 0; index < series.length; index += 1) {
+      const ms = stageMs[index] ?? NaN
+      if (!Number.isNaN(ms)) series[index]?.observe(ms / 1000)
     }
   }
 }

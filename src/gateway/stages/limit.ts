@@ -71,14 +71,14 @@ export function limitEntries(request: Authorized, { decisions }: FullPermit, lim
 
 function limitedRequest({ head, route, principal }: Authorized): LimitedRequest {
   const { client, hasBody, contentLength } = head
-  return { principal, route: route, client, hasBody, contentLength }
+  return { principal, route, client, hasBody, contentLength }
 }
 
 /** Reports sent bytes while a long response is sent. Returns a function that reports the rest and stops. */
 function countSent(response: DownstreamResponse, report: NonNullable<LimitLease['countSent']>): () => void {
-  let reported = response.request.socket.bytesWritten
+  let reported = 0
   const count = (): void => {
-    const sent = response.request.socket.bytesWritten
+    const sent = response.bytesSent
     if (sent > reported) report(sent - reported)
     reported = sent
   }

@@ -1,4 +1,3 @@
-import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
 import {
   apiKeyHeader,
   headerDialectOf,
@@ -13,6 +12,7 @@ import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { contextKeyToHeader } from '../context-keys.ts'
 import type { Received } from '../context.ts'
+import type { DownstreamRequest } from '../downstream.ts'
 import type { ReceivedHead } from '../received-head.ts'
 
 /** Headers that identify a request or its sender: rejected if repeated or listed in `Connection`. */
@@ -41,7 +41,7 @@ export interface ReceiveOptions {
  * underscore spelling of one, a reserved context key, a dialect that is not accepted.
  */
 export function receive(
-  request: IncomingRequest,
+  request: DownstreamRequest,
   { dialects: accepted, maxHeaders }: ReceiveOptions,
   requestId: string,
 ): Received {

@@ -76,5 +76,5 @@ function isUpstreamFailure(error: unknown, { body }: UpstreamRequest): boolean {
 }
 
 function isRetryable(error: unknown): boolean {
-  return error instanceof AttemptFailed && error.progress !== 'answered' && isTransportFailure(error.cause)
+  return error instanceof AttemptFailed && error.progress !== 'responding' && isTransportFailure(error.cause)
 }

@@ -1,6 +1,6 @@
 import { type CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { FairCapacity, type CapacityHolder } from '../../limits/overload/fair-capacity.ts'
-import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
+import type { DownstreamResponse } from '../downstream.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 
 /** Limits on active and pending requests. */
@@ -33,7 +33,7 @@ export interface ConnectionSlots {
    * Resolves when a slot has been taken. Throws ServiceUnavailable (503 with `retry-after`) if the queue is full or the
    * request was pending for too long, and ClientDisconnected if the client closes the connection.
    */
-  wait(holder: CapacityHolder, response: OutgoingResponse): Promise<void>
+  wait(holder: CapacityHolder, response: DownstreamResponse): Promise<void>
   release(holder: CapacityHolder): void
 }
 

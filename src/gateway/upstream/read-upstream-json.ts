@@ -2,7 +2,7 @@ import { type CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { CapacityHolder } from '../../limits/overload/fair-capacity.ts'
 import type { RequestSpans } from '../../observability/traces/request-spans.ts'
-import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
+import type { DownstreamResponse } from '../downstream.ts'
 import { callUpstream } from './call-upstream.ts'
 import type { UpstreamResponse } from './upstream-attempt.ts'
 import { createUpstreamError } from './upstream-error.ts'
@@ -15,7 +15,7 @@ export interface ReadUpstreamOptions {
   /** Names and values in turn. */
   readonly headers: readonly string[]
   /** The response that the read is for; if its client disconnects, the read is aborted. */
-  readonly response: OutgoingResponse
+  readonly response: DownstreamResponse
   /** Spans of the request, if traces are on. */
   readonly spans?: RequestSpans | undefined
 }

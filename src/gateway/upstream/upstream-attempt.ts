@@ -2,7 +2,7 @@ import { lancedbServerHeader } from '../../catalog-api/headers.ts'
 import type { CapacityHolder } from '../../limits/overload/fair-capacity.ts'
 import type { RequestSpans } from '../../observability/traces/request-spans.ts'
 import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
-import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
+import type { DownstreamResponse } from '../downstream.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import type { ResponseHead } from '../../http1/client/response-head.ts'
 import type { RequestController, ResponseHandler } from '../../http1/client/request-controller.ts'
@@ -26,7 +26,7 @@ export interface UpstreamResponse {
 
 /** The client side of an attempt. */
 export interface UpstreamCallOptions {
-  readonly response: OutgoingResponse
+  readonly response: DownstreamResponse
   /** Headers that the gateway adds to the response: names and values in turn. */
   readonly headers: readonly string[]
   /** Whether a successful response is buffered, so that the gateway can read it first. Errors always are. */
@@ -55,9 +55,9 @@ const maxErrorBytes = 64 * 1024
 
 /** An attempt that ended without a complete response; see the cause. */
 export class AttemptFailed extends Error {
-  override readonly name = 'ExchangeFailed'
-  /** `unsent`: no byte was sent to the upstream. `sent`: some may have been. `answered`: the response had started. */
-  readonly progress: 'unsent' | 'sent' | 'answered'
+  override readonly name = 'AttemptFailed'
+  /** `unsent`: no byte was sent to the upstream. `sent`: some may have been. `responding`: the response had started. */
+  readonly progress: 'unsent' | 'sent' | 'responding'
 
   constructor(progress: AttemptFailed['progress'], cause: unknown) {
     super(`the upstream request failed (${progress})`, { cause })
@@ -67,7 +67,7 @@ export class AttemptFailed extends Error {
 
 /** A response exceeded the maximum size of a buffered one. */
 export class ResponseTooLarge extends Error {
-  override readonly name = 'AnswerTooLarge'
+  override readonly name = 'ResponseTooLarge'
 }
 
 /**
@@ -191,7 +191,7 @@ class ResponseRelay implements ResponseHandler {
   }
 
   #progress(): AttemptFailed['progress'] {
-    if (this.#status !== 0) return 'answered'
+    if (this.#status !== 0) return 'responding'
     return this.#isSent ? 'sent' : 'unsent'
   }
 

@@ -15,6 +15,9 @@ export interface ResponseConnection {
   readonly keepAliveSeconds: number
   /** Whether the connection has reached its maximum age, so that the response is its last one. */
   readonly isExpired: boolean
+  /** Bytes since the previous response ended. */
+  readonly bytesReceived: number
+  readonly bytesSent: number
   /** The response is complete, or was destroyed together with the connection. */
   responseEnded(): void
 }
@@ -57,6 +60,23 @@ export class OutgoingResponse {
   /** Whether the connection was closed before the response was complete. */
   get isDestroyed(): boolean {
     return this.#state === 'destroyed'
+  }
+
+  /**
+   * Bytes on the connection since the previous response ended: the request and its response, heads included. Bytes of
+   * pipelined requests may count for the one before.
+   */
+  get bytesReceived(): number {
+    return this.#connection.bytesReceived
+  }
+
+  get bytesSent(): number {
+    return this.#connection.bytesSent
+  }
+
+  /** Makes this response the last one on its connection. To be called before `writeHead`. */
+  closeConnection(): void {
+    this.keepAlive = false
   }
 
   /** Sends `100 Continue`, unless the head is known already. */
@@ -154,8 +174,8 @@ export class OutgoingResponse {
    * with the connection, a TCP connection is reset; a TLS connection is closed without close_notify.
    */
   destroy(): void {
-    const permissionsReset = this.#body === 'until closed' && !(this.#socket instanceof TLSSocket)
-    if (permissionsReset) this.#socket.resetAndDestroy()
+    const canReset = this.#body === 'until closed' && !(this.#socket instanceof TLSSocket)
+    if (canReset) this.#socket.resetAndDestroy()
     else this.#socket.destroy()
     this.connectionClosed()
   }

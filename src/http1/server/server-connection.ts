@@ -70,6 +70,9 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   /** Bytes that have been received and not parsed. */
   #unparsed: Buffer | undefined
   #receivedAt = performance.now()
+  /** Bytes of the connection when the last response ended. */
+  #readBefore = 0
+  #writtenBefore = 0
   readonly #expiresAt: number
 
   constructor(socket: Socket, handler: ConnectionHandler) {
@@ -100,6 +103,14 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
 
   get isExpired(): boolean {
     return performance.now() >= this.#expiresAt
+  }
+
+  get bytesReceived(): number {
+    return this.socket.bytesRead - this.#readBefore
+  }
+
+  get bytesSent(): number {
+    return this.socket.bytesWritten - this.#writtenBefore
   }
 
   /** Makes the current response the last one, unless its head has announced otherwise. */
@@ -145,6 +156,8 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   }
 
   responseEnded(): void {
+    this.#readBefore = this.socket.bytesRead
+    this.#writtenBefore = this.socket.bytesWritten
     const state = this.#state
     if (state.kind === 'finishing') this.#close()
     if (state.kind !== 'serving') return
