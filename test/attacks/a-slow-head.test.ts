@@ -10,7 +10,7 @@ const headersTimeoutMs = 400
 const setup: GatewaySetup = {
   adjust: (settings) => ({
     ...settings,
-    timeouts: { ...settings.timeouts, headersTimeoutMs: headersTimeoutMs, keepAliveTimeoutMs: 60_000 },
+    timeouts: { ...settings.timeouts, headersTimeoutMs, keepAliveTimeoutMs: 60_000 },
   }),
 }
 const tooSlow = /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"error":"request timeout"/

@@ -64,7 +64,7 @@ export function createAuditLogOptions(
     redaction,
     retention: {
       ...(maxAgeDays !== undefined && { maxAgeMs: maxAgeDays * 86_400_000 }),
-      ...(maxBytes !== undefined && { maxBytes: maxBytes }),
+      ...(maxBytes !== undefined && { maxBytes }),
     },
   }
 }

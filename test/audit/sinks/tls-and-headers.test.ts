@@ -29,7 +29,7 @@ async function certifiedReceiver() {
     rejectUnauthorized: true,
   })
   const trusting = { caFile: authority.certFile }
-  const clientCertificate = { certFile: certFile, keyFile: keyFile }
+  const clientCertificate = { certFile, keyFile }
   return { folder, receiver, stranger, trusting, clientCertificate }
 }
 
@@ -68,7 +68,7 @@ it.skipIf(isWithout)('sends nothing if either side is not trusted', async () => 
 it.skipIf(isWithout)('rejects a mismatched certificate and key at startup', async () => {
   const { folder, receiver, trusting, stranger } = await certifiedReceiver()
   const { certFile } = await stranger.issue('other', '')
-  const clientCertificate = { certFile: certFile, keyFile: stranger.keyFile }
+  const clientCertificate = { certFile, keyFile: stranger.keyFile }
   const settings = httpSettings(receiver.url, { ...trusting, clientCertificate })
   await expect(openLogWithSinks(join(folder, 'log'), [settings])).rejects.toThrow(
     'certificate and key of an audit sink',

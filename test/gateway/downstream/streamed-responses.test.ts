@@ -28,7 +28,7 @@ it('waits for a slow client longer than for a silent upstream, and sends the com
   const responseBodyTimeoutMs = 300
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(({ timeouts }) => ({
-      timeouts: { ...timeouts, responseBodyTimeoutMs: responseBodyTimeoutMs },
+      timeouts: { ...timeouts, responseBodyTimeoutMs },
     })),
   )
   let stated = 0

@@ -58,11 +58,11 @@ function setup({ identity, assertion, published = [], multipleCredentials }: Rep
         identity: {
           ...settings.identity,
           issuers: [{ ...issuer, ...claims, algorithms: ['ES256'] }],
-          multipleCredentials: multipleCredentials,
+          multipleCredentials,
           assertion: {
             issuer: 'https://gateway.example',
             keyFile,
-            additionalKeyFiles: additionalKeyFiles,
+            additionalKeyFiles,
             lifetimeSeconds: 60,
             header: 'x-catalog-assertion',
             ...assertion,

@@ -22,7 +22,7 @@ function narrow(maxPendingRequests: number, waitMs = 60_000): GatewaySetup {
   return withUpstream(({ timeouts }) => ({
     maxConnections: 1,
     maxBulkConnections: 1,
-    maxPendingRequests: maxPendingRequests,
+    maxPendingRequests,
     timeouts: { ...timeouts, queueTimeoutMs: waitMs },
   }))
 }
