@@ -14,12 +14,13 @@ it.runIf(isThorough)('workers killed under load lose no acknowledged change', as
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url)
+  let isOver = false
   const clients = Array.from({ length: 8 }, () => gateway.client())
   onTestFinished(async () => {
+    isOver = true
     for (const client of clients) await client.close()
   })
   const acknowledged: string[] = []
-  let isOver = false
   const running = clients.map((client, number) => commitUntil(client, number, acknowledged, () => isOver))
   for (let kill = 1; kill <= kills; kill += 1) {
     const reached = acknowledged.length + 50
@@ -28,7 +29,7 @@ it.runIf(isThorough)('workers killed under load lose no acknowledged change', as
     process.kill(await gateway.writerOf(logs[kill % 2] ?? ''), 'SIGKILL')
     await eventually(async () => {
       const restarts = await gateway.metric('catalog_gateway_worker_restarts_total')
-      expect(restarts).toMatchObject({ 'reason="ended"': kill })
+      expect(restarts).toMatchObject({ 'reason="exited"': kill })
       expect(await gateway.metric('catalog_gateway_workers_serving')).toEqual({ '': 2 })
     })
   }

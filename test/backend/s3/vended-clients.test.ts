@@ -53,7 +53,7 @@ async function clientSays(url: string, key: string, ...steps: readonly string[])
 }
 
 function temporary(access: 'read' | 'write') {
-  return { mode: 'temporary', role: inject('s3Role'), access, seconds: 900 }
+  return { mode: 'temporary', roleArn: inject('s3Role'), access, durationSeconds: 900 }
 }
 
 it('lets a client with vended credentials write to the store and commit through the gateway', async () => {

@@ -34,7 +34,7 @@ async function vendingBackend(vending: object) {
 }
 
 function temporary(access: 'read' | 'write', others: object = {}) {
-  return { mode: 'temporary', role: inject('s3Role'), access, seconds: 900, ...others }
+  return { mode: 'temporary', roleArn: inject('s3Role'), access, durationSeconds: 900, ...others }
 }
 
 function endpointOptions() {
@@ -163,8 +163,8 @@ it.each(['read', 'write'] as const)('limits credentials to %s to that and to one
 })
 
 it('fails to start if the role cannot be assumed', async () => {
-  const role = 'arn:aws:iam:::role/none'
-  await expect(vendingBackend(temporary('read', { role }))).rejects.toMatchObject({
+  const roleArn = 'arn:aws:iam:::role/none'
+  await expect(vendingBackend(temporary('read', { roleArn }))).rejects.toMatchObject({
     message: expect.stringMatching(/the object store at s3:\S+ cannot be used/),
     cause: { message: expect.stringContaining('AssumeRole failed with status 404 NoSuchEntity') },
   })
