@@ -185,7 +185,7 @@ export interface CatalogErrorOptions {
  * and must be safe to show.
  */
 export class CatalogError extends Error {
-  override readonly name = 'InterfaceError'
+  override readonly name = 'CatalogError'
   readonly kind: ErrorName
   readonly reason: RefusalReason
   readonly code: number

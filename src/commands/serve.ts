@@ -37,9 +37,9 @@ async function start(settings: GatewaySettings): Promise<RunningGateway> {
   const { completeOrphanedLogs } = await import('../workers/orphaned-logs.ts')
   await completeOrphanedLogs(settings.audit, workers)
   if (workers === 1) return (await import('../gateway/bootstrap/start-gateway.ts')).startGateway({ settings })
-  const { startWorkers, WorkerFailed } = await import('../workers/start-workers.ts')
+  const { startWorkers, WorkerStartFailed } = await import('../workers/start-workers.ts')
   return startWorkers(settings, workers).catch((error: unknown) => {
-    throw error instanceof WorkerFailed ? new CommandFailure(error.message) : error
+    throw error instanceof WorkerStartFailed ? new CommandFailure(error.message) : error
   })
 }
 

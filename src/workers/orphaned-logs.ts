@@ -17,7 +17,7 @@ export async function completeOrphanedLogs(audit: AuditSettings, workers: number
   const folders = await listWorkerLogFolders(audit.folder).catch(ignoreMissing)
   for (const [number, folder] of folders ?? []) {
     if (number <= workers) continue
-    if (!(await permissionsCompletion(folder))) continue
+    if (!(await needsCompletion(folder))) continue
     const options = {
       ...createAuditLogOptions(createWorkerAuditSettings(audit, number, number)),
       retention: {},
@@ -28,7 +28,7 @@ export async function completeOrphanedLogs(audit: AuditSettings, workers: number
   }
 }
 
-async function permissionsCompletion(folder: string): Promise<boolean> {
+async function needsCompletion(folder: string): Promise<boolean> {
   const lock = await lockFolder(folder)
   try {
     const { unresolved, repairs } = await recoverFolder(folder)

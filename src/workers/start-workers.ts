@@ -14,7 +14,7 @@ import { createWorkerMetrics } from './worker-metrics.ts'
 import { createWorkerSupervisor, type WorkerSupervisor } from './worker-supervisor.ts'
 import { createWorkerSettings } from './settings-for-worker.ts'
 
-export { WorkerStartFailed as WorkerFailed } from './worker-process.ts'
+export { WorkerStartFailed } from './worker-process.ts'
 
 /** Heartbeat checks within the hang timeout. */
 const checksPerHang = 10

@@ -31,7 +31,7 @@ export type ChargeFunction = (charges: readonly Charge[]) => readonly number[]
 
 /** A worker cannot start; the message is for the user. */
 export class WorkerStartFailed extends Error {
-  override readonly name = 'WorkerFailed'
+  override readonly name = 'WorkerStartFailed'
 }
 
 /** Forks a process that runs the same command as this one, and starts it as a worker. */

@@ -126,3 +126,24 @@ it('does not count connections of another address for the same client', async ()
   expect(String(first)).toMatch(/^HTTP\/1\.1 401 /)
   other.destroy()
 })
+
+it('an address at its limit closes no connection of others', async () => {
+  const { gateway } = await startGatewayAndUpstream(
+    limited({ maxConnections: 2, maxConnectionsPerAddress: 1 }),
+  )
+  const victim = openRawConnection(gateway.url)
+  victim.write(request)
+  await victim.waitFor(/^HTTP\/1\.1 401 /)
+  const fromElsewhere = () =>
+    connect({ port: Number(new URL(gateway.url).port), host: '127.0.0.1', localAddress: '127.0.0.2' })
+  const held = fromElsewhere()
+  held.write(request)
+  await once(held, 'data')
+  const excess = fromElsewhere()
+  excess.on('error', () => undefined)
+  await once(excess, 'close')
+  expect(await countRefusals(gateway, 'too_many_connections_of_client')).toBe(1)
+  victim.write(request)
+  await victim.waitFor(/(HTTP\/1\.1 401 [^]*){2}/)
+  held.destroy()
+})

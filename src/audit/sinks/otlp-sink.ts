@@ -12,7 +12,7 @@ export interface OtlpResource {
 /**
  * Posts batches as OTLP logs (OTLP/HTTP 1.x, JSON encoding) to a URL that usually ends in `/v1/logs`. The encoding is
  * one small object, while the SDK has its own queue in memory and drops records that do not fit. A partially accepted
- * batch must not be sent again (OTLP, partial success): its rejected records are reported to `rejected`.
+ * batch must not be sent again (OTLP, partial success): its rejected records are reported to `onRejected`.
  */
 export async function createOtlpSink(
   settings: OtlpSettings,

@@ -7,7 +7,7 @@ import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
 /**
  * Reads the records of the newest segments of a log, oldest first: the last one, and earlier ones up to a total of
- * `maximumBytes`. Ignores invalid lines, which `verifyAuditLog` reports.
+ * `maxBytes`. Ignores invalid lines, which `verifyAuditLog` reports.
  */
 export async function* readNewestRecords(
   folder: string,

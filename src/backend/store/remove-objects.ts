@@ -36,8 +36,8 @@ export async function removeNamespace(
 }
 
 /**
- * Removes a table and records its folder as a leftover. Must run in a transaction. Returns undefined if the table does
- * not exist.
+ * Removes a table and records its folder as a leftover. Must run in a transaction. Returns an empty list if the
+ * table does not exist.
  */
 export async function removeTable(
   database: CatalogDatabase,

@@ -70,7 +70,7 @@ export function collectCredentials(headers: readonly string[]): string[] {
 
 /** Error response of another server, for the log only: bounded and without secrets. */
 export class UpstreamError extends Error {
-  override readonly name = 'ForeignError'
+  override readonly name = 'UpstreamError'
 
   constructor(status: number, body: Uint8Array | undefined, secrets: readonly string[]) {
     const read = new TextDecoder().decode(body?.subarray(0, maxScannedLength))

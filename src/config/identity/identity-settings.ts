@@ -115,9 +115,9 @@ function findSharedNames({
 >): SettingsProblem[] {
   const errors: SettingsProblem[] = []
   const names = new Map(issuers.map(({ name, issuer }) => [name, issuer]))
-  function add(section: string, name: string, issuer: string, mayCapacity: boolean): void {
+  function add(section: string, name: string, issuer: string, mayShareName: boolean): void {
     const other = names.get(name)
-    if (other !== undefined && !(mayCapacity && other === issuer)) {
+    if (other !== undefined && !(mayShareName && other === issuer)) {
       errors.push({ path: [section, 'name'], message: 'duplicate name of an identity source' })
     }
     names.set(name, issuer)

@@ -33,7 +33,7 @@ export function toSchemaNode(schema: z.ZodType): SchemaNode {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as SchemaNode
 }
 
-/** Environment variable of a setting: `timeouts.connectMs` is `..TIMEOUTS__CONNECT_MS`. */
+/** Environment variable of a setting: `timeouts.headersTimeoutMs` is `..TIMEOUTS__HEADERS_TIMEOUT_MS`. */
 export function environmentVariableName(path: readonly string[]): string {
   const words = path.map((key) => key.replaceAll(/[A-Z]/g, '_$&').toUpperCase())
   return environmentPrefix + words.join('__')

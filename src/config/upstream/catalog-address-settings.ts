@@ -37,7 +37,7 @@ export const catalogAddressSettings = {
 }
 
 type AddressFiles = {
-  readonly certificateAuthority?: string | undefined
+  readonly caFile?: string | undefined
   readonly credential?: z.output<typeof credentialSchema> | undefined
 }
 
@@ -46,10 +46,10 @@ export function resolveAddressFiles<Settings extends AddressFiles>(
   settings: Settings,
   absolute: (path: string) => string,
 ): Settings {
-  const { certificateAuthority, credential } = settings
+  const { caFile, credential } = settings
   return {
     ...settings,
-    ...(certificateAuthority !== undefined && { certificateAuthority: absolute(certificateAuthority) }),
+    ...(caFile !== undefined && { caFile: absolute(caFile) }),
     ...(credential?.file !== undefined && { credential: { ...credential, file: absolute(credential.file) } }),
   }
 }

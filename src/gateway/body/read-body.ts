@@ -10,7 +10,7 @@ export interface BodyStart {
 }
 
 /**
- * Reads a body in chunks, at most `limit` bytes; `arrived` is called for each chunk. The body is not destroyed if the
+ * Reads a body in chunks, at most `maxBytes`; `onBytes` is called for each chunk. The body is not destroyed if the
  * reader stops early: that would close the connection of the request. Throws InvalidInput (413) as soon as a larger
  * body is known, and InvalidInput (400) for an incomplete one.
  */
@@ -31,7 +31,7 @@ export async function* readChunks(
 }
 
 /**
- * Reads a whole body into memory; `arrived` is called with the number of bytes of each chunk. Throws InvalidInput (400)
+ * Reads a whole body into memory; `onBytes` is called with the number of bytes of each chunk. Throws InvalidInput (400)
  * for an incomplete body.
  */
 export async function readWholeBody(

@@ -140,6 +140,7 @@ function wrongTypeError(where: string, value: unknown, expected: string): Catalo
 /** Describes a JSON value briefly, for messages. */
 export function describeJsonValue(value: unknown): string {
   if (value === undefined) return 'absent'
+  if (value === null) return 'null'
   if (Array.isArray(value)) return 'a list'
   return typeof value === 'object' ? 'an object' : quoteForMessage(JSON.stringify(value))
 }

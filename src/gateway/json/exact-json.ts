@@ -21,7 +21,7 @@ const maxExactDigits = 15
 /** Random, so that callers cannot produce it: marks numbers that are read as text. */
 const marker = `${randomBytes(16).toString('base64url')}:`
 
-/** Parses JSON as JSON.parse does, but does not round numbers: see `SentNumber`. */
+/** Parses JSON as JSON.parse does, but does not round numbers: see `ExactNumber`. */
 export function parseExactJson(text: string): unknown {
   if (!possiblyInexact.test(text)) return JSON.parse(text)
   return JSON.parse(markInexactNumbers(text), (_name, value: unknown) =>

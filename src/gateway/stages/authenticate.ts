@@ -10,8 +10,8 @@ export interface AuthenticateOptions {
 }
 
 /**
- * Stage 3: finds the principal of the credentials. Rejects with AuthenticationRefused (400, 401, 503), or with
- * LimitReached (429) if too many credentials from the address were refused.
+ * Stage 3: finds the principal of the credentials. Rejects with AuthenticationError (400, 401, 503), or with
+ * LimitExceeded (429) if too many credentials from the address were refused.
  */
 export async function authenticate(
   request: Matched,

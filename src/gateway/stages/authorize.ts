@@ -196,7 +196,7 @@ function toResult(
   throw createDeniedError(permission, decision, request, policies)
 }
 
-/** Whether the response may describe the object of `need`, if that is an object of the request or of an entry. */
+/** Whether the response may describe the object of `permission`, if that is an object of the request or of an entry. */
 function canDescribe(
   permission: RequiredPermission,
   index: number,

@@ -29,7 +29,7 @@ const countSentIntervalMs = 250
 /**
  * Stage 5: takes capacity of every limit that applies to the request, and releases it when the response is over. It
  * follows `authorize`, so that callers that are denied use up nothing. Throws Overloaded or LimitsUnavailable (503),
- * LimitReached (429), or ClientDisconnected.
+ * LimitExceeded (429), or ClientDisconnected.
  */
 export function limit(
   request: Authorized,
@@ -58,7 +58,7 @@ export function limit(
 }
 
 /**
- * Counts each entry of a batch as a request, so that batches do not bypass rate limits. Throws LimitReached (429) or
+ * Counts each entry of a batch as a request, so that batches do not bypass rate limits. Throws LimitExceeded (429) or
  * LimitsUnavailable (503).
  */
 export function limitEntries(request: Authorized, { decisions }: FullPermit, limits: Limits): void {

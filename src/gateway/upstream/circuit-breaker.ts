@@ -23,7 +23,7 @@ export class CircuitBreaker {
   #failedRequests = 0
   #failedProbes = 0
 
-  /** `probeNow` is called to request an early probe; report its result to `probed`. */
+  /** `probeNow` is called to request an early probe; report its result to `recordProbe`. */
   constructor(settings: CircuitBreakerSettings, probeNow: () => void) {
     this.settings = settings
     this.#probeNow = probeNow

@@ -118,8 +118,8 @@ class ResponseRelay implements ResponseHandler {
   }
 
   /** A retry uses a new connection: idle ones may have failed like that of the previous attempt. */
-  start(client: Http1Client, request: UpstreamRequest, isRepeat: boolean): void {
-    this.#controller = client.dispatch(request, this, isRepeat)
+  start(client: Http1Client, request: UpstreamRequest, isRetry: boolean): void {
+    this.#controller = client.dispatch(request, this, isRetry)
   }
 
   onRequestStart(): void {

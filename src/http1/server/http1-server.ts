@@ -184,15 +184,16 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
 
   function acceptOrClose(socket: Socket): void {
     const address = socket.remoteAddress ?? ''
-    if (sockets.size >= maxConnections && !closeOldestIdle()) {
-      socket.destroy()
-      handler.onConnectionError('too_many_connections', address)
-      return
-    }
     const others = connectionsByAddress.get(address) ?? 0
+    // Before a connection is closed for this one: an address at its limit must not shut others out.
     if (maxConnectionsPerAddress !== undefined && others >= maxConnectionsPerAddress) {
       socket.destroy()
       handler.onConnectionError('too_many_connections_of_client', address)
+      return
+    }
+    if (sockets.size >= maxConnections && !closeOldestIdle()) {
+      socket.destroy()
+      handler.onConnectionError('too_many_connections', address)
       return
     }
     const peer = peerOf(socket)

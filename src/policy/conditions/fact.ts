@@ -9,7 +9,7 @@ export type Fact<Value> = Value | typeof unknown | typeof pending
 
 /** Thrown when a condition depends on an unknown or pending fact. */
 export class MissingFactError extends Error {
-  override readonly name = 'FactWithoutValue'
+  override readonly name = 'MissingFactError'
   readonly isPending: boolean
 
   constructor(isPending: boolean) {

@@ -10,7 +10,7 @@ import type { Permission } from '../../catalog-api/permissions.ts'
 import { pending, unknown, type Fact } from './fact.ts'
 import { noFacts, type OperationFacts } from './authorization-request.ts'
 
-/** Facts stated by a request, and facts that its pendingFacts part may still state. */
+/** Facts stated by a request, and facts that its unread part may still state. */
 export interface KnownFacts {
   readonly stated: StatedFacts
   readonly pendingFacts: ReadonlySet<FactName>

@@ -110,7 +110,7 @@ export const requirementFields = {
   allowWholeTable:
     'With branches or notBranches: whole-table operations that are still allowed, such as DropTable.',
   folders: 'The only folders under which staging manifests and chosen locations may lie.',
-  freeze: 'Periods without changes.',
+  freeze: 'A period without changes.',
 } as const
 
 export const freezeFields = {

@@ -27,10 +27,10 @@ export interface NamespaceViewer extends Viewer {
   readonly id: Identifier
 }
 
-/** Whether a listing isVisible an object to the viewer. */
+/** Whether a listing shows an object to the viewer. */
 export type IsVisible = (kind: VisibleKind, id: Identifier) => boolean
 
-/** Decides object listings show. */
+/** Decides which objects listings show. */
 export interface Visibility {
   /** Returns a predicate for one request. Results are cached across requests. */
   visibilityFor(viewer: Viewer): IsVisible

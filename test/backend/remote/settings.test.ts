@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, it } from 'vitest'
 import { backendSettingsSchema } from '../../../src/config/backend/backend-settings.ts'
+import { resolveAddressFiles } from '../../../src/config/upstream/catalog-address-settings.ts'
 import { readSettings, SettingsError } from '../../../src/config/loading/read-settings.ts'
 import { startRecordingUpstream, getHeaderValues } from '../../gateway/support/recording-upstream.ts'
 import { temporaryFolder } from '../support/running-backend.ts'
@@ -51,6 +52,14 @@ it('rejects settings of both, of neither and of an invalid remote catalog', () =
     expect(() => read(text), text).toThrow(SettingsError)
     expect(() => read(text), text).toThrow(says)
   }
+})
+
+it('resolves the files of an address relative to the settings file', () => {
+  const address = { caFile: 'ca.pem', credential: { header: 'authorization' as const, file: 'token' } }
+  expect(resolveAddressFiles(address, (path) => `/etc/${path}`)).toEqual({
+    caFile: '/etc/ca.pem',
+    credential: { header: 'authorization', file: '/etc/token' },
+  })
 })
 
 it('reads a credential from its file, and fails to start without it', async () => {

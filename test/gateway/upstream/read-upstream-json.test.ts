@@ -91,7 +91,7 @@ it.each<[what: string, status: number, body: string | object, kind: string, answ
   const { recording, upstream } = await catalog()
   recording.answering = respondWith(status, body)
   const { listing } = await reading(upstream)
-  await expect(listing).rejects.toMatchObject({ name: 'InterfaceError', kind, status: responded })
+  await expect(listing).rejects.toMatchObject({ name: 'CatalogError', kind, status: responded })
 })
 
 it('retries after a closed connection, and stops if the client disconnects', async () => {

@@ -12,7 +12,7 @@ const stagingName = `${formatManifestName(2, 'V2')}-${uuid}`
 
 async function refusal(location: string, request: StagingRequest): Promise<string> {
   const outcome: unknown = await store.inspectStaging(location, request).catch((error: unknown) => error)
-  expect(outcome).toMatchObject({ name: 'InterfaceError', code: 13, status: 400 })
+  expect(outcome).toMatchObject({ name: 'CatalogError', code: 13, status: 400 })
   expect(String(outcome)).not.toContain(path.dirname(location))
   return String(outcome)
 }

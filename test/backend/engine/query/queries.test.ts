@@ -114,7 +114,7 @@ describe('what is refused', () => {
   ])('%j, with the code %i', async (request, code) => {
     const { query, location } = await tableOf(3)
     const error: unknown = await query(request).catch((thrown: unknown) => thrown)
-    expect(error).toMatchObject({ name: 'InterfaceError', code })
+    expect(error).toMatchObject({ name: 'CatalogError', code })
     expect(String(error)).not.toMatch(/\.rs|\/cargo|Caused by/)
     expect(String(error)).not.toContain(location.slice(1))
   })
