@@ -41,8 +41,8 @@ export interface DownstreamResponse {
   readonly onClose: CallbackList
   /** Called when more can be written after `write` returned false. */
   readonly onDrain: CallbackList
-  /** Makes this response the last one on its connection. To be called before `writeHead`. */
-  closeConnection(): void
+  /** Whether the connection serves further requests. To be set before `writeHead`. */
+  keepAlive: boolean
   /** Sets status and headers (lower-case names and values in turn). */
   writeHead(status: number, headers: readonly string[]): void
   /**

@@ -56,7 +56,7 @@ export function sendErrorResponse(
     return
   }
   const { headers, body } = formatErrorResponse(error, context)
-  if (error instanceof BodyTimeout) response.closeConnection()
+  if (error instanceof BodyTimeout) response.keepAlive = false
   response.writeHead(error.status, headers)
   scheduleAtTickEnd(() => response.end(body))
 }

@@ -11,8 +11,8 @@ const envelopeMembers: ReadonlySet<string> = new Set(['id', 'identity', 'context
 /**
  * Visits a map whose members are data of the caller: strings, or null to remove a key. Some catalogs also accept the
  * map wrapped in the member `metadata` of an ordinary request; `metadata` is then an object, which is not a valid map
- * value. Members next to a wrapped map follow the rules of any other body, and their facts are passed to `onMember`. Nothing is
- * removed: without its siblings, a wrapped map could be read as a bare one.
+ * value. Members next to a wrapped map follow the rules of any other body, and their facts are passed to `onMember`.
+ * Nothing is removed: without its siblings, a wrapped map could be read as a bare one.
  */
 export function createMapVisitor(
   request: Matched,

@@ -32,7 +32,7 @@ export function createRequestReporter(
     requestEnded(trace, response, end) {
       writeLogLine(log, rate, trace, response, end)
       if (trace.spans === undefined) return
-      const attributes = trace.spans.isSampled ? createSpanAttributes(trace, end, trace.method, include) : {}
+      const attributes = trace.spans.isSampled ? createSpanAttributes(trace, end, include) : {}
       const isFailure = end.status >= 500
       trace.spans.end(
         end.operation,

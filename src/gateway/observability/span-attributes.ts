@@ -10,7 +10,6 @@ import type { Trace } from '../trace.ts'
 export function createSpanAttributes(
   trace: Trace,
   { operation, decision, status, refusal }: RequestEnd,
-  method: string | undefined,
   include: TracesSettings['include'],
 ): Attributes {
   const { upstream } = trace
@@ -20,7 +19,7 @@ export function createSpanAttributes(
     'catalog_gateway.operation': operation,
     'catalog_gateway.decision': decision,
     'http.response.status_code': status,
-    ...(method !== undefined && { 'http.request.method': method }),
+    'http.request.method': trace.method,
     ...(route && { 'http.route': route.operation.path }),
     ...(upstream !== undefined && { 'catalog_gateway.upstream': upstream }),
     ...(refusal && { 'error.type': refusal.reason, 'catalog_gateway.stage': trace.stage }),

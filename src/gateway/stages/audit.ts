@@ -33,8 +33,8 @@ const writeTimeoutMs = 10_000
 
 /**
  * Stage 7: writes the intent of a change. It is on disk before the first byte goes upstream, unless the settings audit
- * its operation otherwise (config/audit/audit-modes.ts). Throws ServiceUnavailable (503) if the log cannot be written in time, and
- * InvalidInput (413) for a batch that is too large for one record.
+ * its operation otherwise (config/audit/audit-modes.ts). Throws ServiceUnavailable (503) if the log cannot be written in
+ * time, and InvalidInput (413) for a batch that is too large for one record.
  */
 export async function audit(request: Checked, { auditLog, changeTracker }: AuditOptions): Promise<Audited> {
   const mode = auditLog.modeFor(request.route.operation.name)

@@ -74,11 +74,6 @@ export class OutgoingResponse {
     return this.#connection.bytesSent
   }
 
-  /** Makes this response the last one on its connection. To be called before `writeHead`. */
-  closeConnection(): void {
-    this.keepAlive = false
-  }
-
   /** Sends `100 Continue`, unless the head is known already. */
   writeContinue(): void {
     if (this.#state !== 'open' || this.hasHead) return
