@@ -8,6 +8,7 @@ import {
 } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { hasErrorCode } from '../../lib/fs/system-error.ts'
 import { publicKeyId } from '../../lib/tls/public-key-id.ts'
 import { writeAtomically } from '../../lib/fs/write-atomically.ts'
 
@@ -41,7 +42,7 @@ export async function openSealKey(folder: string, file: string | undefined): Pro
   try {
     return createSealKey(createPrivateKey(await readFile(join(folder, privateKeyFile))))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    if (!hasErrorCode(error, 'ENOENT')) throw error
   }
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const generatedPublicFile = join(folder, publicKeyFile)

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
+import { hasErrorCode } from '../../lib/fs/system-error.ts'
 import { assertPepper } from './api-key-format.ts'
 
 /** Reads the pepper of the API key hashes; ignores surrounding white space. Rejects if it is shorter than 32 bytes. */
@@ -14,7 +15,7 @@ export async function readOrCreatePepper(file: string): Promise<Buffer> {
   try {
     return await readPepper(file)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    if (!hasErrorCode(error, 'ENOENT')) throw error
     await writeFile(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' })
     return readPepper(file)
   }

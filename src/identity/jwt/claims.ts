@@ -1,6 +1,6 @@
 import type { Principal } from '../principal.ts'
 import { AuthenticationError } from '../authentication-error.ts'
-import { isObject } from './parse-jwt.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 
 const maxNameLength = 2048
 // Control characters, line separators and lone surrogates: never part of a name, and misleading in output.

@@ -1,5 +1,6 @@
 import { AuthenticationError } from '../authentication-error.ts'
 import { hasDuplicateKey } from '../../lib/json/has-duplicate-key.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 
 const compactForm = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/
 
@@ -50,9 +51,4 @@ function parsePart(part: string): Readonly<Record<string, unknown>> {
 /** Some bytes have several base64url encodings: the last digit may contain unused bits. */
 function isCanonical(part: string): boolean {
   return Buffer.from(part, 'base64url').toString('base64url') === part
-}
-
-/** Returns whether a value is a JSON object: neither an array nor null. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
