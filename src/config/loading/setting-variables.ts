@@ -4,23 +4,35 @@ import { z } from 'zod'
 export const environmentPrefix = 'CATALOG_GATEWAY__'
 
 /** The parts of a JSON Schema that locate settings and mark secrets. */
-export interface SchemaNode {
-  readonly type?: string
-  readonly properties?: Readonly<Record<string, SchemaNode>>
-  readonly items?: SchemaNode
-  readonly anyOf?: readonly SchemaNode[]
-  readonly oneOf?: readonly SchemaNode[]
-  readonly description?: string
-  readonly default?: unknown
-  readonly enum?: readonly unknown[]
-  readonly const?: string | number | boolean | null | undefined
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly exclusiveMinimum?: number
-  readonly required?: readonly string[]
-  /** Set with `meta`: never printed. */
-  readonly secret?: true
-}
+const schemaNode = z
+  .object({
+    type: z.string(),
+    get properties() {
+      return z.record(z.string(), schemaNode)
+    },
+    get items() {
+      return schemaNode
+    },
+    get anyOf() {
+      return z.array(schemaNode)
+    },
+    get oneOf() {
+      return z.array(schemaNode)
+    },
+    description: z.string(),
+    default: z.unknown(),
+    enum: z.array(z.unknown()),
+    const: z.union([z.string(), z.number(), z.boolean(), z.null()]),
+    minimum: z.number(),
+    maximum: z.number(),
+    exclusiveMinimum: z.number(),
+    required: z.array(z.string()),
+    /** Set with `meta`: never printed. */
+    secret: z.literal(true),
+  })
+  .partial()
+
+export type SchemaNode = z.output<typeof schemaNode>
 
 export interface SettingVariable {
   readonly name: string
@@ -30,7 +42,7 @@ export interface SettingVariable {
 
 /** JSON Schema of the settings as written in a file. */
 export function toSchemaNode(schema: z.ZodType): SchemaNode {
-  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as SchemaNode
+  return schemaNode.parse(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
 }
 
 /** Environment variable of a setting: `timeouts.headersTimeoutMs` is `..TIMEOUTS__HEADERS_TIMEOUT_MS`. */
