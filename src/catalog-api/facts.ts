@@ -78,7 +78,13 @@ export interface FactSource {
 
 export function parseFactSource(location: FactSourcePath): FactSource {
   const dot = location.lastIndexOf('.')
-  return { in: location.slice(0, dot) as FactSource['in'], name: location.slice(dot + 1) }
+  const part = location.slice(0, dot)
+  if (!isFactSourcePart(part)) throw new Error(`${location} is not a source of a fact`)
+  return { in: part, name: location.slice(dot + 1) }
+}
+
+function isFactSourcePart(part: string): part is FactSource['in'] {
+  return Object.hasOwn(sourceDescriptions, part)
 }
 
 /** Describes a source for messages: `the query parameter "branch"`. */

@@ -1,3 +1,4 @@
+import { getKeys } from '../lib/get-keys.ts'
 import type { ErrorName } from './catalog-error.ts'
 import { parseFactSource, type FactName, type FactSource, type FactSourcePath } from './facts.ts'
 
@@ -865,17 +866,18 @@ function isDirectSource({ in: part }: FactSource): boolean {
 }
 
 function parseFacts({ facts = {} }: OperationDefinition): Operation['facts'] {
-  const entries = Object.entries(facts) as [FactName, readonly FactSourcePath[]][]
-  return entries.map(([name, locations]) => [name, locations.map(parseFactSource)])
+  return getKeys(facts).map((name) => [name, (facts[name] ?? []).map(parseFactSource)])
 }
 
 /** All operation names in the order of the table. */
-export const operationNames = Object.keys(operations) as readonly OperationName[]
+export const operationNames: readonly OperationName[] = getKeys(operations)
 
 const operationsByName = new Map(operationNames.map((name) => [name, completeOperation(name)]))
 
 export function getOperation(name: OperationName): Operation {
-  return operationsByName.get(name) as Operation
+  const operation = operationsByName.get(name)
+  if (operation === undefined) throw new Error(`unknown operation ${name}`)
+  return operation
 }
 
 export function isOperationName(name: string): name is OperationName {

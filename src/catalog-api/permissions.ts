@@ -1,4 +1,11 @@
-import { operations, operationNames, type PermissionGroup, type OperationName } from './operations.ts'
+import { getKeys } from '../lib/get-keys.ts'
+import {
+  isOperationName,
+  operations,
+  operationNames,
+  type PermissionGroup,
+  type OperationName,
+} from './operations.ts'
 
 /** Permissions for effects of a parameter or a body that the permission for the operation does not include. */
 export const extraPermissions = {
@@ -17,10 +24,7 @@ export const extraPermissions = {
 export type Permission = OperationName | keyof typeof extraPermissions
 
 /** All permissions, operations first. */
-export const permissionNames: readonly Permission[] = [
-  ...operationNames,
-  ...(Object.keys(extraPermissions) as (keyof typeof extraPermissions)[]),
-]
+export const permissionNames: readonly Permission[] = [...operationNames, ...getKeys(extraPermissions)]
 
 /** Names for several permissions: the groups, and unions of groups. */
 export const permissionGroups: ReadonlyMap<string, readonly Permission[]> = new Map([
@@ -36,7 +40,5 @@ function permissionsInGroup(group: PermissionGroup): Permission[] {
 }
 
 function groupForPermission(name: Permission): PermissionGroup {
-  return name in operations
-    ? operations[name as OperationName].group
-    : extraPermissions[name as keyof typeof extraPermissions].group
+  return isOperationName(name) ? operations[name].group : extraPermissions[name].group
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { getMembers } from '../../lib/json/is-object.ts'
 
 /** A schema of JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 export type JsonSchema = Readonly<Record<string, unknown>>
@@ -26,8 +27,9 @@ export function describeSchema(
   const text = JSON.stringify(described)
     .replaceAll('"$ref":"#/$defs/__', `"$ref":"${componentPath}${name}.`)
     .replaceAll('"$ref":"#/$defs/', `"$ref":"${componentPath}`)
-  const { $defs, ...own } = JSON.parse(text) as JsonSchema & { $defs?: Record<string, JsonSchema> }
-  for (const [key, { id: _id, ...part }] of Object.entries($defs ?? {})) {
+  const { $defs, ...own } = getMembers(JSON.parse(text))
+  for (const [key, definition] of Object.entries(getMembers($defs))) {
+    const { id: _id, ...part } = getMembers(definition)
     components.set(key.replace(/^__/, `${name}.`), part)
   }
   return own
@@ -41,7 +43,7 @@ export function schemaReference(name: string): JsonSchema {
 export function memberNames(schema: unknown, names = new Set<string>()): ReadonlySet<string> {
   if (typeof schema !== 'object' || schema === null) return names
   for (const [key, value] of Object.entries(schema)) {
-    if (key === 'properties') for (const name of Object.keys(value as object)) names.add(name)
+    if (key === 'properties') for (const name of Object.keys(getMembers(value))) names.add(name)
     memberNames(value, names)
   }
   return names

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { getMembers } from '../../lib/json/is-object.ts'
 import { apiKeyHeader, arrowFileType, arrowStreamType, factHeaders } from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'
 import { describeErrors, errorResponseSchema, errorsForOperation } from './error-responses.ts'
@@ -88,7 +89,7 @@ function describeOperation(operation: Operation, components: Components) {
   const { name } = operation
   const schemas = schemasByName[name]
   const request = schemas ? describeSchema(`${name}Request`, schemas.request, components.schemas) : anyObject
-  const members = (request['properties'] ?? {}) as Record<string, JsonSchema>
+  const members = getMembers(request['properties'])
   const requestBody = describeBody(operation, request, components)
   return {
     tags: [operation.object === 'none' ? 'table' : operation.object],

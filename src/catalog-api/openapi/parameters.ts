@@ -1,3 +1,4 @@
+import { getMembers } from '../../lib/json/is-object.ts'
 import { factTypes } from '../facts.ts'
 import { factHeaders, requestIdHeader } from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'
@@ -36,7 +37,7 @@ export const sharedParameters = {
 } as const
 
 /** Describes the parameters of an operation, with the documentation of the request members of the same name. */
-export function describeParameters(operation: Operation, members: Record<string, JsonSchema>): object[] {
+export function describeParameters(operation: Operation, members: JsonSchema): object[] {
   const inPath = (['id', 'index_name'] as const).filter((name) => operation.path.includes(`{${name}}`))
   const inQuery = [...operation.query].filter(([name]) => name !== 'delimiter')
   return [
@@ -66,8 +67,9 @@ function describeHeaders({ facts }: Operation): object[] {
 }
 
 /** A parameter has another syntax than the member of its name, but the same documentation. */
-function pickDocumentation(member: JsonSchema | undefined): JsonSchema {
-  const inner = (member?.['anyOf'] as JsonSchema[] | undefined)?.[0]
-  const description = member?.['description'] ?? inner?.['description']
-  return description === undefined ? {} : { description }
+function pickDocumentation(member: unknown): JsonSchema {
+  const { description, anyOf } = getMembers(member)
+  const inner: unknown = Array.isArray(anyOf) ? anyOf[0] : undefined
+  const documented = description ?? getMembers(inner)['description']
+  return documented === undefined ? {} : { description: documented }
 }

@@ -1,3 +1,5 @@
+import { getKeys } from '../../lib/get-keys.ts'
+import { getMembers } from '../../lib/json/is-object.ts'
 import { errorCodes, type ErrorName } from '../catalog-error.ts'
 import { UpstreamError, collectCredentials, toPublicMessage } from './redact-error-text.ts'
 
@@ -27,7 +29,7 @@ const errorNamesByStatus: Readonly<Record<number, ErrorName>> = {
 }
 
 const errorNamesByCode = new Map<unknown, ErrorName>(
-  Object.entries(errorCodes).map(([name, { code }]) => [code, name as ErrorName]),
+  getKeys(errorCodes).map((name) => [errorCodes[name].code, name]),
 )
 
 /**
@@ -63,8 +65,7 @@ function errorNameForStatus(status: number): ErrorName {
 
 function parse(body: Uint8Array | undefined): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(body))
-    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
+    return getMembers(JSON.parse(new TextDecoder().decode(body)))
   } catch {
     return {}
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { getKeys } from '../../lib/get-keys.ts'
 import { int64, optionalMember, pagingMembers, requestSchema, responseSchema } from './members.ts'
 
 /** Index types with the aliases that clients use. */
@@ -24,8 +25,8 @@ const typeNames = {
 type IndexType = keyof typeof typeNames
 
 const types = new Map<string, IndexType>()
-for (const [name, others] of Object.entries(typeNames)) {
-  for (const spelling of [name, ...others]) types.set(spelling, name as IndexType)
+for (const name of getKeys(typeNames)) {
+  for (const spelling of [name, ...typeNames[name]]) types.set(spelling, name)
 }
 
 const indexType = z
@@ -111,8 +112,8 @@ const createIndex = requestSchema({
   ...textMembers,
 }).superRefine((sent, context) => {
   const allowed = membersByIndexType[sent.index_type] ?? []
-  for (const member of [...Object.keys(vectorMembers), ...Object.keys(textMembers)]) {
-    if (sent[member as keyof typeof sent] === undefined || allowed.includes(member)) continue
+  for (const member of [...getKeys(vectorMembers), ...getKeys(textMembers)]) {
+    if (sent[member] === undefined || allowed.includes(member)) continue
     context.addIssue({
       code: 'custom',
       path: [member],
