@@ -222,7 +222,7 @@ function* buildTree(documents: readonly PolicyDocument[], compile: CompileRule):
     if (!document.inherit) node.stopsInheritance = true
     if (document.final.size > 0) node.final = new Set([...node.final, ...document.final])
     // If several policies of a namespace set `onDeny`, 404 wins, because it conceals more.
-    if (document.onDeny !== undefined) node.onDeny = Math.max(document.onDeny, node.onDeny ?? 0) as 403 | 404
+    if (document.onDeny === 404 || node.onDeny === undefined) node.onDeny = document.onDeny
     for (const rule of document.rules) addRule(node, compile(rule, document, order++))
     yield
   }

@@ -3,10 +3,9 @@ import type { Details, IntentEntry, RefusalEntry } from '../records/audit-record
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import {
   getOperation,
-  operations,
+  isOperationName,
   type ObjectKind,
   type Operation,
-  type OperationName,
 } from '../../catalog-api/operations.ts'
 import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
@@ -63,8 +62,8 @@ export function permissionsOfCall(call: RecordedCall): readonly RecordedPermissi
   }
   const inner = objects.map((other): RecordedPermission => {
     const { operation: permission } = other
-    if (operation.entries !== undefined && permission in operations) {
-      const entry = getOperation(permission as OperationName)
+    if (operation.entries !== undefined && isOperationName(permission)) {
+      const entry = getOperation(permission)
       const stated = operationFactsOf(entry, other.id, factsIn(entry, other.details))
       return { ...common, permission, kind: entry.object, id: other.id, facts: stated }
     }

@@ -34,6 +34,9 @@ export interface OperationFacts {
   readonly properties: Fact<ReadonlyMap<string, string>>
 }
 
+/** Name of a fact in conditions. */
+export type ConditionFact = keyof OperationFacts
+
 /** Input of a policy decision. Facts may be pending only in partial evaluation and in visibility checks. */
 export interface AuthorizationRequest {
   readonly principal: Principal
@@ -62,3 +65,7 @@ export const noFacts = Object.freeze({
   metadata: new Map<string, string>(),
   properties: new Map<string, string>(),
 }) satisfies OperationFacts
+
+export function isConditionFact(name: string): name is ConditionFact {
+  return Object.hasOwn(noFacts, name)
+}

@@ -1,6 +1,6 @@
 import { getOperation, operationNames } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { Condition, RequirementRestriction } from './condition.ts'
+import type { Condition, RequirementRestriction, WrittenRequirement } from './condition.ts'
 import { unknown, factValue, type Fact } from './fact.ts'
 import { isUnderFolder } from './storage-path.ts'
 import { createNameMatcher } from './name-pattern.ts'
@@ -45,21 +45,8 @@ export const wholeTableChanges: ReadonlySet<Permission> = new Set<Permission>([
 // White space, control characters, Unicode default-ignorable characters and the Braille blank.
 const invisibleText = /^[\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*$/u
 
-/** Serialized form of a requirement, as used in the text of its condition. */
-type Requirement =
-  | { readonly metadata: readonly string[] }
-  | { readonly branches: readonly string[]; readonly allowWholeTable?: readonly Permission[] }
-  | { readonly notBranches: readonly string[]; readonly allowWholeTable?: readonly Permission[] }
-  | { readonly folders: readonly string[] }
-  | { readonly freeze: readonly [number | null, number | null] }
-
-/** Restores the condition of a requirement from its text. */
-export function requirementCondition(text: string): Condition {
-  const requirement = JSON.parse(text) as Requirement
-  return createRequirementFrom(requirement).condition
-}
-
-function createRequirementFrom(requirement: Requirement): CommitRequirement {
+/** Restores a requirement. */
+export function restoreRequirement(requirement: WrittenRequirement): CommitRequirement {
   if ('metadata' in requirement) return requireMetadataKeys(requirement.metadata)
   if ('folders' in requirement) return allowOnlyFolders(requirement.folders)
   if ('freeze' in requirement) {
@@ -129,14 +116,15 @@ export function allowOnlyFolders(folders: readonly string[]): CommitRequirement 
 
 /** Denies every change from `from` (inclusive) to `until` (exclusive), in milliseconds since the epoch. */
 export function freezeChanges(from: number | undefined, until: number | undefined): CommitRequirement {
+  const written: WrittenRequirement = { freeze: [from ?? null, until ?? null] }
   return {
     permissions: everyChange,
     condition: {
-      text: JSON.stringify({ freeze: [from ?? null, until ?? null] }),
+      text: JSON.stringify(written),
       facts: [],
       readsId: false,
       readsTime: true,
-      requirement: { kind: 'freeze', allowedWholeTable: new Set() },
+      requirement: { kind: 'freeze', allowedWholeTable: new Set(), written },
       evaluate({ request }) {
         const now = request.now.getTime()
         return now >= (from ?? Number.NEGATIVE_INFINITY) && now < (until ?? Number.POSITIVE_INFINITY)
@@ -146,7 +134,7 @@ export function freezeChanges(from: number | undefined, until: number | undefine
 }
 
 function createBranchRequirement(
-  content: object,
+  content: { readonly branches: readonly string[] } | { readonly notBranches: readonly string[] },
   wholeTable: ReadonlySet<Permission>,
   isForbidden: (branch: string) => boolean,
 ): CommitRequirement {
@@ -168,7 +156,7 @@ function createBranchRequirement(
 function createRequirement(
   kind: RequirementRestriction['kind'],
   permissions: Iterable<Permission>,
-  content: object,
+  written: WrittenRequirement,
   facts: readonly (keyof OperationFacts)[],
   fails: (facts: OperationFacts, input: ConditionInput) => boolean,
   allowedWholeTable: ReadonlySet<Permission> = new Set(),
@@ -176,11 +164,11 @@ function createRequirement(
   return {
     permissions: new Set(permissions),
     condition: {
-      text: JSON.stringify(content),
+      text: JSON.stringify(written),
       facts,
       readsId: false,
       readsTime: false,
-      requirement: { kind, allowedWholeTable },
+      requirement: { kind, allowedWholeTable, written },
       evaluate: (input) => fails(input.operation, input),
     },
   }

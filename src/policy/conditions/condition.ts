@@ -1,8 +1,15 @@
-import { Environment, EvaluationError, type ASTNode } from '@marcbachmann/cel-js'
+import {
+  Environment,
+  EvaluationError,
+  ParseError,
+  TypeError as CelTypeError,
+  type ASTNode,
+} from '@marcbachmann/cel-js'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { celFunctions, conditionFunctions, loopFunctions } from './condition-functions.ts'
 import { conditionTypes, conditionVariables, type ConditionVariable } from './condition-variables.ts'
-import type { ConditionInput, OperationFacts } from './authorization-request.ts'
+import { isConditionFact, type ConditionFact, type ConditionInput } from './authorization-request.ts'
+import { getMembers } from '../../lib/json/is-object.ts'
 import { suggestSimilar } from '../../lib/did-you-mean.ts'
 
 /** A compiled condition of a rule. */
@@ -10,7 +17,7 @@ export interface Condition {
   /** Canonical: equal for equivalent conditions of one kind. Part of the policy revision. */
   readonly text: string
   /** Facts of the operation that the condition reads. */
-  readonly facts: readonly (keyof OperationFacts)[]
+  readonly facts: readonly ConditionFact[]
   /** Whether the condition reads the object id. */
   readonly readsId: boolean
   readonly readsTime: boolean
@@ -27,7 +34,16 @@ export interface Condition {
 export interface RequirementRestriction {
   readonly kind: 'metadata' | 'branches' | 'folders' | 'freeze'
   readonly allowedWholeTable: ReadonlySet<Permission>
+  readonly written: WrittenRequirement
 }
+
+/** A commit requirement as plain data; its JSON is the text of the condition. */
+export type WrittenRequirement =
+  | { readonly metadata: readonly string[] }
+  | { readonly branches: readonly string[]; readonly allowWholeTable?: readonly Permission[] }
+  | { readonly notBranches: readonly string[]; readonly allowWholeTable?: readonly Permission[] }
+  | { readonly folders: readonly string[] }
+  | { readonly freeze: readonly [number | null, number | null] }
 
 /** An error in the text of a condition, at a character index. */
 export interface ConditionError {
@@ -91,7 +107,7 @@ function createCondition(
   const Scope = createScopeClass(read)
   return {
     text,
-    facts: read.filter(([, { source }]) => source === 'fact').map(([name]) => name as keyof OperationFacts),
+    facts: read.map(([name]) => name).filter(isConditionFact),
     readsId: reads('object'),
     readsTime: reads('time'),
     evaluate(input) {
@@ -133,7 +149,7 @@ function findUnsupported(
   let inner = loop
   if (node.op === 'call' || node.op === 'rcall') {
     const [name] = node.args
-    const error = validateCall(node, name, node.args.at(-1) as readonly ASTNode[])
+    const error = validateCall(node, name, node.op === 'call' ? node.args[1] : node.args[2])
     if (error !== undefined) return error
     if (loopFunctions.has(name)) {
       if (loop !== undefined) return errorAt(node, `nested "${name}"; only one loop is allowed`)
@@ -174,15 +190,20 @@ function errorAt({ start }: ASTNode, message: string): ConditionError {
 function* childNodes(value: unknown): Generator<ASTNode> {
   if (Array.isArray(value)) {
     for (const item of value) yield* childNodes(item)
-  } else if (typeof value === 'object' && value !== null && 'op' in value) {
-    yield value as ASTNode
+  } else if (isNode(value)) {
+    yield value
   }
+}
+
+function isNode(value: unknown): value is ASTNode {
+  return typeof getMembers(value)['op'] === 'string'
 }
 
 /** Converts an error of cel-js, with a suggestion for an unknown name. Rethrows any other error. */
 function parseLibraryError(error: unknown): ConditionError {
-  const { code, summary, range } = error as EvaluationError
-  if (summary === undefined) throw error
+  if (!(error instanceof ParseError || error instanceof CelTypeError || error instanceof EvaluationError))
+    throw error
+  const { code, summary, range } = error
   const unknown = /^(?:Unknown variable|No such key): (\w+)$/.exec(summary)?.[1]
   const fields = Object.values(conditionTypes).flatMap(({ fields }) => Object.keys(fields))
   const candidates = code === 'unknown_variable' ? Object.keys(conditionVariables) : fields

@@ -5,10 +5,15 @@ import {
   type StatedFacts,
 } from '../../catalog-api/facts.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { getOperation, operations, type Operation, type OperationName } from '../../catalog-api/operations.ts'
+import {
+  getOperation,
+  isOperationName,
+  type Operation,
+  type OperationName,
+} from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { pending, unknown, type Fact } from './fact.ts'
-import { noFacts, type OperationFacts } from './authorization-request.ts'
+import { isConditionFact, noFacts, type ConditionFact, type OperationFacts } from './authorization-request.ts'
 
 /** Facts stated by a request, and facts that its unread part may still state. */
 export interface KnownFacts {
@@ -130,10 +135,10 @@ const movedTableFacts: OperationFacts = {
 /** Facts of an operation on an object beneath a namespace that is dropped or replaced as a whole. */
 export function subtreeFacts(operation: OperationName): OperationFacts {
   const { facts, unknownBranch } = getOperation(operation)
-  const hasFact = new Set<string>(facts.map(([name]) => name))
-  const entries = Object.entries(noFacts).map(([name, value]) => [name, hasFact.has(name) ? unknown : value])
-  const beneath = { ...noFacts, ...(Object.fromEntries(entries) as Partial<OperationFacts>) }
-  return unknownBranch === undefined ? beneath : { ...beneath, branch: unknown }
+  const beneath: { -readonly [Name in ConditionFact]: OperationFacts[Name] } = { ...noFacts }
+  for (const [name] of facts) if (isConditionFact(name)) beneath[name] = unknown
+  if (unknownBranch !== undefined) beneath.branch = unknown
+  return beneath
 }
 
 /**
@@ -201,8 +206,8 @@ export function mayRequireOtherObjects({ object, facts, entries, readsAnyTable }
 
 /** Facts of a permission that are equal in every request; all others are pending. */
 export function constantFacts(permission: Permission): OperationFacts {
-  if (permission in operations) {
-    const operation = getOperation(permission as OperationName)
+  if (isOperationName(permission)) {
+    const operation = getOperation(permission)
     const names = new Set(operation.facts.map(([name]) => name))
     const facts = operationFactsOf(operation, [], { stated: {}, pendingFacts: names })
     // A rename requires CreateTable too, with another branch fact.
@@ -216,8 +221,8 @@ export function constantFacts(permission: Permission): OperationFacts {
 
 /** Facts that conditions on the permission can depend on; any other is always empty. */
 export function factsAvailableFor(permission: Permission): ReadonlySet<ConditionFact> {
-  if (!(permission in operations)) return new Set(effectFacts[permission as EffectPermission].available)
-  const operation = getOperation(permission as OperationName)
+  if (!isOperationName(permission)) return new Set(effectFacts[permission].available)
+  const operation = getOperation(permission)
   const available = conditionFactNames(operation)
   if (hasBranch(operation)) available.add('branch')
   return available
@@ -225,8 +230,8 @@ export function factsAvailableFor(permission: Permission): ReadonlySet<Condition
 
 /** Facts of the permission that requests state; the others are constant or always unknown. */
 export function factsStatedFor(permission: Permission): ReadonlySet<ConditionFact> {
-  if (!(permission in operations)) return new Set(effectFacts[permission as EffectPermission].stated)
-  const operation = getOperation(permission as OperationName)
+  if (!isOperationName(permission)) return new Set(effectFacts[permission].stated)
+  const operation = getOperation(permission)
   const stated = conditionFactNames(operation)
   if (operation.unknownBranch === 'always') stated.delete('branch')
   return stated
@@ -234,13 +239,9 @@ export function factsStatedFor(permission: Permission): ReadonlySet<ConditionFac
 
 /** Describes, for messages, the branch of the permission when it is unknown. */
 export function describeUnknownBranch(permission: Permission): string {
-  const isOperation = permission in operations
-  const isRead = isOperation && getOperation(permission as OperationName).effect === 'read'
+  const isRead = isOperationName(permission) && getOperation(permission).effect === 'read'
   return isRead ? 'that of the tag' : 'every branch'
 }
-
-/** Name of a fact in conditions. */
-export type ConditionFact = keyof OperationFacts
 
 type EffectPermission = Exclude<Permission, OperationName>
 
@@ -272,7 +273,7 @@ const allPending: Pick<OperationFacts, 'mode' | 'branch' | 'location' | 'propert
 
 function conditionFactNames({ facts }: Operation): Set<ConditionFact> {
   const names = facts.map(([name]) => (name === 'newName' ? 'destination' : name))
-  return new Set(names.filter((name): name is ConditionFact => name in noFacts))
+  return new Set(names.filter(isConditionFact))
 }
 
 function withoutFact({ stated, pendingFacts }: KnownFacts, name: Operation['unknownBranch']): KnownFacts {

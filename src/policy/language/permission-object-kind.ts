@@ -1,9 +1,4 @@
-import {
-  getOperation,
-  operations,
-  type ObjectKind,
-  type OperationName,
-} from '../../catalog-api/operations.ts'
+import { getOperation, isOperationName, type ObjectKind } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 
 /**
@@ -12,5 +7,5 @@ import type { Permission } from '../../catalog-api/permissions.ts'
  */
 export function objectKindOfPermission(permission: Permission): ObjectKind {
   if (permission === 'ReadAnyTable') return 'none'
-  return permission in operations ? getOperation(permission as OperationName).object : 'table'
+  return isOperationName(permission) ? getOperation(permission).object : 'table'
 }

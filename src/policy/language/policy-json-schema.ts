@@ -1,3 +1,4 @@
+import { getKeys } from '../../lib/get-keys.ts'
 import { authenticationMethods } from '../../identity/principal.ts'
 import { permissionGroups, permissionNames } from '../../catalog-api/permissions.ts'
 import {
@@ -188,11 +189,10 @@ function createObjectSchema<Name extends string>(
   required: readonly NoInfer<Name>[],
   more: Schema = {},
 ): Schema {
-  const entries = Object.entries(descriptions) as [Name, string][]
   return {
     type: 'object',
     properties: Object.fromEntries(
-      entries.map(([name, description]) => [name, { description, ...schemas[name] }]),
+      getKeys(descriptions).map((name) => [name, { description: descriptions[name], ...schemas[name] }]),
     ),
     ...(required.length > 0 && { required }),
     additionalProperties: false,

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { assertName, type Identifier } from '../../catalog-api/identifiers.ts'
-import { getOperation, operations, type OperationName } from '../../catalog-api/operations.ts'
+import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
 import { permissionGroups, permissionNames, type Permission } from '../../catalog-api/permissions.ts'
 import {
   compileCondition,
@@ -131,8 +131,8 @@ const permissionsByName: ReadonlyMap<string, readonly Permission[]> = new Map([
 ])
 
 function isTablePermission(permission: Permission): boolean {
-  if (!(permission in operations)) return true
-  const { object } = getOperation(permission as OperationName)
+  if (!isOperationName(permission)) return true
+  const { object } = getOperation(permission)
   return object !== 'namespace' && object !== 'none'
 }
 

@@ -7,7 +7,7 @@ import { permissionNames, type Permission } from '../../catalog-api/permissions.
 import { readTime } from './read-commits.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
 import { conditionFacts, describeUnstatedFact } from './unstated-facts.ts'
-import { readJson, readTextMap } from './read-json.ts'
+import { readJsonObject, readTextMap } from './read-json.ts'
 import { callerFields, requestFields, testFields } from './policy-fields.ts'
 import { objectKindOfPermission } from './permission-object-kind.ts'
 import { permissionFacts } from '../conditions/operation-facts.ts'
@@ -181,7 +181,8 @@ function readCaller(field: Field, report: ReportProblem): Principal | undefined 
 }
 
 function readClaims(field: Field, report: ReportProblem): Readonly<Record<string, unknown>> | undefined {
-  if (field.node?.kind === 'map') return readJson(field, report) as Readonly<Record<string, unknown>>
+  const claims = readJsonObject(field, report)
+  if (claims !== undefined) return claims
   report(field.offset, `${field.name} is not a map; expected claims, such as { amr: [mfa] }`)
   return undefined
 }

@@ -1,9 +1,10 @@
+import { getKeys } from '../../lib/get-keys.ts'
 import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
-import { factsStatedFor, type ConditionFact } from '../conditions/operation-facts.ts'
+import { factsStatedFor } from '../conditions/operation-facts.ts'
 import { describePermissionSet } from './describe-permissions.ts'
-import { noFacts } from '../conditions/authorization-request.ts'
+import { noFacts, type ConditionFact } from '../conditions/authorization-request.ts'
 
-export const conditionFacts = Object.keys(noFacts) as readonly ConditionFact[]
+export const conditionFacts: readonly ConditionFact[] = getKeys(noFacts)
 
 /**
  * Describes why no request for any of the permissions states the fact, and which permissions have it; undefined if one

@@ -6,7 +6,7 @@ import type { ParsedPolicies } from '../language/parse-policies.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import type { PolicyProblem } from '../language/policy-error.ts'
 import type { PolicyText } from './policy-location.ts'
-import { documentFrom, type ParsedPart } from './transferable-document.ts'
+import { documentFrom, isListOfParts, type ParsedPart } from './transferable-document.ts'
 
 /** Policies and errors of one file, without its tests. */
 export type ParsedFile = Pick<ParsedPolicies, 'documents' | 'problems'>
@@ -70,8 +70,9 @@ async function requestParts(
   try {
     const response = once(thread, 'message', { signal: ended.signal })
     thread.postMessage(files)
-    const [parts] = (await response) as [readonly ParsedPart[] | undefined]
-    return parts
+    const [message]: unknown[] = await response
+    if (message === undefined || isListOfParts(message)) return message
+    throw new Error('the parser thread sent something else than parsed policies')
   } finally {
     thread.off('exit', end)
   }

@@ -1,5 +1,6 @@
-import { requirementCondition } from '../conditions/commit-requirements.ts'
-import type { Condition } from '../conditions/condition.ts'
+import { restoreRequirement } from '../conditions/commit-requirements.ts'
+import type { Condition, WrittenRequirement } from '../conditions/condition.ts'
+import { getMembers } from '../../lib/json/is-object.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import type { PolicyProblem } from '../language/policy-error.ts'
 import { compileCached } from '../language/read-rule.ts'
@@ -10,9 +11,9 @@ export type WrittenDocument = Omit<PolicyDocument, 'rules'> & { readonly rules: 
 type WrittenRule = Omit<PolicyRule, 'condition'> & { readonly condition: WrittenCondition | undefined }
 
 interface WrittenCondition {
+  /** CEL, unless the condition is a commit requirement. */
   readonly text: string
-  /** Whether the text is a serialized commit requirement rather than CEL. */
-  readonly isRequirement: boolean
+  readonly requirement: WrittenRequirement | undefined
 }
 
 /** Part of the content of one file; `index` is the index of the file in the list of files. */
@@ -20,6 +21,16 @@ export interface ParsedPart {
   readonly index: number
   readonly documents: readonly WrittenDocument[]
   readonly problems: readonly PolicyProblem[]
+}
+
+/** Whether a message is a list of parts; their content is not checked, because the parser of this program wrote it. */
+export function isListOfParts(message: unknown): message is readonly ParsedPart[] {
+  return Array.isArray(message) && message.every(isParsedPart)
+}
+
+function isParsedPart(value: unknown): value is ParsedPart {
+  const { index, documents, problems } = getMembers(value)
+  return typeof index === 'number' && Array.isArray(documents) && Array.isArray(problems)
 }
 
 /** Converts a document to its transferable form. */
@@ -40,12 +51,12 @@ function writtenRule(rule: PolicyRule): WrittenRule {
   const { condition } = rule
   return {
     ...rule,
-    condition: condition && { text: condition.text, isRequirement: condition.requirement !== undefined },
+    condition: condition && { text: condition.text, requirement: condition.requirement?.written },
   }
 }
 
-function conditionFrom({ text, isRequirement }: WrittenCondition): Condition {
-  if (isRequirement) return requirementCondition(text)
+function conditionFrom({ text, requirement }: WrittenCondition): Condition {
+  if (requirement !== undefined) return restoreRequirement(requirement).condition
   const condition = compileCached(text)
   if (!('evaluate' in condition)) throw new Error(`a condition that was valid is not: ${condition.message}`)
   return condition

@@ -1,4 +1,4 @@
-import { getOperation, operations, type OperationName } from '../../../catalog-api/operations.ts'
+import { getOperation, isOperationName } from '../../../catalog-api/operations.ts'
 import { permissionGroups, permissionNames, type Permission } from '../../../catalog-api/permissions.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import { constantResult, type ConstantResult } from './constant-condition.ts'
@@ -143,5 +143,5 @@ function permissionsOutsideGroups(permissions: ReadonlySet<Permission>): readonl
 }
 
 function isBatch(permission: Permission): boolean {
-  return permission in operations && getOperation(permission as OperationName).entries !== undefined
+  return isOperationName(permission) && getOperation(permission).entries !== undefined
 }

@@ -1,4 +1,4 @@
-import { isMap, isScalar, isSeq, type Node } from 'yaml'
+import { isMap, isScalar, isSeq, type ParsedNode } from 'yaml'
 
 /** A value in a YAML document with its offset. Aliases are not followed. */
 export type YamlNode = YamlMap | YamlList | YamlScalar | YamlAlias
@@ -40,21 +40,19 @@ interface YamlAlias {
 }
 
 /** Converts a node that the library parsed from a text. */
-export function createYamlNode(node: Node): YamlNode {
-  const [start = 0, end = 0] = node.range ?? []
+export function createYamlNode(node: ParsedNode): YamlNode {
+  const [start, end] = node.range
   if (isScalar(node)) {
     return { kind: 'scalar', start, end, value: node.value, source: node.source ?? 'no text' }
   }
-  if (isSeq(node))
-    return { kind: 'list', start, items: node.items.map((item) => createYamlNode(item as Node)) }
+  if (isSeq(node)) return { kind: 'list', start, items: node.items.map((item) => createYamlNode(item)) }
   if (!isMap(node)) return { kind: 'alias', start }
   const entries = node.items.map((pair): YamlEntry => {
-    const key = pair.key as Node
-    const value = pair.value as Node | null
+    const { key, value } = pair
     return {
       key: String(isScalar(key) ? key.value : key),
       isScalarKey: isScalar(key),
-      start: key.range?.[0] ?? 0,
+      start: key.range[0],
       value: value === null ? undefined : createYamlNode(value),
     }
   })
