@@ -60,6 +60,19 @@ export const factTypes = {
   deletesUnmatched: 'flag',
 } as const satisfies Record<FactName, FactType>
 
+/** Names of the facts of a type. */
+export type FactOfType<Type extends FactType> = {
+  [Name in FactName]: (typeof factTypes)[Name] extends Type ? Name : never
+}[FactName]
+
+/** Whether a fact has one of the types. */
+export function hasFactType<Type extends FactType>(
+  fact: FactName,
+  ...types: readonly Type[]
+): fact is FactOfType<Type> {
+  return types.some((type) => type === factTypes[fact])
+}
+
 /**
  * A source of a fact: a query parameter, a header (by its role, in any dialect), a member of the JSON body or of its
  * object `query`, or a key of the fact `properties`.

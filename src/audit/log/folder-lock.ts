@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ignoreMissing, hasErrorCode } from '../../lib/fs/system-error.ts'
+import { getMembers } from '../../lib/json/is-object.ts'
 
 /**
  * Interval at which the holder refreshes the lock, and the age at which the lock of another host counts as abandoned.
@@ -122,9 +123,9 @@ async function readProcessStart(pid: number): Promise<string | undefined> {
 
 function parseHolder(content: string): LockHolder | undefined {
   try {
-    const value = JSON.parse(content) as Partial<LockHolder> | null
-    if (typeof value?.pid !== 'number' || typeof value.host !== 'string') return undefined
-    return { pid: value.pid, host: value.host, began: value.began ?? null }
+    const { pid, host, began } = getMembers(JSON.parse(content))
+    if (typeof pid !== 'number' || typeof host !== 'string') return undefined
+    return { pid, host, began: typeof began === 'string' ? began : null }
   } catch {
     // Read before its first byte was written, or truncated by a crash: its age decides.
     return undefined

@@ -1,3 +1,4 @@
+import { toError } from '../../lib/errors/to-error.ts'
 import { isDiskFull, type DiskReserve } from './disk-reserve.ts'
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
 import { AuditUnavailable, type UnavailableReason } from './audit-unavailable.ts'
@@ -159,10 +160,10 @@ export class GroupCommit {
     try {
       await this.#write(group)
     } catch (error) {
-      if (!(await this.#freeReserve(error))) return this.#fail(group, error as Error)
+      if (!(await this.#freeReserve(error))) return this.#fail(group, toError(error))
       this.#fail(
         group.filter(({ isEssential }) => !isEssential),
-        error as Error,
+        toError(error),
       )
       const essential = group.filter(({ isEssential }) => isEssential)
       await this.#write(essential).catch((retryError: Error) => this.#fail(essential, retryError))

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
+import { identifierSchema } from '../../catalog-api/schemas/members.ts'
 import { zeroHash } from '../records/hash-chain.ts'
 import { idToJson } from '../records/json-text.ts'
-import type { ObjectId, TableHead } from '../records/audit-record.ts'
+import type { TableHead } from '../records/audit-record.ts'
 
 /** Number of retained tables; the next record of an evicted table starts a new history. */
 const maxTables = 10_000
@@ -42,7 +43,8 @@ export class TableLinks {
   listHeads(): TableHead[] {
     const heads: TableHead[] = []
     for (const [key, hash] of this.#heads.rentries()) {
-      if (key !== undefined && hash !== undefined) heads.push({ id: JSON.parse(key) as ObjectId, hash })
+      if (key !== undefined && hash !== undefined)
+        heads.push({ id: identifierSchema.parse(JSON.parse(key)), hash })
     }
     return heads
   }

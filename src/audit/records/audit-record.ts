@@ -2,8 +2,15 @@ import type { Principal } from '../../identity/principal.ts'
 import type { Effect, OperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json | undefined }
+
+export function isJson(value: unknown): value is Json {
+  if (value === null || ['string', 'number', 'boolean'].includes(typeof value)) return true
+  if (Array.isArray(value)) return value.every(isJson)
+  return isObject(value) && Object.values(value).every((member) => member === undefined || isJson(member))
+}
 
 /** Facts of one operation, such as version, branch or mode; bounded and redacted by the caller. */
 export type Details = { readonly [name: string]: Json | undefined }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { getMembers } from '../../lib/json/is-object.ts'
 import type { UnchainedRecord } from './unchained-record.ts'
 import type { AuditRecord, RecordHead } from './audit-record.ts'
 
@@ -87,14 +88,14 @@ export function findMisplacement(record: RecordHead, position: ChainPosition): s
 /** Parses a record of this format; undefined for other text. The members of each kind are not validated. */
 export function parseRecord(text: string): AuditRecord | undefined {
   try {
-    const value = JSON.parse(text) as Partial<AuditRecord> | null
-    const isRecord =
-      value?.v === 1 &&
-      typeof value.kind === 'string' &&
-      typeof value.chain === 'string' &&
-      Number.isSafeInteger(value.seq)
-    return isRecord ? (value as AuditRecord) : undefined
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) ? value : undefined
   } catch {
     return undefined
   }
+}
+
+function isRecord(value: unknown): value is AuditRecord {
+  const { v, kind, chain, seq } = getMembers(value)
+  return v === 1 && typeof kind === 'string' && typeof chain === 'string' && Number.isSafeInteger(seq)
 }

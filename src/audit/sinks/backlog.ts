@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { readLines } from '../../lib/fs/read-lines.ts'
 import type { AuditRecord } from '../records/audit-record.ts'
+import { parseRecord } from '../records/hash-chain.ts'
 import { listChains } from '../storage/segment-names.ts'
 import type { Cursor } from './cursor.ts'
 import type { DurableEnd } from './log-follower.ts'
@@ -60,12 +61,7 @@ async function countRecordsInLaterChains(
 
 async function readFirstRecord(path: string): Promise<AuditRecord | undefined> {
   for await (const { bytes, end } of readLines(path)) {
-    if (end !== 'newline') return undefined
-    try {
-      return JSON.parse(bytes.toString('utf8')) as AuditRecord
-    } catch {
-      return undefined
-    }
+    return end === 'newline' ? parseRecord(bytes.toString('utf8')) : undefined
   }
   return undefined
 }

@@ -57,12 +57,12 @@ async function readHeaders({
   headers,
 }: HttpSettings | OtlpSettings): Promise<Record<string, string>> {
   const named = [...(credential ? [{ name: credential.header, file: credential.file }] : []), ...headers]
-  const values = named.map(async (header) => {
+  const values = named.map(async (header): Promise<[string, string]> => {
     const { file } = header
     const value = file === undefined && 'value' in header ? header.value : await readFile(file ?? '', 'utf8')
     return [header.name, (value ?? '').trim()]
   })
-  return Object.fromEntries(await Promise.all(values)) as Record<string, string>
+  return Object.fromEntries(await Promise.all(values))
 }
 
 /** Reads a body up to the limit and does not wait for the rest. */

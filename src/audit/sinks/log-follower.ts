@@ -5,11 +5,10 @@ import {
   type RecordReference,
   type Undelivered,
 } from '../formats/delivered-record.ts'
-import { parseRecord } from '../records/hash-chain.ts'
 import { formatRecord } from '../formats/format-record.ts'
 import { type RecordFormat } from '../../config/audit/record-formats.ts'
 import { createContextTracker, type ContextTracker, type RecordOrigin } from '../formats/record-context.ts'
-import type { StoredRecord } from '../storage/read-audit-log.ts'
+import { parseStoredRecord, type StoredRecord } from '../storage/read-audit-log.ts'
 import { listChains } from '../storage/segment-names.ts'
 import { hasErrorCode } from '../../lib/fs/system-error.ts'
 import type { Cursor } from './cursor.ts'
@@ -102,7 +101,7 @@ class BatchReader {
   }
 
   add(file: string, line: SegmentLine): void {
-    const record = parseDeliverable(line.text)
+    const record = parseStoredRecord(line.text)
     const { last } = this.cursor ?? {}
     const after = last && { after: last }
     if (record === undefined) {
@@ -149,11 +148,6 @@ function getPartitionKey(record: DeliveredRecord): string {
   return table ? JSON.stringify(table.id) : record.chain
 }
 
-function parseDeliverable(text: string): StoredRecord | undefined {
-  const record = parseRecord(text)
-  return typeof record?.time === 'string' ? (record as StoredRecord) : undefined
-}
-
 /** Returns no lines for a file that retention has removed. */
 async function readLinesIfPresent(
   folder: string,
@@ -192,7 +186,7 @@ async function restoreContext(
   for (let from = 0; from < offset;) {
     const lines = await readLinesIfPresent(folder, file, { from, to: offset, bytes: 1_048_576 })
     for (const { text } of lines) {
-      const record = parseDeliverable(text)
+      const record = parseStoredRecord(text)
       if (record) tracker.track(record)
     }
     const end = lines.at(-1)?.end

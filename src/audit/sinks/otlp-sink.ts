@@ -1,3 +1,4 @@
+import { getMembers } from '../../lib/json/is-object.ts'
 import type { DeliveredRecord } from '../formats/delivered-record.ts'
 import { createHttpPoster } from './http-poster.ts'
 import type { OtlpSettings } from '../../config/audit/audit-sink-settings.ts'
@@ -91,15 +92,14 @@ function getSeverity({ kind }: DeliveredRecord): [number, string] {
   return kind === 'refusal' ? [13, 'WARN'] : [9, 'INFO']
 }
 
-interface ExportLogsResponse {
-  readonly partialSuccess?: { readonly rejectedLogRecords?: string | number; readonly errorMessage?: string }
-}
-
+/** Parses an ExportLogsServiceResponse. */
 function parsePartialSuccess(response: string): { records: number; message: string } | undefined {
   try {
-    const { partialSuccess } = JSON.parse(response) as ExportLogsResponse
-    const records = Number(partialSuccess?.rejectedLogRecords ?? 0)
-    return records > 0 ? { records, message: partialSuccess?.errorMessage ?? '' } : undefined
+    const { partialSuccess } = getMembers(JSON.parse(response))
+    const { rejectedLogRecords, errorMessage } = getMembers(partialSuccess)
+    const records = Number(rejectedLogRecords ?? 0)
+    const message = typeof errorMessage === 'string' ? errorMessage : ''
+    return records > 0 ? { records, message } : undefined
   } catch {
     // An empty response or one in another encoding does not report rejections: the batch counts as accepted.
     return undefined

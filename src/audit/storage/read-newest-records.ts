@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readLines } from '../../lib/fs/read-lines.ts'
-import type { StoredRecord } from './read-audit-log.ts'
+import { parseStoredRecord, type StoredRecord } from './read-audit-log.ts'
 import { listChains } from './segment-names.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
@@ -23,16 +23,8 @@ export async function* readNewestRecords(
   }
   for (const file of files.slice(first)) {
     for await (const { bytes, end } of readLines(join(folder, file))) {
-      const record = end === 'newline' ? parseStoredRecord(bytes) : undefined
+      const record = end === 'newline' ? parseStoredRecord(bytes.toString('utf8')) : undefined
       if (record !== undefined) yield record
     }
-  }
-}
-
-function parseStoredRecord(bytes: Buffer): StoredRecord | undefined {
-  try {
-    return JSON.parse(bytes.toString('utf8')) as StoredRecord
-  } catch {
-    return undefined
   }
 }

@@ -1,5 +1,5 @@
 import { createMerklePaths } from '../records/merkle.ts'
-import { readRecordLines, type StoredRecord } from '../storage/read-audit-log.ts'
+import { readRecordLines, readStoredRecord } from '../storage/read-audit-log.ts'
 import type { ObjectId } from '../records/audit-record.ts'
 import { mentionsTable } from '../query/select-records.ts'
 
@@ -32,14 +32,14 @@ export interface ProofCounts {
 /**
  * Proves the history of one table as JSON lines that `verifyProofs` checks without the log. Contains only records of
  * that table; a record that also concerns other tables reveals their ids. Yields nothing if there is nothing to prove.
- * Rejects if the log cannot be read.
+ * Rejects if the log cannot be read or has a line that is not a record.
  */
 export async function* proveTable(folder: string, table: ObjectId): AsyncGenerator<string, ProofCounts> {
   let hashes: string[] = []
   let found: { line: string; index: number }[] = []
   let records = 0
   for await (const line of readRecordLines(folder)) {
-    const record = JSON.parse(line) as StoredRecord
+    const record = readStoredRecord(line)
     if (record.kind !== 'seal') {
       if (mentionsTable(record, table)) found.push({ line, index: hashes.length })
       hashes.push(record.hash)
