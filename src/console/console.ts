@@ -60,11 +60,16 @@ interface ObjectQuery {
   readonly kind: 'namespace' | 'table'
 }
 
+/** The values of a query: texts, and lists of texts for repeated names. */
+interface ObjectRoute {
+  readonly Querystring: Readonly<Record<string, unknown>>
+}
+
 /** Handles a query for an object; responds with 400 if its id is invalid. */
 function createObjectHandler(response: (requested: ObjectQuery) => object) {
-  return (request: FastifyRequest, reply: FastifyReply): unknown => {
+  return (request: FastifyRequest<ObjectRoute>, reply: FastifyReply): unknown => {
     try {
-      return reply.send(response(parseObjectQuery(request.query as Record<string, unknown>)))
+      return reply.send(response(parseObjectQuery(request.query)))
     } catch (error) {
       if (error instanceof CatalogError) return reply.code(400).send({ error: error.message })
       throw error
@@ -73,7 +78,7 @@ function createObjectHandler(response: (requested: ObjectQuery) => object) {
 }
 
 /** Parses `?id=prod/sales&kind=namespace`; names cannot contain a slash. */
-function parseObjectQuery({ id, kind }: Record<string, unknown>): ObjectQuery {
+function parseObjectQuery({ id, kind }: ObjectRoute['Querystring']): ObjectQuery {
   const text = typeof id === 'string' && id !== '' ? id : '/'
   const isTable = kind === 'table' && text !== '/'
   return { id: parseIdentifier(text, '/'), kind: isTable ? 'table' : 'namespace' }

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatRecordKey } from '../audit/records/hash-chain.ts'
-import type { StoredRecord } from '../audit/storage/read-audit-log.ts'
+import { parseStoredRecord, type StoredRecord } from '../audit/storage/read-audit-log.ts'
 import { listChains } from '../audit/storage/segment-names.ts'
 import type { DurableEnd } from '../audit/sinks/log-follower.ts'
 import { readSegmentLines } from '../audit/storage/read-segment-lines.ts'
@@ -94,6 +94,7 @@ export function createNewestChangesReader(
     const part = { from, to, bytes: tailBytes }
     const lines = await readSegmentLines(join(folder, file), part).catch(ignoreMissing)
     for (const { text } of lines ?? []) {
+      // The tail of a file may begin in the middle of a line.
       const record = parseStoredRecord(text)
       if (record !== undefined) take(record)
     }
@@ -155,14 +156,5 @@ function createRecordedChange(record: StoredRecord & { readonly kind: 'intent' }
     rule: `${rule.policy}/${rule.rule}`,
     policyRevision: record.policyRevision,
     intent: { chain, seq, hash },
-  }
-}
-
-/** Undefined for an incomplete line: the tail of a file may begin in the middle of one. */
-function parseStoredRecord(text: string): StoredRecord | undefined {
-  try {
-    return JSON.parse(text) as StoredRecord
-  } catch {
-    return undefined
   }
 }

@@ -1,4 +1,4 @@
-import { byId, element, table } from './elements.js'
+import { byId, byIdAndType, element, table } from './elements.js'
 import { quoted } from './words.js'
 
 /** @typedef {import('../access-report.ts').AccessReport} AccessReport */
@@ -6,9 +6,9 @@ import { quoted } from './words.js'
 /** @typedef {Caller['grants'][number]} Grant */
 /** @typedef {import('../access-report.ts').NamespaceEntry} NamespaceEntry */
 
-const form = /** @type {HTMLFormElement} */ (byId('access-form'))
-const idField = /** @type {HTMLInputElement} */ (byId('access-id'))
-const kindField = /** @type {HTMLSelectElement} */ (byId('access-kind'))
+const form = byIdAndType('access-form', HTMLFormElement)
+const idField = byIdAndType('access-id', HTMLInputElement)
+const kindField = byIdAndType('access-kind', HTMLSelectElement)
 
 /** Shows the namespace tree and the permissions at its root. */
 export async function beginAccess() {

@@ -55,8 +55,18 @@ export function facts(facts) {
  * @param {string} id
  */
 export function byId(id) {
+  return byIdAndType(id, HTMLElement)
+}
+
+/**
+ * Returns the element of that type with that id.
+ * @template {HTMLElement} Type
+ * @param {string} id
+ * @param {new () => Type} type
+ */
+export function byIdAndType(id, type) {
   const found = document.getElementById(id)
-  if (found === null) throw new Error(`the page has no ${id}`)
+  if (!(found instanceof type)) throw new Error(`the page has no ${id}`)
   return found
 }
 
