@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module'
+import { getMembers } from './lib/json/is-object.ts'
+
+const manifest = getMembers(createRequire(import.meta.url)('../package.json'))
 
 /** The version of this software, as its package says. */
-export const version: string = (createRequire(import.meta.url)('../package.json') as { version: string })
-  .version
+export const version = String(manifest['version'])

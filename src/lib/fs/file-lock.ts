@@ -1,5 +1,6 @@
 import { open, rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
+import { hasErrorCode } from './system-error.ts'
 
 const pauseMs = 20
 /** Steps take milliseconds: the holder of an older lock was killed. */
@@ -25,7 +26,7 @@ async function acquireLock(lock: string): Promise<boolean> {
       await (await open(lock, 'wx', 0o600)).close()
       return true
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false
+      if (!hasErrorCode(error, 'EEXIST')) return false
     }
     await pause(pauseMs)
   }

@@ -1,5 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { hasErrorCode } from './system-error.ts'
 
 /**
  * Creates a folder and its missing parents. Resolves to the first created folder, or undefined. Rejects with the system
@@ -12,10 +13,12 @@ export async function makeFolder(folder: string, mode = 0o777): Promise<string |
   if (missing === 'made') return path
   if (missing === 'there') return undefined
   const first = await makeFolder(dirname(path), mode)
-  await mkdir(path, { mode }).catch((error: NodeJS.ErrnoException) => {
+  await mkdir(path, { mode }).catch((error: unknown) => {
     // Another process created it first.
-    if (error.code === 'EEXIST') return
-    throw error.code === 'ENOENT' ? new Error(`${path}: the parent folder cannot contain folders`) : error
+    if (hasErrorCode(error, 'EEXIST')) return
+    throw hasErrorCode(error, 'ENOENT')
+      ? new Error(`${path}: the parent folder cannot contain folders`)
+      : error
   })
   return first ?? path
 }
@@ -25,8 +28,7 @@ async function mkdirOnce(path: string, mode: number): Promise<'made' | 'there' |
     await mkdir(path, { mode })
     return 'made'
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' && dirname(path) !== path) return 'parent missing'
+    if (hasErrorCode(error, 'ENOENT') && dirname(path) !== path) return 'parent missing'
     if (
       await stat(path).then(
         (found) => found.isDirectory(),

@@ -1,5 +1,6 @@
 import { write, writeSync } from 'node:fs'
 import { takeAtomicLines } from '../../lib/fs/atomic-lines.ts'
+import { hasErrorCode } from '../../lib/fs/system-error.ts'
 
 /** Writes log lines in batches. */
 export interface LineWriter {
@@ -125,7 +126,7 @@ function writeSynchronously(descriptor: number, bytes: Buffer): void {
     try {
       rest = rest.subarray(writeSync(descriptor, rest))
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
+      if (!hasErrorCode(error, 'EAGAIN')) return
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, retryMs)
     }
   }
