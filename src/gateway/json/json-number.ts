@@ -36,7 +36,7 @@ for (const [index, part] of parts.entries()) {
 
 /** Returns the part that a byte belongs to, given the part before it; `noNumber` if it belongs to none. */
 export function continueNumber(part: number, byte: number): number {
-  return transitions[part * 256 + byte] as number
+  return transitions[part * 256 + byte] ?? noNumber
 }
 
 /** Whether a number may end after that part. */

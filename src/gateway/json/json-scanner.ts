@@ -24,6 +24,8 @@ const maxDepth = 64
 const quote = 0x22
 const backslash = 0x5c
 const nothing = Buffer.alloc(0)
+/** For the types: every index that is read is within the chunk. */
+const noByte = 0
 const escapable: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'))
 const literalsByFirstByte = new Map(
   ['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]),
@@ -115,7 +117,7 @@ export class JsonScanner {
   }
 
   #scanToken(at: number): number {
-    const byte = this.#chunk[at] as number
+    const byte = this.#chunk[at] ?? noByte
     if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) return at + 1
     switch (this.#expected) {
       case expectations.after:
@@ -253,7 +255,7 @@ export class JsonScanner {
     let at = from
     let byte = 0
     while (at < length) {
-      byte = chunk[at] as number
+      byte = chunk[at] ?? noByte
       if (byte === quote || byte === backslash || byte < 0x20) break
       at += 1
     }
@@ -271,7 +273,7 @@ export class JsonScanner {
   }
 
   #scanEscape(at: number): number {
-    const byte = this.#chunk[at] as number
+    const byte = this.#chunk[at] ?? noByte
     if (byte === 0x75) {
       this.#count = 0
       this.#expected = expectations.hex
@@ -284,7 +286,7 @@ export class JsonScanner {
   }
 
   #scanHex(at: number): number {
-    const byte = this.#chunk[at] as number
+    const byte = this.#chunk[at] ?? noByte
     const isHex =
       (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66)
     if (!isHex) throw invalidJsonError()
@@ -299,7 +301,7 @@ export class JsonScanner {
     let part = this.#numberPart
     let at = from
     while (at < length) {
-      const next = continueNumber(part, chunk[at] as number)
+      const next = continueNumber(part, chunk[at] ?? noByte)
       if (next === noNumber) break
       part = next
       at += 1

@@ -32,7 +32,7 @@ export class Utf8Validator {
 /** Number of bytes before a character that is incomplete at the end of the chunk. */
 function completeLength(chunk: Buffer): number {
   for (let back = 1; back <= 3 && back <= chunk.length; back += 1) {
-    const byte = chunk[chunk.length - back] as number
+    const byte = chunk.readUInt8(chunk.length - back)
     if (byte < 0x80) return chunk.length
     if (byte >= 0xc0) return characterLength(byte) > back ? chunk.length - back : chunk.length
   }
