@@ -2,6 +2,7 @@ import { assertFactSource } from '../../catalog-api/decisive-members.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { assertIdentifier, quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
 import { getOperation, type Operation, type OperationName } from '../../catalog-api/operations.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 import { operationFactsOf } from '../../policy/conditions/operation-facts.ts'
 import { assertManifestPath } from '../facts/manifest-path.ts'
 import { assertMemberSpelling } from '../facts/member-spelling.ts'
@@ -27,9 +28,9 @@ export function* listBatchPermissions(
       yield entryPermission(operation, entry, what)
       continue
     }
-    const name = findSoleMember(entry, Object.keys(operation), what)
+    const [name, permission] = findSoleMember(entry, operation, what)
     const request = readEntryObject(entry[name], `${what}.${name}`)
-    yield entryPermission(operation[name] as OperationName, request, `${what}.${name}`)
+    yield entryPermission(permission, request, `${what}.${name}`)
   }
 }
 
@@ -94,13 +95,19 @@ function readEntryId(entry: JsonObject, what: string): Identifier {
   throw refusal('invalid_body', `${what} names no table; expected "id", a list of strings`)
 }
 
-function findSoleMember(entry: JsonObject, expected: readonly string[], what: string): string {
+/** Finds the only member of an entry, and its operation. */
+function findSoleMember(
+  entry: JsonObject,
+  operations: Readonly<Record<string, OperationName>>,
+  what: string,
+): [name: string, operation: OperationName] {
   const found = Object.keys(entry).filter((name) => entry[name] !== null)
-  const [name] = found
-  if (name !== undefined && found.length === 1 && expected.includes(name)) return name
+  const expected = Object.entries(operations)
+  const sole = found.length === 1 ? expected.find(([name]) => name === found[0]) : undefined
+  if (sole !== undefined) return sole
   throw refusal(
     'invalid_body',
-    `${what} holds ${found.map(quoteForMessage).join(', ') || 'nothing'}; expected exactly one of ${expected.join(', ')}`,
+    `${what} holds ${found.map(quoteForMessage).join(', ') || 'nothing'}; expected exactly one of ${Object.keys(operations).join(', ')}`,
   )
 }
 
@@ -116,9 +123,9 @@ function readEntryList(members: JsonObject, name: string): readonly unknown[] {
 }
 
 function readEntryObject(value: unknown, what: string): JsonObject {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw refusal('invalid_body', `"${what}" in the body is ${describeJsonValue(value)}; expected an object`)
   }
   for (const name of Object.keys(value)) assertMemberSpelling(name)
-  return value as JsonObject
+  return value
 }

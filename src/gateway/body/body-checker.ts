@@ -44,7 +44,7 @@ interface BodyCheckerOptions {
 export function createBodyChecker(request: Matched, options: BodyCheckerOptions): BodyChecker {
   const { operation } = request.route
   // No prototype: `__proto__` is a name like any other.
-  const members = Object.create(null) as Record<string, unknown>
+  const members: Record<string, unknown> = { __proto__: null }
   let hasIntent = false
   let query: OpenObjectReference | undefined
   const found: OnMember = (name, value) => {

@@ -7,9 +7,10 @@ import type { BodyChecker } from './body-checker.ts'
 import type { OpenObjectReference } from '../json/json-transformer.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 import type { Matched } from '../context.ts'
 import type { FactValue } from '../facts/fact-values.ts'
-import { findHeader, getMember, type JsonObject } from '../facts/stated-facts.ts'
+import { findHeader, getMember } from '../facts/stated-facts.ts'
 
 /*
  * Some facts have several places, of old clients or of the interface itself, and a catalog may read any of them. What
@@ -65,7 +66,7 @@ export function restateBody(operation: Operation, stated: StatedFacts, checker: 
     value: FactValue,
   ): void {
     if (object === undefined || holder === undefined || getMember(holder, name) !== undefined) return
-    if (Object.hasOwn(holder as JsonObject, name)) {
+    if (isObject(holder) && Object.hasOwn(holder, name)) {
       throw refusal(
         'conflicting_values',
         `${quoteForMessage(name)} is null in one place and ${quoteForMessage(formatFactText(value))} in another; omit the null`,

@@ -56,7 +56,8 @@ export function readCreatedVersion(
     branch,
     version,
     manifestPath,
-    manifestSize: Number.isSafeInteger(manifestSize) ? (manifestSize as number) : undefined,
+    manifestSize:
+      typeof manifestSize === 'number' && Number.isSafeInteger(manifestSize) ? manifestSize : undefined,
     eTag,
     metadataKeys,
   }

@@ -42,11 +42,15 @@ function createDetails(operation: Operation, stated: StatedFacts, sent: (name: s
   const details = formatFactDetails(operation, stated)
   for (const name of operation.recorded) {
     const value = sent(name)
-    // The log hashes filters by default: filters with the same prefix would become equal if they were truncated.
     if (value !== undefined)
-      details[name] = isFilterMember(name) ? (value as Details[string]) : truncateDetail(value)
+      details[name] = isFilterMember(name) ? formatFilter(value) : truncateDetail(value)
   }
   return details
+}
+
+/** The log hashes filters by default: filters with the same prefix would become equal if they were truncated. */
+function formatFilter(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** Whether a member contains SQL, and therefore values of rows. */

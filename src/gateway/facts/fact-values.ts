@@ -22,6 +22,18 @@ const maxNames = 64
 /** A fact value in its canonical form. */
 export type FactValue = string | boolean | readonly string[] | ReadonlyMap<string, string>
 
+type FactOfType<Type extends FactType> = {
+  [Name in FactName]: (typeof factTypes)[Name] extends Type ? Name : never
+}[FactName]
+
+/** Whether a fact has one of the types. */
+export function hasFactType<Type extends FactType>(
+  fact: FactName,
+  ...types: readonly Type[]
+): fact is FactOfType<Type> {
+  return types.some((type) => type === factTypes[fact])
+}
+
 /**
  * Parses a fact from a query parameter or a header; maps are JSON. `where` names the location in messages. Throws
  * InvalidInput (400) for a value that the fact cannot have.
@@ -129,7 +141,7 @@ function assertAtMost(maximum: number, found: number, where: string, what: strin
     throw refusal('invalid_fact', `${where} has ${found} ${what}; expected at most ${maximum}`)
 }
 
-function isListOfStrings(value: unknown): value is readonly string[] {
+export function isListOfStrings(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((part) => typeof part === 'string')
 }
 

@@ -8,6 +8,7 @@ import {
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 import {
   isBodyFact,
   createKnownFacts,
@@ -17,6 +18,8 @@ import {
 } from '../../policy/conditions/operation-facts.ts'
 import type { Matched } from '../context.ts'
 import {
+  hasFactType,
+  isListOfStrings,
   isSameFactValue,
   parseFactMember,
   parseFactText,
@@ -31,6 +34,8 @@ interface Statement {
   readonly source: FactSource
   readonly value: FactValue
 }
+
+type MutableFacts = { -readonly [Name in FactName]?: StatedFacts[Name] }
 
 type ReadSource = (fact: FactName, location: FactSource) => FactValue | undefined
 
@@ -74,8 +79,7 @@ export function readEntryFacts(operation: Operation, entry: JsonObject, what: st
 
 /** Returns an own member; undefined for null and for inherited ones. */
 export function getMember(members: unknown, name: string): unknown {
-  const isObject = typeof members === 'object' && members !== null && Object.hasOwn(members, name)
-  return isObject ? ((members as JsonObject)[name] ?? undefined) : undefined
+  return isObject(members) && Object.hasOwn(members, name) ? (members[name] ?? undefined) : undefined
 }
 
 function createSourceReader({ route, head }: Matched, members: JsonObject | undefined): ReadSource {
@@ -101,7 +105,7 @@ function createSourceReader({ route, head }: Matched, members: JsonObject | unde
 }
 
 function readFacts(operation: Operation, read: ReadSource): StatedFacts {
-  let stated: Partial<Record<FactName, FactValue>> | undefined
+  let facts: MutableFacts | undefined
   for (const [fact, locations] of operation.facts) {
     let first: Statement | undefined
     for (const source of locations) {
@@ -110,11 +114,19 @@ function readFacts(operation: Operation, read: ReadSource): StatedFacts {
       if (first === undefined) first = { source, value }
       else assertSameStatement(first, { source, value })
     }
-    if (first !== undefined) (stated ??= {})[fact] = first.value
+    if (first !== undefined) setFact((facts ??= {}), fact, first.value)
   }
-  if (stated === undefined) return noStatedFacts
-  const facts = stated as StatedFacts
+  if (facts === undefined) return noStatedFacts
   return facts.properties === undefined ? facts : withLocationProperty(operation, facts, facts.properties)
+}
+
+/** The parsers return a value of the type of the fact, which the compiler cannot relate. */
+function setFact(facts: MutableFacts, name: FactName, value: FactValue): void {
+  if (typeof value === 'string' && hasFactType(name, 'word', 'text', 'branch', 'tag')) facts[name] = value
+  else if (typeof value === 'boolean' && hasFactType(name, 'flag')) facts[name] = value
+  else if (value instanceof Map && hasFactType(name, 'map')) facts[name] = value
+  else if (isListOfStrings(value) && hasFactType(name, 'names')) facts[name] = value
+  else throw new Error(`the fact ${name} was parsed as a value of another type`)
 }
 
 /** Some catalogs take the location of an object from its properties. All its names must agree. */

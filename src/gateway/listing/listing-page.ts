@@ -1,4 +1,5 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 
 /** A paged source of names, which should be in the order of `compareIdentifiers`. */
 export interface ListingSource {
@@ -29,6 +30,33 @@ interface SourcePosition {
   readonly token?: string | undefined
   readonly size?: number | undefined
   readonly after?: string | undefined
+}
+
+/** Whether a value has the form of a position, as JSON represents it. */
+export function isListingPosition(value: unknown): value is ListingPosition {
+  if (!isObject(value)) return false
+  const { startAfter, sources } = value
+  return (
+    (startAfter === undefined || (Array.isArray(startAfter) && startAfter.every(isString))) &&
+    Array.isArray(sources) &&
+    sources.every(
+      (source: unknown) => Array.isArray(source) && isString(source[0]) && isSourcePosition(source[1]),
+    )
+  )
+}
+
+function isSourcePosition(value: unknown): value is SourcePosition {
+  if (!isObject(value)) return false
+  const { token, size, after } = value
+  return (
+    (token === undefined || isString(token)) &&
+    (size === undefined || typeof size === 'number') &&
+    (after === undefined || isString(after))
+  )
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === 'string'
 }
 
 /** A page of a listing; the last one if it has no position. */

@@ -13,7 +13,7 @@ import type { RequestSpans } from '../../observability/traces/request-spans.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import { gatewayHeaders } from '../gateway-headers.ts'
 import type { UpstreamResponse } from '../upstream/upstream-attempt.ts'
-import { readListingPage, type ListingPosition } from './listing-page.ts'
+import { isListingPosition, readListingPage, type ListingPosition } from './listing-page.ts'
 import { createListingSources } from './listing-sources.ts'
 import type { PageTokens } from './page-tokens.ts'
 import { readUpstreamJson } from '../upstream/read-upstream-json.ts'
@@ -113,7 +113,9 @@ function readPosition(
   const token = route.parameters.get('page_token')
   if (typeof token !== 'string') return { startAfter: undefined }
   if (!pageTokens.isSealed(token)) return { startAfter: parseStartAfter(token, route) }
-  const position = pageTokens.open(token, scope) as ListingPosition
+  const position = pageTokens.open(token, scope)
+  if (!isListingPosition(position))
+    throw refusal('invalid_page_token', 'invalid page_token: it contains no position in a listing')
   return { position, startAfter: position.startAfter }
 }
 

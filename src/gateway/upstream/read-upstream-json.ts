@@ -1,5 +1,6 @@
 import { type CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 import type { CapacityHolder } from '../../limits/overload/fair-capacity.ts'
 import type { RequestSpans } from '../../observability/traces/request-spans.ts'
 import type { DownstreamResponse } from '../downstream.ts'
@@ -53,9 +54,8 @@ function parseJsonObject({ body }: UpstreamResponse): Readonly<Record<string, un
   } catch (error) {
     throw invalidResponseError(error)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw invalidResponseError(undefined)
-  return value as Readonly<Record<string, unknown>>
+  if (!isObject(value)) throw invalidResponseError(undefined)
+  return value
 }
 
 function invalidResponseError(cause: unknown): CatalogError {

@@ -30,14 +30,14 @@ export function createUpstreamError(
     return refusal('upstream_redirect', 'the catalog responded with a redirect, which is not followed', {
       cause,
     })
-  const retained = forwardedErrorHeaders.flatMap((name) => {
+  const retained = forwardedErrorHeaders.flatMap((name): [string, string][] => {
     const value = getHeaderValue(headers, name)
     return value === undefined ? [] : [[name, value]]
   })
   return new CatalogError(kind, createErrorMessage(status, message), {
     status,
     headers: {
-      ...(Object.fromEntries(retained) as Record<string, string>),
+      ...Object.fromEntries(retained),
       ...(status === 401 && challenge),
     },
     cause,
