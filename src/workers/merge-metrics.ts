@@ -1,21 +1,5 @@
-import { Registry, type Aggregator, type Metric } from 'prom-client'
-
-/** A metric with its values, as `Registry.getMetricsAsJSON` returns it. */
-export interface MetricData {
-  readonly name: string
-  readonly help: string
-  readonly type: string
-  readonly aggregator: Aggregator
-  readonly values: readonly MetricValue[]
-}
-
-interface MetricValue {
-  readonly value: number
-  readonly labels: Readonly<Record<string, string | number>>
-  /** Set for the parts of a histogram. */
-  readonly metricName?: string
-  readonly exemplar?: { readonly timestamp?: number } | undefined
-}
+import { Registry, type Aggregator } from 'prom-client'
+import type { MetricData, MetricValue } from '../observability/metrics/metric-source.ts'
 
 export interface ProcessMetrics {
   /** Value of the label `worker` on values that are not aggregated. */
@@ -58,7 +42,7 @@ export function countedIn(metrics: readonly MetricData[]): MetricData[] {
 export function registryOf(metrics: readonly MetricData[]): Registry {
   const registry = new Registry()
   for (const metric of metrics) {
-    registry.registerMetric({ ...metric, get: () => Promise.resolve(metric) } as unknown as Metric)
+    registry.registerMetric({ ...metric, get: () => Promise.resolve(metric) })
   }
   return registry
 }
@@ -66,7 +50,7 @@ export function registryOf(metrics: readonly MetricData[]): Registry {
 /** Returns the current metrics of the registries. */
 export async function metricsIn(registries: readonly Registry[]): Promise<MetricData[]> {
   const all = await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()))
-  return all.flat() as unknown as MetricData[]
+  return all.flat()
 }
 
 function keyOf({ metricName = '', labels }: MetricValue): string {

@@ -27,7 +27,7 @@ interface PendingCharge {
  * its files again.
  */
 export function openPrimaryChannel(
-  createReport: (about: keyof WorkerReports) => Promise<WorkerReports[keyof WorkerReports]>,
+  createReport: (about: keyof WorkerReports) => Promise<Partial<WorkerReports>>,
 ): PrimaryChannel {
   const started = createDeferred<StartMessage>()
   const stopped = createDeferred<undefined>()

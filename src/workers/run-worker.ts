@@ -12,8 +12,8 @@ export async function runWorker(start: (options: GatewayOptions) => Promise<Runn
   let registries: (() => readonly Registry[]) | undefined
   let checks: readonly ReadinessCheck[] = []
   const primary = openPrimaryChannel(async (about) => {
-    if (about === 'problems') return findProblems(checks)
-    return about === 'metrics' ? metricsIn(registries?.() ?? []) : undefined
+    if (about === 'problems') return { problems: await findProblems(checks) }
+    return about === 'metrics' ? { metrics: await metricsIn(registries?.() ?? []) } : { life: true }
   })
   await primary.send({ what: 'listening' })
   const startMessage = await Promise.race([primary.startMessage, primary.stopped])

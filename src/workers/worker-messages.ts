@@ -1,5 +1,5 @@
 import type { Charge } from '../limits/shared/shared-buckets.ts'
-import type { MetricData } from './merge-metrics.ts'
+import type { MetricData } from '../observability/metrics/metric-source.ts'
 import type { GatewaySettings } from '../config/gateway-settings.ts'
 
 /** Parameters of a worker. */
@@ -13,7 +13,7 @@ export interface StartMessage {
 /** Reports that the primary process requests from a worker. */
 export interface WorkerReports {
   /** Heartbeat. */
-  readonly life: undefined
+  readonly life: true
   /** Problems by the name of the check. */
   readonly problems: Readonly<Record<string, string>>
   readonly metrics: readonly MetricData[]
@@ -32,6 +32,6 @@ export type MessageFromWorker =
   | { readonly what: 'serving'; readonly url: string }
   /** The worker cannot start; the message is for the user. */
   | { readonly what: 'failed'; readonly message: string }
-  | { readonly what: 'report'; readonly id: number; readonly report: WorkerReports[keyof WorkerReports] }
+  | { readonly what: 'report'; readonly id: number; readonly report: Partial<WorkerReports> }
   /** Charges to limits; `charged` returns how full the buckets are. */
   | { readonly what: 'charge'; readonly id: number; readonly charges: readonly Charge[] }

@@ -13,17 +13,12 @@ export interface WorkerProcess {
   requestReport<About extends keyof WorkerReports>(
     about: About,
     timeoutMs: number,
-  ): Promise<WorkerReport<About> | undefined>
+  ): Promise<WorkerReports[About] | undefined>
   /** Reloads its files; a worker that has not started yet reads them anyway. */
   reload(): void
   /** Requests a graceful shutdown. */
   stop(): void
   kill(): void
-}
-
-/** Wraps a report, which may itself be undefined. */
-interface WorkerReport<About extends keyof WorkerReports> {
-  readonly report: WorkerReports[About]
 }
 
 /** Counts charges of all workers and returns how full the buckets are. */
@@ -37,11 +32,11 @@ export class WorkerStartFailed extends Error {
 /** Forks a process that runs the same command as this one, and starts it as a worker. */
 export function forkWorker(startMessage: StartMessage, charge: ChargeFunction): WorkerProcess {
   const worker = cluster.fork()
-  const pendingReports = new Map<number, (result: { report: unknown } | undefined) => void>()
+  const pendingReports = new Map<number, (report: Partial<WorkerReports>) => void>()
   let lastId = 0
   let isStopping = false
   const ended = waitForEnd(worker).finally(() => {
-    for (const resolveReport of pendingReports.values()) resolveReport(undefined)
+    for (const resolveReport of pendingReports.values()) resolveReport({})
   })
   const serving = new Promise<string>((resolve, reject) => {
     worker.on('message', (message: MessageFromWorker) => {
@@ -51,7 +46,7 @@ export function forkWorker(startMessage: StartMessage, charge: ChargeFunction): 
         sendToWorker(worker, isStopping ? { what: 'stop' } : startMessage)
       else if (message.what === 'serving') resolve(message.url)
       else if (message.what === 'failed') reject(new WorkerStartFailed(message.message))
-      else pendingReports.get(message.id)?.({ report: message.report })
+      else pendingReports.get(message.id)?.(message.report)
     })
     void ended.then((end) => reject(new Error(`a worker exited (${end}) before it was ready`)))
   })
@@ -63,17 +58,17 @@ export function forkWorker(startMessage: StartMessage, charge: ChargeFunction): 
     ended,
     async requestReport(about, timeoutMs) {
       const id = (lastId += 1)
-      const result = await new Promise<{ report: unknown } | undefined>((resolve) => {
-        if (worker.isDead()) return resolve(undefined)
-        const timer = setTimeout(resolve, timeoutMs, undefined)
-        pendingReports.set(id, (result) => {
+      const report = await new Promise<Partial<WorkerReports>>((resolve) => {
+        if (worker.isDead()) return resolve({})
+        const timer = setTimeout(resolve, timeoutMs, {})
+        pendingReports.set(id, (report) => {
           clearTimeout(timer)
-          resolve(result)
+          resolve(report)
         })
         sendToWorker(worker, { what: 'requestReport', id, about })
       })
       pendingReports.delete(id)
-      return result as WorkerReport<typeof about> | undefined
+      return report[about]
     },
     reload: () => sendToWorker(worker, { what: 'reload' }),
     stop() {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from '../observability/log/gateway-log.ts'
-import { countedIn, mergeMetrics, type MetricData } from './merge-metrics.ts'
+import type { MetricData } from '../observability/metrics/metric-source.ts'
+import { countedIn, mergeMetrics } from './merge-metrics.ts'
 import type { WorkerReports, StartMessage } from './worker-messages.ts'
 import type { RestartReason } from './worker-metrics.ts'
 import { forkWorker, type ChargeFunction, type WorkerProcess } from './worker-process.ts'
@@ -112,15 +113,15 @@ export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOp
       if (polled === undefined) return
       silentMs += everyMs
       if (silentMs > timeoutMs()) polled.kill()
-      void polled.requestReport('life', hangMs).then((result) => {
-        if (result !== undefined && polled === process) silentMs = 0
+      void polled.requestReport('life', hangMs).then((life) => {
+        if (life !== undefined && polled === process) silentMs = 0
       })
     },
-    readProblems: async () => (await process?.requestReport('problems', reportTimeoutMs))?.report,
+    readProblems: async () => await process?.requestReport('problems', reportTimeoutMs),
     async readMetrics() {
       const current = process
-      const result = await current?.requestReport('metrics', reportTimeoutMs)
-      if (result !== undefined && current === process) latest = result.report
+      const metrics = await current?.requestReport('metrics', reportTimeoutMs)
+      if (metrics !== undefined && current === process) latest = metrics
       return mergeMetrics([latest, counted].map((metrics) => ({ worker: String(number), metrics })))
     },
     reload: () => process?.reload(),

@@ -60,7 +60,7 @@ it('every metric has a defined aggregation', async () => {
   const found: Record<string, string[]> = {}
   const [prefix, counted] = ['catalog_gateway_', [] as string[]]
   for (const { name, type, aggregator } of metrics) {
-    if (String(type) !== 'gauge') counted.push(aggregator)
+    if (type !== 'gauge') counted.push(aggregator)
     else if (name.startsWith(prefix)) (found[aggregator] ??= []).push(name.slice(prefix.length))
   }
   for (const names of Object.values(found)) names.sort()

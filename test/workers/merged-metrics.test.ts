@@ -1,14 +1,9 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { createDurationHistogram } from '../../src/observability/metrics/duration-histogram.ts'
+import type { MetricData } from '../../src/observability/metrics/metric-source.ts'
 import { renderMetrics } from '../../src/observability/metrics/render-metrics.ts'
-import {
-  countedIn,
-  mergeMetrics,
-  metricsIn,
-  registryOf,
-  type MetricData,
-} from '../../src/workers/merge-metrics.ts'
+import { countedIn, mergeMetrics, metricsIn, registryOf } from '../../src/workers/merge-metrics.ts'
 
 /** Metrics of a process with these values of its counter, gauges and histogram. */
 async function reported(count: number, gauges: number, seconds: readonly number[]): Promise<MetricData[]> {

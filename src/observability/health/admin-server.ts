@@ -1,5 +1,4 @@
 import fastify, { type FastifyInstance } from 'fastify'
-import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import { renderMetrics } from '../metrics/render-metrics.ts'
 
@@ -42,6 +41,7 @@ export async function listen(
   { host, port }: { host: string; port: number },
 ): Promise<string> {
   await server.listen({ host, port })
-  const { port: bound } = server.server.address() as AddressInfo
+  const address = server.server.address()
+  const bound = typeof address === 'object' && address !== null ? address.port : port
   return `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
 }

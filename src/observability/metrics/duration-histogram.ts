@@ -1,4 +1,4 @@
-import type { Metric, Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 
 interface DurationHistogramOptions<Label extends string> {
   readonly name: string
@@ -44,7 +44,7 @@ export function createDurationHistogram<Label extends string>(
 ): DurationHistogram {
   const { name, help, labelNames, buckets, registry } = options
   const series = new Map<string, Series>()
-  const described = { name, help, type: 'histogram', aggregator: 'sum' }
+  const described = { name, help, type: 'histogram', aggregator: 'sum' } as const
   const metric = {
     ...described,
     get: () =>
@@ -54,7 +54,7 @@ export function createDurationHistogram<Label extends string>(
       }),
     reset: () => series.clear(),
   }
-  registry.registerMetric(metric as unknown as Metric)
+  registry.registerMetric(metric)
   return {
     labels(...values) {
       const key = JSON.stringify(values)

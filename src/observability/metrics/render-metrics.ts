@@ -1,4 +1,5 @@
-import { Registry, type Counter, type Metric, type RegistryContentType } from 'prom-client'
+import { Registry, type RegistryContentType } from 'prom-client'
+import type { MetricSource } from './metric-source.ts'
 
 interface Exposition {
   readonly contentType: string
@@ -13,7 +14,7 @@ export async function renderMetrics(
   registries: readonly Registry[],
   accept: string | undefined,
 ): Promise<Exposition> {
-  const metrics = registries.flatMap((registry) => registry.getMetricsAsArray() as unknown as Metric[])
+  const metrics = registries.flatMap((registry) => registry.getMetricsAsArray())
   const exposed: Registry<RegistryContentType> = new Registry()
   const isOpen = wantsOpenMetrics(accept)
   if (isOpen) exposed.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
@@ -30,11 +31,9 @@ function wantsOpenMetrics(accept = ''): boolean {
  * Converts a metric to OpenMetrics, where the name of a counter has no `_total` and only its samples do. prom-client
  * would rename the metric itself, for the other format as well.
  */
-function toOpenMetrics(metric: Metric): Metric {
-  const { name, type } = metric as unknown as { readonly name: string; readonly type: string }
+function toOpenMetrics(metric: MetricSource): MetricSource {
+  const { type } = metric
   if (type !== 'counter') return metric
-  const family = name.replace(/_total$/, '')
-  const counter = metric as Counter
-  const view = { name: family, get: async () => ({ ...(await counter.get()), name: family }) }
-  return view as unknown as Metric
+  const name = metric.name.replace(/_total$/, '')
+  return { name, type, get: async () => ({ ...(await metric.get()), name }) }
 }
