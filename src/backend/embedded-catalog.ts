@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import { CatalogError } from '../catalog-api/catalog-error.ts'
 import type { OperationName } from '../catalog-api/operations.ts'
-import type { Catalog, CatalogOperations, Upload } from './contract/catalog.ts'
+import type { Catalog, CatalogCall, CatalogOperations, Upload } from './contract/catalog.ts'
 import type { CatalogContext } from './catalog/context/catalog-context.ts'
 import { batchCommitTables, batchCreateTableVersions } from './catalog/batches/commit-batch.ts'
 import {
@@ -60,6 +60,9 @@ import { UploadMemory, receiveUpload } from './http/upload-memory.ts'
 /** Buffers a whole upload for an engine that cannot stream it, within the memory budget for uploads. */
 type ReceiveUpload = <Result>(upload: Upload, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>
 
+/** A method whose operation is known only at run time. */
+type CatalogMethod = (call: CatalogCall<OperationName>) => Promise<unknown>
+
 /**
  * Opens the catalog on its own storage and repairs the effects of a crash. Rejects if the storage or the store cannot
  * be used.
@@ -81,8 +84,12 @@ export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logge
     throw error
   }
   const memory = new UploadMemory(maxUploadMemoryBytes)
+  const operations = createOperations(parts, (upload, use) =>
+    receiveUpload(upload, maxUploadBytes, memory, use),
+  )
   return {
-    ...createOperations(parts, (upload, use) => receiveUpload(upload, maxUploadBytes, memory, use)),
+    // The compiler cannot relate the name of the operation to the types of its method.
+    execute: (name, call) => (operations[name] as CatalogMethod)(call),
     checkReady: async () => {
       await sql`select 1`.execute(parts.database)
     },

@@ -10,10 +10,15 @@ import type { SchemaDialect } from '../engine/schema/json-arrow-schema.ts'
 export type RequestMembers = Readonly<Record<string, unknown>>
 
 /**
- * A catalog as the server sees it: one method per operation, which throws CatalogError. Implemented by the embedded
- * catalog and by a client of a remote server. Implementations do not depend on HTTP, routes or the form of a request.
+ * A catalog as the server sees it. Implemented by the embedded catalog and by a client of a remote server.
+ * Implementations do not depend on HTTP, routes or the form of a request.
  */
-export interface Catalog extends CatalogOperations {
+export interface Catalog {
+  /**
+   * Executes an operation. Resolves with JSON members, the chunks of one Arrow IPC file, or nothing. Throws
+   * CatalogError.
+   */
+  execute(name: OperationName, call: CatalogCall<OperationName>): Promise<unknown>
   /** Rejects if requests cannot be served now. */
   checkReady(): Promise<void>
   /** False if the catalog has made no progress for so long that only a restart helps. */
@@ -22,6 +27,7 @@ export interface Catalog extends CatalogOperations {
   close(): Promise<void>
 }
 
+/** The methods of a catalog that executes the operations itself. */
 export type CatalogOperations = {
   readonly [Name in OperationName]: (call: CatalogCall<Name>) => Promise<OperationResult<Name>>
 }

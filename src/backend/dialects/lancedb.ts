@@ -7,7 +7,7 @@ import {
   lancedbServerVersion,
 } from '../../catalog-api/headers.ts'
 import type { OperationName } from '../../catalog-api/operations.ts'
-import type { ResponseOf } from '../../catalog-api/schemas/operation-schemas.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 import type { RequestMembers } from '../contract/catalog.ts'
 import type { SchemaDialect } from '../engine/schema/json-arrow-schema.ts'
 
@@ -54,16 +54,15 @@ const lancedbDialect: ClientDialect = {
     return members
   },
   writeResponse(operation, result) {
+    if (!isObject(result)) return result
     // The client expects the tags without an envelope, and never requests a page.
-    if (operation === 'ListTableTags') return (result as ResponseOf<'ListTableTags'>).tags
-    if (operation === 'ListTableVersions') {
+    if (operation === 'ListTableTags') return result['tags']
+    const { versions } = result
+    if (operation === 'ListTableVersions' && Array.isArray(versions)) {
       // The client cannot parse a version without metadata.
-      const { versions, ...rest } = result as ResponseOf<'ListTableVersions'>
-      return { ...rest, versions: versions.map((version) => ({ metadata: {}, ...version })) }
+      return { ...result, versions: versions.map((version) => ({ metadata: {}, ...version })) }
     }
-    if (operation !== 'UpdateTable') return result
-    const response = result as ResponseOf<'UpdateTable'>
-    return { ...response, rows_updated: response.updated_rows }
+    return operation === 'UpdateTable' ? { ...result, rows_updated: result['updated_rows'] } : result
   },
   writeError(operation, error) {
     // The client detects an existing table by status 400 and the words "already exists".

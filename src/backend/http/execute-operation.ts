@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { OperationName } from '../../catalog-api/operations.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import type { CatalogCall, CatalogCaller, Catalog, RequestMembers } from '../contract/catalog.ts'
+import type { CatalogCaller, Catalog, RequestMembers } from '../contract/catalog.ts'
 import type { ClientDialect } from '../dialects/lancedb.ts'
 import { openUpload, readBody } from './request-body.ts'
 import { readCaller } from './request-caller.ts'
@@ -16,9 +15,6 @@ export interface OperationContext {
 
 /** The parts of the caller known before the body is read. */
 type RequestConnection = Pick<CatalogCaller, 'requestId' | 'signal'>
-
-/** A method whose operation is known only at run time. */
-type CatalogMethod = (call: CatalogCall<OperationName>) => Promise<unknown>
 
 /**
  * Reads the body of a request, merges route, headers and body, and calls the catalog. An Arrow body is streamed. Throws
@@ -50,9 +46,7 @@ export async function executeOperation(
     schemaDialect: dialect.schemaDialect,
     caller,
   }
-  // The compiler cannot relate the name of the operation to the types of its method.
-  const method = catalog[operation.name] as CatalogMethod
-  return dialect.writeResponse(operation.name, await method(call))
+  return dialect.writeResponse(operation.name, await catalog.execute(operation.name, call))
 }
 
 /** The envelope is already part of the call. */

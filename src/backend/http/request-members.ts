@@ -5,6 +5,7 @@ import { isSameIdentifier, quoteForMessage, type Identifier } from '../../catalo
 import type { OperationName } from '../../catalog-api/operations.ts'
 import { operationSchemas, type DescribedOperation } from '../../catalog-api/schemas/operation-schemas.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 import type { RequestMembers, OperationRequest } from '../contract/catalog.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -38,11 +39,6 @@ function parse(bytes: Uint8Array): unknown {
 function assertObject(value: unknown): RequestMembers {
   if (!isObject(value)) throw invalidInput('the body is JSON, but not an object')
   return value
-}
-
-/** Whether the value is a JSON object, not an array or null. */
-export function isObject(value: unknown): value is RequestMembers {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**
@@ -112,14 +108,10 @@ export function mergeMembers(
  * Parses members by the schema of an operation; without a schema, returns them unchanged. Throws InvalidInput (400)
  * that names the first invalid member.
  */
-export function parseRequest<Name extends OperationName>(
-  name: Name,
-  members: RequestMembers,
-): OperationRequest<Name> {
-  // The compiler cannot relate the name in the table of schemas to the type of its output.
-  if (!hasSchema(name)) return members as OperationRequest<Name>
+export function parseRequest(name: OperationName, members: RequestMembers): OperationRequest<OperationName> {
+  if (!hasSchema(name)) return members
   const read = validateMembers(name, members)
-  if (read.success) return read.data as OperationRequest<Name>
+  if (read.success) return read.data
   const issue = read.error.issues[0]
   const path = issue?.path.map(String).join('.') ?? ''
   throw invalidInput(

@@ -22,11 +22,15 @@ export function sendResponse(
   if (operation.response === 'json') {
     return reply.header('content-type', 'application/json').send(JSON.stringify(result))
   }
-  // Operations that respond with an Arrow file return its chunks.
-  const file = Readable.from(result as AsyncIterable<Uint8Array>, { objectMode: false })
+  if (!isAsyncIterable(result)) throw new TypeError(`${operation.name} returned no Arrow file`)
+  const file = Readable.from(result, { objectMode: false })
   file.once('error', onFailure)
   if (reply.raw.destroyed) file.destroy()
   return reply.header('content-type', arrowFileType).send(file)
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
 /** Sends an error in the format of the interface. */

@@ -3,7 +3,7 @@ import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { parseErrorResponse } from '../../catalog-api/responses/read-error-response.ts'
 import { arrowFileType } from '../../catalog-api/headers.ts'
 import type { Operation, OperationName } from '../../catalog-api/operations.ts'
-import { isObject } from '../http/request-members.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 
 /** The largest JSON response read into memory. */
 const maxJsonBytes = 64 * 1024 * 1024
@@ -73,13 +73,13 @@ async function readErrorResponse(
   }
   // Without a catalog code the body is a proxy's page; an internal failure may contain a stack trace.
   const shown = hasCatalogCode && kind !== 'Internal' ? message : undefined
-  const retained = ['retry-after', 'www-authenticate'].flatMap((name) => {
+  const retained = ['retry-after', 'www-authenticate'].flatMap((name): [string, string][] => {
     const value = firstHeaderValue(headers[name])
     return value === undefined ? [] : [[name, value]]
   })
   return new CatalogError(kind, shown ?? `the remote catalog returned status ${statusCode}`, {
     status: statusCode,
-    headers: Object.fromEntries(retained) as Record<string, string>,
+    headers: Object.fromEntries(retained),
     cause,
   })
 }

@@ -2,13 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { Pool, type Dispatcher } from 'undici'
 import { CatalogError, invalidInput } from '../../catalog-api/catalog-error.ts'
 import { readPemFile } from '../../lib/tls/pem-file.ts'
-import {
-  getOperation,
-  operationNames,
-  type Operation,
-  type OperationName,
-} from '../../catalog-api/operations.ts'
-import type { CatalogCall, Catalog, CatalogOperations, RequestMembers } from '../contract/catalog.ts'
+import { getOperation, type Operation, type OperationName } from '../../catalog-api/operations.ts'
+import { isObject } from '../../lib/json/is-object.ts'
+import type { CatalogCall, Catalog } from '../contract/catalog.ts'
 import { readResponse, toTransportError } from './read-response.ts'
 import { buildRequest, type RemoteTarget, type RemoteRequest } from './build-request.ts'
 import { convertToLanceSchema } from './lance-schema.ts'
@@ -32,13 +28,8 @@ export async function openRemoteCatalog(settings: RemoteSettings): Promise<Catal
     credential: await readCredential(settings),
   }
   const pool = await openPool(origin, settings)
-  const methods = operationNames.map((name) => {
-    const operation = getOperation(name)
-    return [name, (call: CatalogCall<OperationName>) => executeRemotely(pool, operation, call, dialect)]
-  })
   return {
-    // The compiler cannot relate the methods to the table of operations.
-    ...(Object.fromEntries(methods) as CatalogOperations),
+    execute: (name, call) => executeRemotely(pool, getOperation(name), call, dialect),
     checkReady: () => probe(pool, dialect.basePath),
     isAlive: () => true,
     close: async () => {
@@ -105,7 +96,7 @@ async function executeRemotely(
       Object.entries(request.headers).flat(),
     )
     const isReported = operation.name === 'DescribeTable' && call.schemaDialect === 'lance'
-    return isReported ? convertToLanceSchema(result as RequestMembers) : result
+    return isReported && isObject(result) ? convertToLanceSchema(result) : result
   } catch (error) {
     if (error instanceof CatalogError) throw error
     if (call.caller.signal.aborted) throw invalidInput('the client closed the connection', { cause: error })

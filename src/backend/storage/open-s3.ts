@@ -80,9 +80,8 @@ function endpointOptions(
 
 async function requireConditionalWrites(storage: Storage, root: string): Promise<void> {
   const file = `${root}/checks/${randomUUID()}`
-  const [first, second] = ['first', 'second'].map((text) => Buffer.from(text)) as [Buffer, Buffer]
-  const isCreated = await storage.create(file, first)
-  const isReplaced = await storage.create(file, second)
+  const isCreated = await storage.create(file, Buffer.from('first'))
+  const isReplaced = await storage.create(file, Buffer.from('second'))
   await storage.remove(file)
   if (!isCreated || isReplaced)
     throw new Error('it ignores If-None-Match, so concurrent writers would overwrite each other')

@@ -1,13 +1,14 @@
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { getMembers } from '../../lib/json/is-object.ts'
 
 /** Returns the HTTP status of the store's response; undefined without a response. */
 export function httpStatusOf(error: unknown): number | undefined {
-  return metadataOf(error)?.httpStatusCode
+  return readMetadata(error, 'httpStatusCode')
 }
 
 /** Whether the request was sent more than once. */
 export function wasRetried(error: unknown): boolean {
-  return (metadataOf(error)?.attempts ?? 1) > 1
+  return (readMetadata(error, 'attempts') ?? 1) > 1
 }
 
 /** The error for a request that the store did not carry out: ServiceUnavailable (503), without details. */
@@ -26,6 +27,9 @@ export function describeStorageError(error: unknown): string {
   return [code, cause.message].filter((text) => text !== '' && text !== 'UnknownError').join(': ')
 }
 
-function metadataOf(error: unknown): { httpStatusCode?: number; attempts?: number } | undefined {
-  return error instanceof Error && '$metadata' in error ? (error.$metadata as object) : undefined
+/** The SDK adds metadata to every error, also to those of the network. */
+function readMetadata(error: unknown, name: 'httpStatusCode' | 'attempts'): number | undefined {
+  const metadata = error instanceof Error && '$metadata' in error ? error.$metadata : undefined
+  const value = getMembers(metadata)[name]
+  return typeof value === 'number' ? value : undefined
 }

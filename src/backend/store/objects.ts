@@ -1,9 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 import type { CatalogDatabase, CatalogTables, TableState } from './database-schema.ts'
 
 export type Properties = Readonly<Record<string, string>>
+
+/** Parses properties from their column. */
+export function parseProperties(text: string): Properties {
+  const value: unknown = JSON.parse(text)
+  if (!isProperties(value))
+    throw new Error('a row of the store has properties that are not an object of strings')
+  return value
+}
+
+function isProperties(value: unknown): value is Properties {
+  return isObject(value) && Object.values(value).every((text) => typeof text === 'string')
+}
 
 interface ObjectEntry {
   readonly objectId: string
@@ -57,8 +70,7 @@ function selectObjects(database: CatalogDatabase) {
 function toEntry(
   row: Pick<Selectable<CatalogTables['objects']>, (typeof objectColumns)[number]>,
 ): NamespaceEntry | TableEntry {
-  const properties = JSON.parse(row.properties) as Properties
-  const entry = { objectId: row.object_id, path: row.path, properties }
+  const entry = { objectId: row.object_id, path: row.path, properties: parseProperties(row.properties) }
   if (row.location === null || row.state === null) return { ...entry, kind: 'namespace' }
   return { ...entry, kind: 'table', location: row.location, state: row.state }
 }

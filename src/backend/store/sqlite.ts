@@ -64,7 +64,7 @@ function withPreparedStatements(connection: Libsql.Database): SqliteDatabase {
 
 /** A full disk ends a transaction by itself; the error of the missing transaction to roll back would hide the cause. */
 function prepare(connection: Libsql.Database, sql: string): SqliteStatement {
-  const statement = connection.prepare(sql) as unknown as SqliteStatement
+  const statement = connection.prepare<[readonly unknown[]]>(sql)
   if (sql !== 'rollback') return statement
   const nothing = { changes: 0, lastInsertRowid: 0 }
   return {

@@ -1,4 +1,4 @@
-import type { Properties } from './objects.ts'
+import { parseProperties, type Properties } from './objects.ts'
 import type { CatalogDatabase } from './database-schema.ts'
 
 /** The alterations of a transaction. */
@@ -19,7 +19,7 @@ export async function findAlterations(
     .where('transaction_id', '=', transactionId)
     .executeTakeFirst()
   if (row === undefined) return { status: undefined, properties: {} }
-  return { status: row.status ?? undefined, properties: JSON.parse(row.properties) as Properties }
+  return { status: row.status ?? undefined, properties: parseProperties(row.properties) }
 }
 
 /** Replaces the alterations of a transaction. */

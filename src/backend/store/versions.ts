@@ -1,5 +1,5 @@
 import { sql, type Selectable } from 'kysely'
-import type { Properties } from './objects.ts'
+import { parseProperties, type Properties } from './objects.ts'
 import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
 
 /** The record of a version that a client commits. */
@@ -57,7 +57,7 @@ export async function findVersionMetadata(
     .where('version', '<=', last)
     .where('metadata', 'is not', null)
     .execute()
-  return new Map(rows.map(({ version, metadata }) => [version, JSON.parse(metadata ?? '{}') as Properties]))
+  return new Map(rows.map(({ version, metadata }) => [version, parseProperties(metadata ?? '{}')]))
 }
 
 /**
@@ -176,7 +176,7 @@ function toRecord(
     manifestSize: row.manifest_size,
     eTag: row.e_tag ?? undefined,
     namingScheme: row.naming_scheme,
-    metadata: row.metadata === null ? undefined : (JSON.parse(row.metadata) as Properties),
+    metadata: row.metadata === null ? undefined : parseProperties(row.metadata),
     state: row.state,
     retainedName: row.kept_name ?? undefined,
   }

@@ -1,3 +1,4 @@
+import { getMembers } from '../../../lib/json/is-object.ts'
 import type { OpenedStorage } from '../../storage/storage.ts'
 import { readCatalogIdentity, recordStorageMarked } from '../../store/catalog-identity.ts'
 import type { CatalogDatabase } from '../../store/database-schema.ts'
@@ -31,7 +32,7 @@ export async function claimStorage(
 /** Returns undefined if the text is not a mark. */
 function parseOwner(text: string): string | undefined {
   try {
-    const { catalog } = JSON.parse(text) as { catalog?: unknown }
+    const { catalog } = getMembers(JSON.parse(text))
     return typeof catalog === 'string' ? catalog : undefined
   } catch {
     return undefined

@@ -31,7 +31,7 @@ interface BracketGroup {
 }
 
 interface Token {
-  readonly kind: keyof typeof kinds
+  readonly kind: (typeof kinds)[number][0]
   readonly text: string
 }
 
@@ -51,18 +51,17 @@ const operatorWords = new Set(['and', 'or', 'not', 'in', 'like', 'between', 'whe
  * The tokens of the engine's dialect (sqlparser 0.61: backticks for names, quotes doubled within quotes, no backslash
  * escapes). Text with ambiguous tokenization matches none of them.
  */
-const kinds = {
-  blank: String.raw`\s+|--[^\n]*`,
-  value: String.raw`[xX]'[\da-fA-F]*'`,
-  quoted: String.raw`(?:'[^']*')+|(?:"[^"]*")+|(?:\x60[^\x60]*\x60)+`,
+const kinds = [
+  ['blank', String.raw`\s+|--[^\n]*`],
+  ['value', String.raw`[xX]'[\da-fA-F]*'`],
+  ['quoted', String.raw`(?:'[^']*')+|(?:"[^"]*")+|(?:\x60[^\x60]*\x60)+`],
   // The engine takes any character after a leading @ or # as part of the word, even a bracket.
-  word: String.raw`(?:[\p{Alphabetic}\p{N}_]|(?<=\d)\.(?=\d)|[@#](?=[\p{Alphabetic}\p{N}_]))+`,
-  bracket: String.raw`[()[\]{}]`,
+  ['word', String.raw`(?:[\p{Alphabetic}\p{N}_]|(?<=\d)\.(?=\d)|[@#](?=[\p{Alphabetic}\p{N}_]))+`],
+  ['bracket', String.raw`[()[\]{}]`],
   // Dollars can start a string with custom delimiters.
-  operator: '[^\'"`@#$]',
-} as const
-const kindNames = Object.keys(kinds) as (keyof typeof kinds)[]
-const tokens = new RegExp(`(${Object.values(kinds).join(')|(')})`, 'uy')
+  ['operator', '[^\'"`@#$]'],
+] as const
+const tokens = new RegExp(kinds.map(([, pattern]) => `(${pattern})`).join('|'), 'uy')
 
 /**
  * Measures SQL without a parser. Throws InvalidInput (400) for unbalanced brackets, and for text that the engine might
@@ -149,7 +148,7 @@ function* readTokens(sql: string): Generator<Token> {
     tokens.lastIndex = index
     const match = tokens.exec(sql)
     if (match === null) throw unreadableSqlError(sql.charAt(index))
-    yield { kind: kindNames[match.indexOf(match[0], 1) - 1] ?? 'operator', text: match[0] }
+    yield { kind: kinds[match.indexOf(match[0], 1) - 1]?.[0] ?? 'operator', text: match[0] }
   }
 }
 
