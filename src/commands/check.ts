@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { readGatewaySettings, type GatewaySettings } from '../config/gateway-settings.ts'
 import { formatEffectiveSettings } from '../config/effective-settings.ts'
+import { toError } from '../lib/errors/to-error.ts'
 import { readServerCertificates } from '../lib/tls/server-certificates.ts'
 import { readPageTokenSecret } from '../gateway/listing/page-tokens.ts'
 import { readUpstreamOptions } from '../gateway/upstream/upstream-files.ts'
@@ -36,7 +37,7 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
   const { listen, policies, identity, upstreams, listing, limits } = settings
   const failures = [...(await findDevelopmentFiles(settings))]
   const check = async (what: string, step: () => Promise<unknown>): Promise<void> => {
-    await runStep(what, step).catch((error: unknown) => failures.push((error as Error).message))
+    await runStep(what, step).catch((error: unknown) => failures.push(toError(error).message))
   }
   const { tls } = listen
   if (tls) await check('the certificates of `listen` cannot be used', () => readServerCertificates(tls))

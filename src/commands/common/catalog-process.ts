@@ -53,8 +53,8 @@ export async function stopCatalog(child: ChildProcess): Promise<void> {
  */
 export async function runCatalogProcess(parameters: readonly string[]): Promise<void> {
   const child = forkCatalog(parameters, ['ignore', 'inherit', 'inherit', 'ipc'])
-  const ended = once(child, 'exit').then(([status]) => {
-    process.exitCode = (status as number | null) ?? 1
+  const ended = once(child, 'exit').then(() => {
+    process.exitCode = child.exitCode ?? 1
   })
   const stop = async (): Promise<void> => {
     await stopCatalog(child)

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import type * as Arrow from 'apache-arrow'
 
 // The client library uses the CommonJS build of apache-arrow, and only accepts tables of that instance.
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- require has no types
 const arrow = createRequire(import.meta.url)('apache-arrow') as typeof Arrow
 const { Field, FixedSizeList, Float32, Int32, Int64, makeData, makeVector, Schema, Table, Vector } = arrow
 

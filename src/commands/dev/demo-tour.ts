@@ -98,8 +98,8 @@ async function query(table: Table): Promise<void> {
     .nearestTo([...vectorForReading(4242)])
     .limit(3)
     .select(['id', 'sensor', '_distance'])
-  for (const row of (await nearest.toArray()) as { id: bigint; sensor: number; _distance: number }[]) {
-    print(`     id ${row.id}, sensor ${row.sensor}, distance ${row._distance.toFixed(4)}`)
+  for (const { id, sensor, _distance } of await nearest.toArray()) {
+    print(`     id ${id}, sensor ${sensor}, distance ${Number(_distance).toFixed(4)}`)
   }
 }
 
