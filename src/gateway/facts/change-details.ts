@@ -1,6 +1,6 @@
 import { truncateDetail, formatFactDetails } from '../../audit/records/fact-details.ts'
 import { filterMembers } from '../../audit/records/redaction.ts'
-import type { Details } from '../../audit/records/audit-record.ts'
+import { isJson, type Details } from '../../audit/records/audit-record.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
@@ -42,15 +42,11 @@ function createDetails(operation: Operation, stated: StatedFacts, sent: (name: s
   const details = formatFactDetails(operation, stated)
   for (const name of operation.recorded) {
     const value = sent(name)
-    if (value !== undefined)
-      details[name] = isFilterMember(name) ? formatFilter(value) : truncateDetail(value)
+    if (value === undefined) continue
+    // The log hashes filters by default: filters with the same prefix would become equal if they were truncated.
+    details[name] = isFilterMember(name) && isJson(value) ? value : truncateDetail(value)
   }
   return details
-}
-
-/** The log hashes filters by default: filters with the same prefix would become equal if they were truncated. */
-function formatFilter(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** Whether a member contains SQL, and therefore values of rows. */

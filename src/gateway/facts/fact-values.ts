@@ -1,10 +1,10 @@
 import {
   canonicalizeBranch,
   canonicalizeWord,
+  factTypes,
   type FactName,
   type FactType,
 } from '../../catalog-api/facts.ts'
-import { factTypes } from '../../catalog-api/facts.ts'
 import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
@@ -21,18 +21,6 @@ const maxNames = 64
 
 /** A fact value in its canonical form. */
 export type FactValue = string | boolean | readonly string[] | ReadonlyMap<string, string>
-
-type FactOfType<Type extends FactType> = {
-  [Name in FactName]: (typeof factTypes)[Name] extends Type ? Name : never
-}[FactName]
-
-/** Whether a fact has one of the types. */
-export function hasFactType<Type extends FactType>(
-  fact: FactName,
-  ...types: readonly Type[]
-): fact is FactOfType<Type> {
-  return types.some((type) => type === factTypes[fact])
-}
 
 /**
  * Parses a fact from a query parameter or a header; maps are JSON. `where` names the location in messages. Throws

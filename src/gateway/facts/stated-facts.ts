@@ -1,6 +1,7 @@
 import { factHeaders } from '../../catalog-api/headers.ts'
 import {
   describeFactSource,
+  hasFactType,
   type FactName,
   type FactSource,
   type StatedFacts,
@@ -18,7 +19,6 @@ import {
 } from '../../policy/conditions/operation-facts.ts'
 import type { Matched } from '../context.ts'
 import {
-  hasFactType,
   isListOfStrings,
   isSameFactValue,
   parseFactMember,
