@@ -32,14 +32,14 @@ export async function readQueries(): Promise<readonly { title: string; expr: str
   }
   return [
     ...panels.flatMap(({ title, targets = [] }) =>
-      targets.map(({ expr }) => ({ title, expr: filled(expr) })),
+      targets.map(({ expr }) => ({ title, expr: substituteVariables(expr) })),
     ),
-    ...annotations.list.map(({ name, expr }) => ({ title: name, expr: filled(expr) })),
+    ...annotations.list.map(({ name, expr }) => ({ title: name, expr: substituteVariables(expr) })),
   ]
 }
 
 /** Substitutes the variables as Grafana does if all values are selected. */
-function filled(expr: string): string {
+function substituteVariables(expr: string): string {
   return expr
     .replaceAll('$__rate_interval', '5s')
     .replaceAll('$__range', '5s')

@@ -18,7 +18,7 @@ export interface MetricValue {
   readonly exemplar?: { readonly timestamp?: number } | undefined
 }
 
-/** What a registry reads from a metric. */
+/** The part of a metric that a registry uses. */
 export interface MetricSource {
   readonly name: string
   readonly type: string
