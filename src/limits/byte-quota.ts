@@ -23,7 +23,7 @@ export function createByteQuota(settings: ByteSettings, makeBuckets: BucketFacto
       buckets.waitMs(key, countsUploads ? requiredBytes(request.contentLength) : 1, now),
     take(key, { contentLength }, now) {
       const charge = (bytes: number): void => buckets.take(key, bytes, performance.now())
-      // At most the burst, so that an announcedBytes length that is never sent does not block other requests for long.
+      // At most the burst, so that an announced length that is never sent does not block other requests for long.
       let announcedBytes = countsUploads ? Math.min(contentLength ?? 0, burst) : 0
       if (announcedBytes > 0) buckets.take(key, announcedBytes, now)
       const countReceived = (bytes: number): void => {

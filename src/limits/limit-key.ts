@@ -39,7 +39,7 @@ export function createLimitKeyFunction({
   }
 }
 
-/** A principal may be selectedPrincipals anonymous; it must not share the key of requests without credentials. */
+/** A principal may be named anonymous; it must not share the key of requests without credentials. */
 export function getPrincipalKey({ name, method }: LimitedRequest['principal']): string {
   return method === 'anonymous' ? '' : name
 }

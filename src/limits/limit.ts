@@ -15,7 +15,6 @@ export interface Limit {
   readonly chargeEntries?: (key: string, requests: number, now: number) => void
 }
 
-/** Capacity held by an admitted request. */
 export interface LimitLease {
   readonly countReceived?: (bytes: number) => void
   readonly countSent?: (bytes: number) => void

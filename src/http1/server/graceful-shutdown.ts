@@ -35,7 +35,6 @@ export async function shutDownGracefully(options: GracefulShutdownOptions): Prom
   await closed
 }
 
-/** Resolves with whether the condition became true in time. */
 async function waitUntil(condition: () => boolean, timeoutMs: number): Promise<boolean> {
   const end = performance.now() + timeoutMs
   while (!condition()) {

@@ -3,7 +3,7 @@ import type { IncomingRequest, RequestBodyHandler } from './incoming-request.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
 
 export interface RequestBodyOptions {
-  /** Maximum milliseconds without data while the body is being read. */
+  /** Without data, while the body is being read. */
   readonly timeoutMs: number
   /** Received bytes restore used time at this rate. */
   readonly minBytesPerSecond: number
@@ -106,7 +106,6 @@ export class RequestBody {
     // The stream may fail before anything reads it; a later reader gets the error, too.
     stream.on('error', () => undefined)
     let last: Buffer | undefined
-    /** Returns false if the watcher threw. */
     const callWatcher = (call: () => void): boolean => {
       try {
         call()

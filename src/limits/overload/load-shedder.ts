@@ -19,10 +19,8 @@ export interface QueueDelay {
   oldestPendingMs(): number
 }
 
-interface PoolLoad {
-  /** Milliseconds since the oldest pending request arrived; 0 if there is none. */
-  oldestPendingMs(): number
-  /** Returns whether a request of the principal would get a slot without waiting. */
+interface PoolLoad extends QueueDelay {
+  /** Whether a request of the principal would get a slot without waiting. */
   isFreeFor(holder: CapacityHolder): boolean
 }
 

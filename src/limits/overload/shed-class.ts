@@ -5,7 +5,7 @@ import {
   type OperationName,
 } from '../../catalog-api/operations.ts'
 
-/** Classes shed under overload, in this order. */
+/** In the order of shedding. */
 export const shedClasses = ['bulk', 'data', 'listing'] as const
 
 export type ShedClass = (typeof shedClasses)[number]

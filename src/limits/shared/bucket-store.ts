@@ -7,7 +7,7 @@ import { withTimeout } from '../../lib/async/with-timeout.ts'
 
 /** A connection to the server; unusable after the first failure. */
 export interface BucketStore {
-  /** Charges the keys. Resolves with the milliseconds until each is full. */
+  /** Resolves with the milliseconds until each bucket is full. */
   charge(charges: readonly Charge[]): Promise<readonly number[]>
   close(): void
 }

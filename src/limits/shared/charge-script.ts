@@ -28,5 +28,4 @@ end
 return fills
 `
 
-/** Name of the script for EVALSHA. */
 export const chargeScriptHash = createHash('sha1').update(chargeScript).digest('hex')

@@ -21,7 +21,6 @@ interface AcceptedRequest {
   isComplete: boolean
 }
 
-/** The requests that a server accepted on one connection. */
 interface Accepted {
   readonly requests: AcceptedRequest[]
   error?: string | undefined

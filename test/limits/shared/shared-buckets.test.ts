@@ -82,7 +82,7 @@ const arrivals = fc.array(
   { maxLength: isThorough ? 100 : 30 },
 )
 
-it('several gateways admit no excess than one, except for a burst of each of the others', () => {
+it('several gateways admit no more than one, except for a burst of each of the others', () => {
   fc.assert(
     fc.property(settings, times, gatewayCount, arrivals, (settings, times, count, arrivals) => {
       const server = modelServer(settings)
@@ -101,7 +101,7 @@ it('several gateways admit no excess than one, except for a burst of each of the
       const { perSecond, burst } = settings
       const late = (times.gatherMs + times.wayMs + 2) / 1000
       const excess = (count - 1) * (burst + perSecond * late)
-      // No interval may contain excess requests than were refilled in it, plus burst and excess. The interval with the
+      // No interval may contain more requests than were refilled in it, plus burst and excess. The interval with the
       // most begins at the request that had the fewest before it, compared to what was refilled until then.
       let fewest = Infinity
       const tooMany = admitted.some((at, index) => {
