@@ -32,13 +32,13 @@ export async function startWorkers(settings: GatewaySettings, count: number): Pr
   const listServing = (): WorkerSupervisor[] => supervisors.filter((supervisor) => supervisor.isServing())
   const { countRestart: onRestart } = createWorkerMetrics(registry, () => listServing().length)
   let lifecycleProblem: string | undefined = 'the gateway is starting'
-  const problem = (): string | undefined =>
+  const findProblem = (): string | undefined =>
     lifecycleProblem ?? (listServing().length > 0 ? undefined : 'no worker accepts requests')
-  registerReadinessMetrics(registry, [{ name: 'gateway', problem }])
+  registerReadinessMetrics(registry, [{ name: 'gateway', findProblem }])
   const admin = createAdminServer(
     async () => [await mergeRegistries(registry, supervisors)],
     async () => {
-      const own = problem()
+      const own = findProblem()
       return own === undefined ? findWorkerProblems(listServing()) : { gateway: own }
     },
   )

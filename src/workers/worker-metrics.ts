@@ -7,7 +7,6 @@ export interface WorkerMetrics {
   readonly countRestart: (reason: RestartReason) => void
 }
 
-/** `countServing` is read on collection. */
 export function createWorkerMetrics(registry: Registry, countServing: () => number): WorkerMetrics {
   const gauge = new Gauge({
     name: 'catalog_gateway_workers_serving',

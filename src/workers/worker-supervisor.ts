@@ -14,7 +14,6 @@ export interface WorkerSupervisor {
   start(): Promise<string>
   /** Call it every `everyMs` milliseconds. Kills a process that is unresponsive for too long. */
   checkHeartbeat(everyMs: number): void
-  /** Problems of the worker; undefined without a response. */
   readProblems(): Promise<WorkerReports['problems'] | undefined>
   /** Metrics of its process, including the counts of previous processes. */
   readMetrics(): Promise<readonly MetricData[]>
@@ -39,7 +38,6 @@ const [minPauseMs, maxPauseMs] = [100, 30_000]
 /** After serving for this long, an exit resets the restart delay. */
 const stableMs = 60_000
 
-/** The first process is not started yet. */
 export function createWorkerSupervisor(number: number, options: WorkerSupervisorOptions): WorkerSupervisor {
   const { startMessage, hangMs, log, onRestart, charge } = options
   const stopping = new AbortController()

@@ -4,7 +4,7 @@ import { Gauge, type Registry } from 'prom-client'
 export interface ReadinessCheck {
   readonly name: string
   /** In words for an operator; undefined if the check passes. */
-  readonly problem: () => string | undefined | Promise<string | undefined>
+  readonly findProblem: () => string | undefined | Promise<string | undefined>
 }
 
 /** Problems by the name of the check; empty if all checks pass. */
@@ -12,8 +12,8 @@ export async function findProblems(
   checks: readonly ReadinessCheck[],
 ): Promise<Readonly<Record<string, string>>> {
   const problems: Record<string, string> = {}
-  for (const { name, problem } of checks) {
-    const found = await problem()
+  for (const { name, findProblem } of checks) {
+    const found = await findProblem()
     if (found !== undefined) problems[name] = found
   }
   return problems

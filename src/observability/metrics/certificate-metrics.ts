@@ -7,7 +7,6 @@ type PemCertificates = SecureContextOptions['cert']
 
 export interface CertificateMetrics {
   setListener(certificate: PemCertificates): void
-  /** Sets the client certificate for the upstream. */
   setUpstream(name: string, certificate: PemCertificates): void
 }
 

@@ -1,6 +1,5 @@
 import type { Aggregator } from 'prom-client'
 
-/** A metric with its values, as prom-client renders it. */
 export interface MetricData {
   readonly name: string
   readonly help: string
