@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { CatalogCaller, Catalog, RequestMembers } from '../contract/catalog.ts'
-import type { ClientDialect } from '../dialects/lancedb.ts'
+import type { ClientDialect } from './client-dialect.ts'
 import { openUpload, readBody } from './request-body.ts'
 import { readCaller } from './request-caller.ts'
 import { mergeMembers, parseMembers, parseRequest } from './request-members.ts'
@@ -24,24 +24,24 @@ type RequestConnection = Pick<CatalogCaller, 'requestId' | 'signal'>
 export async function executeOperation(
   { catalog, maxJsonBytes, hasAccessToken }: OperationContext,
   request: FastifyRequest,
-  target: RouteMatch,
+  route: RouteMatch,
   dialect: ClientDialect,
   connection: RequestConnection,
 ): Promise<unknown> {
-  const { operation, id, indexName = '', delimiter } = target
+  const { operation, id, indexName = '', delimiter } = route
   const { headers } = request
   const body = openUpload(request.raw)
   const isUpload = operation.body === 'arrow'
-  const members = isUpload ? {} : parseMembers(target, await readBody(body, maxJsonBytes))
-  const merged = mergeMembers(target, members, headers)
+  const members = isUpload ? {} : parseMembers(route, await readBody(body, maxJsonBytes))
+  const merged = mergeMembers(route, members, headers)
   const caller = { ...connection, ...readCaller(headers, merged, hasAccessToken) }
-  const sent = dialect.readMembers(operation.name, omitEnvelope(merged), headers)
+  const sentMembers = dialect.readMembers(operation.name, omitEnvelope(merged), headers)
   const call = {
     id,
     indexName,
     delimiter,
-    request: parseRequest(operation.name, sent),
-    sentMembers: sent,
+    request: parseRequest(operation.name, sentMembers),
+    sentMembers,
     upload: isUpload ? body : undefined,
     schemaDialect: dialect.schemaDialect,
     caller,

@@ -15,28 +15,28 @@ export function openUpload(request: IncomingMessage): Upload {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw invalidInput('content-encoding is not supported; send the body uncompressed', { status: 415 })
   }
-  const isThere = announced !== undefined || transfer !== undefined
-  return { chunks: readChunks(request), length: isThere ? parseLength(announced) : 0 }
+  const hasBody = announced !== undefined || transfer !== undefined
+  return { chunks: readChunks(request), length: hasBody ? parseLength(announced) : 0 }
 }
 
 /**
- * Reads a whole body of at most `limit` bytes. Calls `take` with the number of bytes before allocating them. Throws
+ * Reads a whole body of at most `limit` bytes. Calls `reserve` with the number of bytes before allocating them. Throws
  * InvalidInput with status 413 for a larger body, without reading it if its length is announced.
  */
 export async function readBody(
   { chunks, length: announced }: Upload,
   limit: number,
-  take: (bytes: number) => void = () => {},
+  reserve: (bytes: number) => void = () => {},
 ): Promise<Buffer> {
   if (announced === 0) return Buffer.alloc(0)
   if (announced !== undefined && announced > limit) throw bodyTooLargeError(limit)
-  const buffer = announced === undefined ? undefined : allocate(announced, take)
+  const buffer = announced === undefined ? undefined : allocate(announced, reserve)
   const received: Uint8Array[] = []
   let length = 0
   for await (const chunk of chunks) {
     if (length + chunk.length > limit) throw bodyTooLargeError(limit)
     if (buffer === undefined) {
-      take(chunk.length)
+      reserve(chunk.length)
       received.push(chunk)
     } else {
       buffer.set(chunk, length)
@@ -59,8 +59,8 @@ function parseLength(announced: string | undefined): number | undefined {
 }
 
 /** With a known length, each chunk is copied only once. */
-function allocate(length: number, take: (bytes: number) => void): Buffer {
-  take(length)
+function allocate(length: number, reserve: (bytes: number) => void): Buffer {
+  reserve(length)
   return Buffer.allocUnsafe(length)
 }
 

@@ -4,7 +4,7 @@ import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { arrowFileType } from '../../catalog-api/headers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { toStorageFullError } from '../storage/full-storage.ts'
-import { toPostgresCatalogError } from '../store/postgres-errors.ts'
+import { toPostgresCatalogError } from '../database/postgres-errors.ts'
 
 /**
  * Sends a success in the form of the operation: JSON (for CountTableRows only the integer), an empty body, or a
@@ -45,8 +45,8 @@ export function sendError(reply: FastifyReply, error: CatalogError, requestId: s
 /** Converts any error: what is not a CatalogError becomes Internal without details. */
 export function toCatalogError(error: unknown): CatalogError {
   if (error instanceof CatalogError && error.kind !== 'Internal') return error
-  const refusal = toPostgresCatalogError(error) ?? toStorageFullError(error)
-  if (refusal !== undefined) return refusal
+  const knownError = toPostgresCatalogError(error) ?? toStorageFullError(error)
+  if (knownError !== undefined) return knownError
   if (error instanceof CatalogError) return error
   return new CatalogError('Internal', 'internal error; see the log of the catalog for this instance', {
     cause: error,

@@ -8,7 +8,7 @@ import { buildTarget } from '../../catalog-api/request-target.ts'
 import type { CatalogCall, CatalogCaller, RequestMembers, Upload } from '../contract/catalog.ts'
 
 /** How to address a remote catalog. */
-export interface RemoteTarget {
+export interface RemoteEndpoint {
   /** The prefix of every route. */
   readonly basePath: string
   /** Joins the parts of an id. */
@@ -35,11 +35,11 @@ const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
 export function buildRequest(
   operation: Operation,
   call: CatalogCall<OperationName>,
-  { basePath, delimiter, credential }: RemoteTarget,
+  { basePath, delimiter, credential }: RemoteEndpoint,
 ): RemoteRequest {
   const { id, indexName, upload, caller } = call
-  const sent = operation.name === 'CreateTable' ? parseProperties(call.sentMembers) : call.sentMembers
-  const target = {
+  const sent = operation.name === 'CreateTable' ? escapeProperties(call.sentMembers) : call.sentMembers
+  const route = {
     operation,
     id,
     delimiter: call.delimiter,
@@ -48,7 +48,7 @@ export function buildRequest(
   }
   const headers = buildHeaders(caller, credential)
   if (operation.name === 'CreateTable') addCreateTableHeaders(headers, sent)
-  const request = { method: operation.method, path: basePath + buildTarget(target, delimiter), headers }
+  const request = { method: operation.method, path: basePath + buildTarget(route, delimiter), headers }
   if (operation.body === 'none') return { ...request, body: null }
   headers['content-type'] = upload === undefined ? 'application/json' : arrowStreamType
   if (upload === undefined)
@@ -60,11 +60,11 @@ export function buildRequest(
 /** While the remote catalog applies backpressure nothing is read, so only the signal shows a disconnected client. */
 function openUpload({ chunks }: Upload, signal: AbortSignal): Readable {
   const stream = Readable.from(chunks, { objectMode: false })
-  const cut = (): void => {
+  const abortUpload = (): void => {
     if (!stream.readableEnded)
       stream.destroy(invalidInput('the client closed the connection during the upload'))
   }
-  signal.addEventListener('abort', cut, { once: true })
+  signal.addEventListener('abort', abortUpload, { once: true })
   return stream
 }
 
@@ -77,13 +77,13 @@ function buildParameters(
   for (const name of operation.query.keys()) {
     const value = name === 'delimiter' ? undefined : sent[name]
     if (value === undefined || value === null || value === '') continue
-    parameters.set(name, Array.isArray(value) ? value.map(parameterText) : parameterText(value))
+    parameters.set(name, Array.isArray(value) ? value.map(formatParameter) : formatParameter(value))
   }
   return parameters
 }
 
 /** Keeps text; converts numbers and booleans (`7`, `true`). */
-function parameterText(value: unknown): string {
+function formatParameter(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
@@ -106,7 +106,7 @@ function toWireValue(name: string, value: unknown): unknown {
 
 function buildHeaders(
   { requestId, identity, context }: CatalogCaller,
-  credential: RemoteTarget['credential'],
+  credential: RemoteEndpoint['credential'],
 ): Record<string, string> {
   const headers: Record<string, string> = { [requestIdHeader]: requestId }
   if (credential !== undefined) {
@@ -129,9 +129,9 @@ function buildHeaders(
   return headers
 }
 
-function assertHeaderValue(value: string, what: string): string {
+function assertHeaderValue(value: string, label: string): string {
   if (fieldValue.test(value)) return value
-  throw invalidInput(`${what} contains a character that is not allowed in a header`)
+  throw invalidInput(`${label} contains a character that is not allowed in a header`)
 }
 
 /** The interface has the properties in a header, later catalogs in the query: both get the same text. */
@@ -143,7 +143,7 @@ function addCreateTableHeaders(headers: Record<string, string>, sent: RequestMem
   }
 }
 
-function parseProperties(sent: RequestMembers): RequestMembers {
+function escapeProperties(sent: RequestMembers): RequestMembers {
   const { properties } = sent
   return typeof properties === 'string' ? { ...sent, properties: escapeNonAscii(properties) } : sent
 }

@@ -75,14 +75,14 @@ export async function assumeRole(client: S3Client, request: RoleRequest): Promis
 }
 
 async function readText(response: Response): Promise<string> {
-  const parts: Uint8Array[] = []
+  const chunks: Uint8Array[] = []
   let length = 0
-  for await (const part of response.body ?? []) {
-    length += part.length
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length
     if (length > maxResponseBytes) throw new Error('the response of AssumeRole is too large')
-    parts.push(part)
+    chunks.push(chunk)
   }
-  return Buffer.concat(parts).toString()
+  return Buffer.concat(chunks).toString()
 }
 
 /** The elements are plain text without markup or white space, so no XML parser is needed. */

@@ -18,8 +18,8 @@ export function cacheCredentials(issue: IssueCredentials, seconds: number): Issu
     ttl: (seconds * 1000 * 2) / 3,
   })
   return (location) => {
-    const known = cache.get(location)
-    if (known !== undefined) return known
+    const cached = cache.get(location)
+    if (cached !== undefined) return cached
     const issued = issue(location)
     cache.set(location, issued)
     issued.catch(() => {

@@ -40,7 +40,7 @@ export async function openS3(settings: S3Settings): Promise<OpenedStorage> {
       httpsAgent: { maxSockets: maxConnections },
     },
   })
-  const storageOptions = endpointOptions(settings, region)
+  const storageOptions = buildEndpointOptions(settings, region)
   const storage = createS3Storage(client, root, { ...storageOptions, ...timeoutOptions })
   try {
     await requireConditionalWrites(storage, root)
@@ -64,7 +64,7 @@ const timeoutOptions = {
  * The endpoint as Lance storage options. Credentials are excluded: the engine finds and renews those of the environment
  * itself.
  */
-function endpointOptions(
+function buildEndpointOptions(
   { endpoint, virtualHostedStyle }: S3Settings,
   region: string,
 ): Readonly<Record<string, string>> {

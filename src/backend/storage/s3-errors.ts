@@ -2,7 +2,7 @@ import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
 
 /** Returns the HTTP status of the store's response; undefined without a response. */
-export function httpStatusOf(error: unknown): number | undefined {
+export function getHttpStatus(error: unknown): number | undefined {
   return readMetadata(error, 'httpStatusCode')
 }
 

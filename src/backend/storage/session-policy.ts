@@ -27,16 +27,18 @@ export function buildSessionPolicy(
       Resource: bucketName,
       Condition: { StringLike: { 's3:prefix': `${key}/*` } },
     },
-    { Effect: 'Allow', Action: actions[access], Resource: objects },
-    ...(access === 'write' ? [{ Effect: 'Deny', Action: changes, Resource: `${objects}.manifest` }] : []),
+    { Effect: 'Allow', Action: allowedActions[access], Resource: objects },
+    ...(access === 'write'
+      ? [{ Effect: 'Deny', Action: changeActions, Resource: `${objects}.manifest` }]
+      : []),
   ]
   const text = JSON.stringify({ Version: '2012-10-17', Statement: statements })
   return text.length > maxPolicyLength ? undefined : text
 }
 
-const changes = ['s3:PutObject', 's3:DeleteObject']
+const changeActions = ['s3:PutObject', 's3:DeleteObject']
 
-const actions: Readonly<Record<TableAccess, readonly string[]>> = {
+const allowedActions: Readonly<Record<TableAccess, readonly string[]>> = {
   read: ['s3:GetObject'],
-  write: ['s3:GetObject', ...changes, 's3:AbortMultipartUpload'],
+  write: ['s3:GetObject', ...changeActions, 's3:AbortMultipartUpload'],
 }

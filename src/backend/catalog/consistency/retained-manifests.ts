@@ -1,5 +1,5 @@
-import type { TableEntry } from '../../store/objects.ts'
-import { hasPendingChanges } from '../../store/pending-deletions.ts'
+import type { TableEntry } from '../../database/objects.ts'
+import { hasPendingChanges } from '../../database/pending-deletions.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 
 /*
@@ -9,27 +9,27 @@ import type { CatalogContext } from '../context/catalog-context.ts'
  */
 
 export function retainedManifestPath(
-  catalog: CatalogContext,
+  context: CatalogContext,
   table: Pick<TableEntry, 'objectId'>,
   name: string,
 ): string {
-  return `${retainedManifestsFolder(catalog, table.objectId)}/${name}`
+  return `${retainedManifestsFolder(context, table.objectId)}/${name}`
 }
 
 /** Deletes the retained manifests of a table that no record refers to. */
 export async function deleteUnusedRetainedManifests(
-  catalog: CatalogContext,
+  context: CatalogContext,
   objectId: string,
 ): Promise<void> {
-  if (await hasPendingChanges(catalog.database, objectId)) return
-  await catalog.storage.removeAll(retainedManifestsFolder(catalog, objectId))
+  if (await hasPendingChanges(context.database, objectId)) return
+  await context.storage.removeAll(retainedManifestsFolder(context, objectId))
 }
 
 /** Returns object ids. */
-export async function listTablesWithRetainedManifests(catalog: CatalogContext): Promise<readonly string[]> {
-  return await catalog.storage.listFolders(`${catalog.root}/commits`)
+export async function listTablesWithRetainedManifests(context: CatalogContext): Promise<readonly string[]> {
+  return await context.storage.listFolders(`${context.root}/commits`)
 }
 
-function retainedManifestsFolder(catalog: CatalogContext, objectId: string): string {
-  return `${catalog.root}/commits/${objectId}`
+function retainedManifestsFolder(context: CatalogContext, objectId: string): string {
+  return `${context.root}/commits/${objectId}`
 }

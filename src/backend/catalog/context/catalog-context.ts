@@ -3,8 +3,8 @@ import type { Engine } from '../../engine/engine.ts'
 import type { ManifestStore } from '../../engine/manifest/manifest-records.ts'
 import type { GetClientOptions } from '../../storage/storage.ts'
 import type { Storage } from '../../storage/storage.ts'
-import type { TableEntry } from '../../store/objects.ts'
-import type { CatalogDatabase } from '../../store/database-schema.ts'
+import type { TableEntry } from '../../database/objects.ts'
+import type { CatalogDatabase } from '../../database/database-schema.ts'
 import type { Lock } from '../locks/lock.ts'
 
 /** The dependencies of the catalog's operations. */
@@ -31,6 +31,6 @@ export interface CatalogContext {
 }
 
 /** The absolute location of the data of a table. */
-export function tableLocation(catalog: CatalogContext, table: Pick<TableEntry, 'location'>): string {
-  return `${catalog.root}/${table.location}`
+export function tableLocation(context: CatalogContext, table: Pick<TableEntry, 'location'>): string {
+  return `${context.root}/${table.location}`
 }

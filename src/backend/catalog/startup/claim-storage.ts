@@ -1,7 +1,7 @@
 import { getMembers } from '../../../lib/json/is-object.ts'
 import type { OpenedStorage } from '../../storage/storage.ts'
-import { readCatalogIdentity, recordStorageMarked } from '../../store/catalog-identity.ts'
-import type { CatalogDatabase } from '../../store/database-schema.ts'
+import { readCatalogIdentity, recordStorageMarked } from '../../database/catalog-identity.ts'
+import type { CatalogDatabase } from '../../database/database-schema.ts'
 import type { Lock } from '../locks/lock.ts'
 
 /** Contains a JSON object with `catalog`: the id of the catalog that owns the storage. */
@@ -24,7 +24,7 @@ export async function claimStorage(
     if (!isMarked) await storage.create(file, Buffer.from(`${JSON.stringify({ catalog: catalogId })}\n`))
     const mark = await storage.read(file, maxMarkBytes)
     const owner = mark && parseOwner(mark.bytes.toString())
-    if (owner !== catalogId) throw new Error(ownershipMessage(root, catalogId, owner))
+    if (owner !== catalogId) throw new Error(formatOwnershipError(root, catalogId, owner))
     if (!isMarked) await recordStorageMarked(database)
   })
 }
@@ -39,7 +39,7 @@ function parseOwner(text: string): string | undefined {
   }
 }
 
-function ownershipMessage(root: string, catalogId: string, owner: string | undefined): string {
+function formatOwnershipError(root: string, catalogId: string, owner: string | undefined): string {
   const expected = `expected its ${markFileName} to name ${catalogId}, the catalog of this store`
   return owner === undefined
     ? `the storage at ${root} has no owner mark of this catalog: ${expected}`

@@ -3,9 +3,9 @@ import type { EmbeddedSettings } from '../../../config/backend/backend-settings.
 import type { Engine } from '../../engine/engine.ts'
 import type { ManifestStore } from '../../engine/manifest/manifest-records.ts'
 import type { OpenedStorage } from '../../storage/storage.ts'
-import { findTableById } from '../../store/objects.ts'
-import { openStore } from '../../store/open-store.ts'
-import { hasPendingChanges } from '../../store/pending-deletions.ts'
+import { findTableById } from '../../database/objects.ts'
+import { openDatabase } from '../../database/open-database.ts'
+import { hasPendingChanges } from '../../database/pending-deletions.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { createReconcilingLock } from '../locks/reconciling-lock.ts'
 import { openLock } from '../locks/lock.ts'
@@ -26,9 +26,9 @@ export async function openCatalogContext(
   log: Logger,
 ): Promise<CatalogContext> {
   const { storage, root, getClientOptions } = opened
-  const store = await openStore(settings.store, settings.data.folder, log)
+  const store = await openDatabase(settings.store, settings.data.folder, log)
   let stopRepairing: (() => Promise<void>) | undefined
-  const catalog: CatalogContext = {
+  const context: CatalogContext = {
     database: store.database,
     engine,
     manifestStore,
@@ -37,7 +37,7 @@ export async function openCatalogContext(
     root,
     nameLock: openLock('name', store.locks),
     dataLock: createReconcilingLock(openLock('data', store.locks), (objectId) =>
-      reconcileTableById(catalog, objectId),
+      reconcileTableById(context, objectId),
     ),
     commitLock: openLock('commit', store.locks),
     log,
@@ -48,18 +48,18 @@ export async function openCatalogContext(
   }
   try {
     await claimStorage(store.database, opened, openLock('storage', store.locks))
-    await repair(catalog)
+    await repair(context)
   } catch (error) {
     await store.close()
     throw error
   }
   // With replicas, only another replica can clean up after one that crashes.
-  if (store.locks !== undefined) stopRepairing = startRepairLoop(catalog)
-  return catalog
+  if (store.locks !== undefined) stopRepairing = startRepairLoop(context)
+  return context
 }
 
-async function reconcileTableById(catalog: CatalogContext, objectId: string): Promise<void> {
-  if (!(await hasPendingChanges(catalog.database, objectId))) return
-  const table = await findTableById(catalog.database, objectId)
-  if (table !== undefined) await reconcileIfPending(catalog, table)
+async function reconcileTableById(context: CatalogContext, objectId: string): Promise<void> {
+  if (!(await hasPendingChanges(context.database, objectId))) return
+  const table = await findTableById(context.database, objectId)
+  if (table !== undefined) await reconcileIfPending(context, table)
 }

@@ -1,12 +1,12 @@
 import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
 import { quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import { findObject, insertRegisteredTable, setProperties, type TableEntry } from '../../store/objects.ts'
-import { isLocationTaken, releaseTable } from '../../store/remove-objects.ts'
-import type { CatalogDatabase } from '../../store/database-schema.ts'
+import { findObject, insertRegisteredTable, setProperties, type TableEntry } from '../../database/objects.ts'
+import { isLocationTaken, releaseTable } from '../../database/remove-objects.ts'
+import type { CatalogDatabase } from '../../database/database-schema.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { lockTables } from '../consistency/lock-tables.ts'
-import { requireNamespace, requireSameTable, tableAlreadyExistsError } from '../context/lookup.ts'
+import { requireNamespace, requireSameTable, tableAlreadyExistsError } from '../context/require-objects.ts'
 
 type Request = RequestOf<'RegisterTable'>
 
@@ -20,17 +20,17 @@ const registrationFolder = 'tables'
  * InvalidInput (400) for any other location.
  */
 export async function registerTable(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: Request,
 ): Promise<ResponseOf<'RegisterTable'>> {
-  const location = `${registrationFolder}/${readLocation(request.location)}`
-  await requireDataset(catalog, location)
+  const location = `${registrationFolder}/${parseLocation(request.location)}`
+  await requireDataset(context, location)
   const properties = request.properties ?? {}
-  const there = await findObject(catalog.database, id)
-  const replaced = request.mode === 'Overwrite' && there?.kind === 'table' ? there : undefined
-  await lockTables(catalog, replaced === undefined ? [] : [replaced], () =>
-    catalog.database.transaction().execute(async (database) => {
+  const existing = await findObject(context.database, id)
+  const replaced = request.mode === 'Overwrite' && existing?.kind === 'table' ? existing : undefined
+  await lockTables(context, replaced === undefined ? [] : [replaced], () =>
+    context.database.transaction().execute(async (database) => {
       await requireNamespace(database, id.slice(0, -1))
       if (replaced?.location === location) {
         await requireSameTable(database, id, replaced.objectId)
@@ -42,7 +42,7 @@ export async function registerTable(
         throw tableAlreadyExistsError(id)
     }),
   )
-  return { location: tableLocation(catalog, { location }), properties }
+  return { location: tableLocation(context, { location }), properties }
 }
 
 async function releaseExisting(database: CatalogDatabase, id: Identifier, table: TableEntry): Promise<void> {
@@ -54,15 +54,15 @@ async function releaseExisting(database: CatalogDatabase, id: Identifier, table:
  * No folder on the path is a dataset, so datasets never nest: two different locations share no file, and it is enough
  * that locations are unique.
  */
-function readLocation(location: string): string {
+function parseLocation(location: string): string {
   const segments = location.split('/')
   const folders = segments.slice(0, -1)
-  const fits =
+  const isValid =
     segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..') &&
     !/[\p{Cc}\p{Cs}\\:]/u.test(location) &&
     /.\.lance$/.test(location) &&
     !folders.some((folder) => folder.toLowerCase().endsWith('.lance'))
-  if (fits) return location
+  if (isValid) return location
   throw invalidInput(
     `location is ${quoteForMessage(location)}; expected a relative path to a dataset in the folder of the tables of this ` +
       'catalog: names joined by "/", the last one ending in ".lance"',
@@ -70,11 +70,11 @@ function readLocation(location: string): string {
 }
 
 /** Throws InvalidInput unless the location contains a dataset that the engine can read, without links. */
-async function requireDataset(catalog: CatalogContext, location: string): Promise<void> {
-  const folder = tableLocation(catalog, { location })
+async function requireDataset(context: CatalogContext, location: string): Promise<void> {
+  const folder = tableLocation(context, { location })
   try {
-    await catalog.manifestStore.assertConfined(catalog.root, folder)
-    await catalog.engine.describe(folder)
+    await context.manifestStore.assertConfined(context.root, folder)
+    await context.engine.describe(folder)
   } catch (error) {
     if (!(error instanceof CatalogError) || error.status >= 500) throw error
     throw invalidInput('location: no readable dataset found', { cause: error })

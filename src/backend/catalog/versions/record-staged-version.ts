@@ -1,6 +1,6 @@
-import type { Properties } from '../../store/objects.ts'
-import type { CatalogDatabase } from '../../store/database-schema.ts'
-import { deleteVersionRecord, recordVersion } from '../../store/versions.ts'
+import type { Properties } from '../../database/objects.ts'
+import type { CatalogDatabase } from '../../database/database-schema.ts'
+import { deleteVersionRecord, recordVersion } from '../../database/versions.ts'
 import type { StagedManifest } from '../../engine/manifest/manifest-records.ts'
 import { normalizeBranch } from '../context/branches.ts'
 

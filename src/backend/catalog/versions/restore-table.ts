@@ -8,11 +8,11 @@ import { requirePoint } from '../consistency/table-point.ts'
  * TableVersionNotFound (404).
  */
 export async function restoreTable(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { branch, version }: RequestOf<'RestoreTable'>,
 ): Promise<ResponseOf<'RestoreTable'>> {
-  const { table, point } = await requirePoint(catalog, id, { branch, version })
-  await catalog.dataLock.runShared(table.objectId, () => catalog.engine.restore({ ...point, version }))
+  const { table, point } = await requirePoint(context, id, { branch, version })
+  await context.dataLock.runShared(table.objectId, () => context.engine.restore({ ...point, version }))
   return {}
 }

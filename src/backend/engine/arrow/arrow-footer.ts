@@ -21,7 +21,7 @@ const vectorsPosition = 36
  * Builds the end of an Arrow IPC file: footer, its length and the magic. The footer must repeat the schema; FlatBuffers
  * offsets are relative, so it refers to a copy of the original schema message and nothing is re-encoded.
  */
-export function fileFooter(
+export function buildFooter(
   schema: Frame,
   dictionaries: readonly FileBlock[],
   batches: readonly FileBlock[],

@@ -9,7 +9,7 @@ import { openManifestStore } from './manifest-store.ts'
 import { transactionsFolder } from './find-transaction.ts'
 import { versionsFolder } from './versions-folder.ts'
 
-const attempts = 50
+const maxAttempts = 50
 
 /**
  * Changes the schema metadata of the newest version of a branch. The engine has no call for this, so the new version is
@@ -25,7 +25,7 @@ export async function changeSchemaMetadata(
 ): Promise<Readonly<Record<string, string>>> {
   const manifests = openManifestStore(storage)
   const folder = versionsFolder(location, branch)
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const newest = await manifests.describe(location, undefined, branch)
     if (newest === undefined) throw new CatalogError('TableNotFound', 'the table has no data')
     await storage.assertNoLinks(location, folder)

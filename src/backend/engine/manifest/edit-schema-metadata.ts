@@ -115,9 +115,9 @@ function readNumber(fields: readonly ProtobufField[], wanted: number): number | 
 }
 
 function readEntry({ value }: ProtobufField): [key: string, value: string] {
-  const parts = ['', '']
-  for (const { number, value: part } of readFields(toBytes(value))) parts[number - 1] = toText(toBytes(part))
-  return [parts[0] ?? '', parts[1] ?? '']
+  const entry = ['', '']
+  for (const { number, value: text } of readFields(toBytes(value))) entry[number - 1] = toText(toBytes(text))
+  return [entry[0] ?? '', entry[1] ?? '']
 }
 
 function applyChanges(metadata: Record<string, string>, changes: MetadataChanges): Record<string, string> {

@@ -99,10 +99,11 @@ async function isPublished(storage: Storage, staged: StagedManifest): Promise<bo
   // The same file or, in an object store, the same bytes.
   if (isSameTag(published.eTag, staged.eTag)) return true
   if (published.manifestSize !== staged.manifestSize) throw versionConflictError(staged)
-  const [there, here] = await Promise.all(
+  const [publishedFile, stagedFile] = await Promise.all(
     [staged.finalPath, staged.stagingPath].map((file) => storage.read(file)),
   )
-  if (!there || !here || !there.bytes.equals(here.bytes)) throw versionConflictError(staged)
+  if (!publishedFile || !stagedFile || !publishedFile.bytes.equals(stagedFile.bytes))
+    throw versionConflictError(staged)
   return true
 }
 

@@ -53,11 +53,11 @@ async function isPublished(
   retained: RetainedManifest,
   finalPath: string,
 ): Promise<boolean> {
-  const [there, here] = await Promise.all(
+  const [publishedFile, retainedFile] = await Promise.all(
     [finalPath, retained.retainedPath].map((file) => storage.read(file)),
   )
-  if (there === undefined) return false
-  if (here !== undefined) return there.bytes.equals(here.bytes)
+  if (publishedFile === undefined) return false
+  if (retainedFile !== undefined) return publishedFile.bytes.equals(retainedFile.bytes)
   const published = await readStoredVersion(storage, finalPath)
   return published !== undefined && retained.eTag !== undefined && isSameTag(published.eTag, retained.eTag)
 }

@@ -15,13 +15,13 @@ export function versionsFolder(location: string, branch: string | undefined): st
   const name = omitMainBranch(branch)
   return name === undefined
     ? `${location}/_versions`
-    : [location, 'tree', ...branchSegments(name), '_versions'].join('/')
+    : [location, 'tree', ...parseBranchSegments(name), '_versions'].join('/')
 }
 
-function branchSegments(branch: string): string[] {
+function parseBranchSegments(branch: string): string[] {
   const segments = branch.split('/')
-  const fits = segments.every((part) => segment.test(part) && !part.includes('..') && part !== '.')
-  if (!fits || branch.endsWith('.lock')) {
+  const isValid = segments.every((part) => segment.test(part) && !part.includes('..') && part !== '.')
+  if (!isValid || branch.endsWith('.lock')) {
     throw invalidInput(
       `branch ${JSON.stringify(branch)}: expected letters, digits, ".", "-" and "_" joined by "/"`,
     )

@@ -3,7 +3,11 @@ import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import type { AddResult, ConnectionOptions, Session } from '@lancedb/lancedb'
 import { changeMethods, type NativeTableChanges } from './native-changes.ts'
-import { referenceMethods, type NativeIndexMakers, type NativeTableReferences } from './native-references.ts'
+import {
+  referenceMethods,
+  type NativeIndexFactories,
+  type NativeTableReferences,
+} from './native-references.ts'
 
 /** A handle of the engine to the tables of one folder. */
 export interface NativeConnection {
@@ -85,7 +89,7 @@ export interface NativeModule {
   }
   readonly Session: new (indexCacheBytes: bigint, metadataCacheBytes: bigint) => Session
   readonly JsFullTextQuery: NativeTextQueries
-  readonly Index: NativeIndexMakers
+  readonly Index: NativeIndexFactories
 }
 
 const packageName = '@lancedb/lancedb'
@@ -127,18 +131,18 @@ export function loadNative(): NativeModule {
   process.env['LANCEDB_LOG'] ??= 'error'
   // Otherwise the statistics of a vector index load all its centroids.
   process.env['LANCE_INCLUDE_VECTOR_CENTROIDS'] ??= 'false'
-  setAtLeast('RUST_MIN_STACK', minStackBytes, minStackBytes)
-  setAtLeast('LANCE_CPU_THREADS', minThreads, availableParallelism() - 2)
+  raiseEnvironmentVariable('RUST_MIN_STACK', minStackBytes, minStackBytes)
+  raiseEnvironmentVariable('LANCE_CPU_THREADS', minThreads, availableParallelism() - 2)
   const require = createRequire(import.meta.url)
   const loaded: unknown = require(path.join(path.dirname(require.resolve(packageName)), 'native.js'))
   assertMethods(loaded)
   return loaded
 }
 
-/** Sets an environment variable of the engine; raises a smaller existing value to `least`. */
-function setAtLeast(name: string, least: number, preset: number): void {
-  const set = Number.parseInt(process.env[name] ?? '', 10)
-  process.env[name] = String(Math.max(least, Number.isNaN(set) ? preset : set))
+/** Sets an environment variable of the engine; raises a smaller existing value to `minimum`. */
+function raiseEnvironmentVariable(name: string, minimum: number, defaultValue: number): void {
+  const current = Number.parseInt(process.env[name] ?? '', 10)
+  process.env[name] = String(Math.max(minimum, Number.isNaN(current) ? defaultValue : current))
 }
 
 function assertMethods(loaded: unknown): asserts loaded is NativeModule {
@@ -150,8 +154,8 @@ function assertMethods(loaded: unknown): asserts loaded is NativeModule {
       .map((method) => `${name}.${method}`)
   })
   if (typeof getMember(loaded, 'Session') !== 'function') missing.push('Session')
-  const makers = getMember(loaded, 'JsFullTextQuery')
-  if (typeof getMember(makers, 'matchQuery') !== 'function') missing.push('JsFullTextQuery')
+  const factories = getMember(loaded, 'JsFullTextQuery')
+  if (typeof getMember(factories, 'matchQuery') !== 'function') missing.push('JsFullTextQuery')
   if (typeof getMember(getMember(loaded, 'Index'), 'btree') !== 'function') missing.push('Index')
   if (missing.length === 0) return
   throw new Error(`${packageName} lacks ${missing.join(', ')}: install the version that is pinned`)

@@ -1,6 +1,6 @@
 import { translateEngineError } from './native-errors.ts'
 
-const attempts = 5
+const maxAttempts = 5
 
 /**
  * Retries a write that lost to a concurrent one; the engine has written nothing then. `write` must open the table
@@ -12,7 +12,7 @@ export async function retryConflicts<Result>(write: () => Promise<Result>): Prom
       return await write()
     } catch (error) {
       const failure = translateEngineError(error)
-      if (failure.kind !== 'ConcurrentModification' || attempt === attempts) throw failure
+      if (failure.kind !== 'ConcurrentModification' || attempt === maxAttempts) throw failure
     }
   }
 }

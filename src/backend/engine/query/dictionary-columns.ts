@@ -26,11 +26,11 @@ export function castDictionaryColumns(response: ArrowSchema, query: TableQuery):
   if (dictionaries.length === 0 || columns.some((field) => field.name.includes('`'))) return undefined
   return columns.map((field): Selection[number] => [
     field.name,
-    castDictionary(field, columnExpression(field.name, query)),
+    castDictionary(field, getColumnExpression(field.name, query)),
   ])
 }
 
-function columnExpression(name: string, { columns }: TableQuery): string {
+function getColumnExpression(name: string, { columns }: TableQuery): string {
   const requested =
     columns && 'expressions' in columns ? columns.expressions.find(([alias]) => alias === name) : undefined
   return requested ? parenthesizeExpression(requested[1]) : `\`${name}\``

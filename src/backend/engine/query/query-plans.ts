@@ -15,26 +15,26 @@ export interface QueryPlans {
 }
 
 /** Opens the part of the engine that explains queries. The point overrides any version or branch in the query. */
-export function openPlans(parts: EngineContext): QueryPlans {
-  const { storage } = parts
+export function openPlans(context: EngineContext): QueryPlans {
+  const { storage } = context
   const prepare = async (point: TablePoint, query: TableQuery) => {
     rejectUnsupported(query)
-    return toNativeQuery(await openTable(parts, point), parts.native.JsFullTextQuery, query)
+    return toNativeQuery(await openTable(context, point), context.native.JsFullTextQuery, query)
   }
   return {
     explain: async (point, query, verbose) =>
       withExpressionErrors(async () =>
-        withoutPaths(storage, await (await prepare(point, query)).explainPlan(verbose), point.location),
+        removePaths(storage, await (await prepare(point, query)).explainPlan(verbose), point.location),
       ),
     analyze: async (point, query) =>
       withExpressionErrors(async () =>
-        withoutPaths(storage, await (await prepare(point, query)).analyzePlan(), point.location),
+        removePaths(storage, await (await prepare(point, query)).analyzePlan(), point.location),
       ),
   }
 }
 
 /** Plans spell the location as an object-store key; an unknown spelling is removed completely. */
-function withoutPaths(storage: Storage, plan: string, location: string): string {
+function removePaths(storage: Storage, plan: string, location: string): string {
   const key = storage.toKey(location)
   const spellings = [location, encodeURI(location), key, encodeURI(key)]
   let text = plan

@@ -35,13 +35,13 @@ const searchRowsPerBatch = 1024
  * size of the rows, unless the engine must sort them.
  */
 export async function runQuery(
-  makers: NativeTextQueries,
+  factories: NativeTextQueries,
   table: NativeTable,
   query: TableQuery,
   selection?: Selection,
 ): Promise<QueryResult> {
   const prepare = (changes: Partial<TableQuery> = {}) =>
-    toNativeQuery(table, makers, { ...query, ...changes }, selection)
+    toNativeQuery(table, factories, { ...query, ...changes }, selection)
   const read: ReadQuery = async function* (changes, rowsPerBatch) {
     const batches = await prepare(changes).execute(rowsPerBatch)
     for (let batch = await batches.next(); batch !== null; batch = await batches.next()) yield batch
@@ -67,15 +67,15 @@ function readBatches(query: TableQuery, read: ReadQuery): Batches {
  */
 async function* readWindows(query: TableQuery, read: ReadQuery): Batches {
   let offset = query.offset ?? 0
-  let left = query.k ?? Infinity
+  let remaining = query.k ?? Infinity
   let size: RowsSize = { rows: 0, bytes: 0 }
-  while (left > 0) {
-    const wanted = size.rows === 0 ? sampleRows : rowsThatFit(windowBytes, size, maxRowsPerWindow)
+  while (remaining > 0) {
+    const windowRows = size.rows === 0 ? sampleRows : countFittingRows(windowBytes, size, maxRowsPerWindow)
     // The engine's 32-bit numbers end here: read the rest in one range.
-    const rows = offset + wanted > maxUint32 ? left : Math.min(wanted, left)
-    size = yield* measureBatches(read({ k: rows, offset }, rowsPerBatch(size)))
+    const rows = offset + windowRows > maxUint32 ? remaining : Math.min(windowRows, remaining)
+    size = yield* measureBatches(read({ k: rows, offset }, computeRowsPerBatch(size)))
     offset += rows
-    left = size.rows < rows ? 0 : left - rows
+    remaining = size.rows < rows ? 0 : remaining - rows
   }
 }
 
@@ -87,7 +87,7 @@ async function* readSampled(read: ReadQuery): Batches {
   )
   const size: RowsSize = { rows: 0, bytes: 0 }
   for await (const batch of sample) addRows(size, batch)
-  yield* read({}, rowsPerBatch(size))
+  yield* read({}, computeRowsPerBatch(size))
 }
 
 interface RowsSize {
@@ -112,11 +112,11 @@ function addRows(size: RowsSize, batch: Buffer): void {
   size.bytes += batch.length
 }
 
-function rowsPerBatch(size: RowsSize): number {
-  return size.rows === 0 ? sampleRows : rowsThatFit(batchBytes, size, maxRowsPerBatch)
+function computeRowsPerBatch(size: RowsSize): number {
+  return size.rows === 0 ? sampleRows : countFittingRows(batchBytes, size, maxRowsPerBatch)
 }
 
 /** The number of rows that fit into the bytes, at least one. */
-function rowsThatFit(bytes: number, size: RowsSize, most: number): number {
-  return Math.min(Math.max(1, Math.floor((bytes * size.rows) / size.bytes)), most)
+function countFittingRows(bytes: number, size: RowsSize, maxRows: number): number {
+  return Math.min(Math.max(1, Math.floor((bytes * size.rows) / size.bytes)), maxRows)
 }

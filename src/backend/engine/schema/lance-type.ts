@@ -17,7 +17,7 @@ const lanceNames = new Map([
 ])
 
 /** Names that lack required parameters. */
-const incomplete = new Set(['time32', 'time64', 'interval', 'union', 'dictionary'])
+const incompleteNames = new Set(['time32', 'time64', 'interval', 'union', 'dictionary'])
 
 /**
  * Converts a type to the names of the Lance format; types already in that form are accepted. Throws InvalidInput for a
@@ -26,13 +26,13 @@ const incomplete = new Set(['time32', 'time64', 'interval', 'union', 'dictionary
 export function toLanceType(dataType: DataType): JsonArrowDataType {
   const { type, fields, length } = dataType
   const lower = type.toLowerCase()
-  if (incomplete.has(lower)) {
+  if (incompleteNames.has(lower)) {
     throw invalidInput(
       `data_type ${type} is incomplete; expected the name of the Lance format with its units`,
     )
   }
   const decimal = /^decimal(\d+)$/.exec(lower)?.[1]
-  if (decimal !== undefined) return { type: decimalType(decimal, length) }
+  if (decimal !== undefined) return { type: toDecimalType(decimal, length) }
   return {
     // Lance type names contain time zones, which are case-sensitive.
     type: lanceNames.get(lower) ?? type,
@@ -42,7 +42,7 @@ export function toLanceType(dataType: DataType): JsonArrowDataType {
 }
 
 /** The interface encodes the length as `precision * 1000 + scale`. */
-function decimalType(bits: string, length: number | undefined): string {
+function toDecimalType(bits: string, length: number | undefined): string {
   if (bits !== '128' && bits !== '256') {
     throw new CatalogError('Unsupported', `data_type decimal${bits}: the Lance format has no such type`)
   }

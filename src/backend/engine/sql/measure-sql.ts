@@ -31,7 +31,7 @@ interface BracketGroup {
 }
 
 interface Token {
-  readonly kind: (typeof kinds)[number][0]
+  readonly kind: (typeof tokenKinds)[number][0]
   readonly text: string
 }
 
@@ -51,7 +51,7 @@ const operatorWords = new Set(['and', 'or', 'not', 'in', 'like', 'between', 'whe
  * The tokens of the engine's dialect (sqlparser 0.61: backticks for names, quotes doubled within quotes, no backslash
  * escapes). Text with ambiguous tokenization matches none of them.
  */
-const kinds = [
+const tokenKinds = [
   ['blank', String.raw`\s+|--[^\n]*`],
   ['value', String.raw`[xX]'[\da-fA-F]*'`],
   ['quoted', String.raw`(?:'[^']*')+|(?:"[^"]*")+|(?:\x60[^\x60]*\x60)+`],
@@ -61,7 +61,7 @@ const kinds = [
   // Dollars can start a string with custom delimiters.
   ['operator', '[^\'"`@#$]'],
 ] as const
-const tokens = new RegExp(kinds.map(([, pattern]) => `(${pattern})`).join('|'), 'uy')
+const tokenPattern = new RegExp(tokenKinds.map(([, pattern]) => `(${pattern})`).join('|'), 'uy')
 
 /**
  * Measures SQL without a parser. Throws InvalidInput (400) for unbalanced brackets, and for text that the engine might
@@ -85,7 +85,7 @@ export function measureSql(sql: string): SqlSize {
     } else if (kind === 'bracket') {
       const enclosing = outer.pop()
       if (enclosing === undefined || text !== group.closing) throw unmatchedBracketError(text)
-      const inner = groupSize(group)
+      const inner = measureGroup(group)
       enclosing.chain = Math.max(enclosing.chain, inner.chain)
       enclosing.operators = Math.max(enclosing.operators, inner.operators)
       enclosing.calls = Math.max(enclosing.calls, inner.calls)
@@ -100,7 +100,7 @@ export function measureSql(sql: string): SqlSize {
     lastPart = token
   }
   if (group.closing !== undefined) throw invalidInput(`the SQL lacks ${JSON.stringify(group.closing)}`)
-  return groupSize(group)
+  return measureGroup(group)
 }
 
 function openGroup(closing: string | undefined, isCall: boolean): BracketGroup {
@@ -118,7 +118,7 @@ function endRun(group: BracketGroup): void {
   group.run = 0
 }
 
-function groupSize(group: BracketGroup): SqlSize {
+function measureGroup(group: BracketGroup): SqlSize {
   endItem(group)
   const isBracket = group.closing !== undefined
   return {
@@ -144,11 +144,11 @@ function assertUnambiguous(before: Token, { kind, text }: Token): void {
 }
 
 function* readTokens(sql: string): Generator<Token> {
-  for (let index = 0; index < sql.length; index = tokens.lastIndex) {
-    tokens.lastIndex = index
-    const match = tokens.exec(sql)
+  for (let index = 0; index < sql.length; index = tokenPattern.lastIndex) {
+    tokenPattern.lastIndex = index
+    const match = tokenPattern.exec(sql)
     if (match === null) throw unreadableSqlError(sql.charAt(index))
-    yield { kind: kinds[match.indexOf(match[0], 1) - 1]?.[0] ?? 'operator', text: match[0] }
+    yield { kind: tokenKinds[match.indexOf(match[0], 1) - 1]?.[0] ?? 'operator', text: match[0] }
   }
 }
 

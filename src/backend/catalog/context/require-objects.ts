@@ -5,8 +5,8 @@ import {
   formatIdentifierForMessage,
   tableNotFound,
 } from '../../../catalog-api/not-found.ts'
-import { findObject, type NamespaceEntry, type TableEntry } from '../../store/objects.ts'
-import type { CatalogDatabase } from '../../store/database-schema.ts'
+import { findObject, type NamespaceEntry, type TableEntry } from '../../database/objects.ts'
+import type { CatalogDatabase } from '../../database/database-schema.ts'
 
 /** Throws NamespaceNotFound (404). */
 export async function requireNamespace(database: CatalogDatabase, id: Identifier): Promise<NamespaceEntry> {

@@ -72,7 +72,7 @@ const lancedbDialect: ClientDialect = {
 }
 
 /** Selects the dialect of a request: as declared by a gateway in front, or LanceDB's if the client names a database. */
-export function clientDialectOf(headers: IncomingHttpHeaders): ClientDialect {
+export function selectClientDialect(headers: IncomingHttpHeaders): ClientDialect {
   const reported = headers[clientDialectHeader]
   const isLancedb = reported === undefined ? lancedbDatabaseHeader in headers : reported === 'lancedb'
   return isLancedb ? lancedbDialect : catalogDialect

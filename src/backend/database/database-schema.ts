@@ -47,7 +47,7 @@ interface VersionTable {
 }
 
 /** A version deleted by a batch whose manifest is still to be removed. */
-interface DoomedVersionTable {
+interface DeletedVersionTable {
   object_id: string
   branch: string
   version: number
@@ -82,7 +82,7 @@ interface CatalogIdentityTable {
 export interface CatalogTables {
   objects: ObjectTable
   table_versions: VersionTable
-  doomed_versions: DoomedVersionTable
+  doomed_versions: DeletedVersionTable
   transactions: TransactionTable
   leftovers: LeftoverTable
   catalog_identity: CatalogIdentityTable

@@ -1,4 +1,4 @@
-import { deleteLeftoverRecord, type RemovedTable } from '../../store/remove-objects.ts'
+import { deleteLeftoverRecord, type RemovedTable } from '../../database/remove-objects.ts'
 import { tableLocation, type CatalogContext } from './catalog-context.ts'
 
 /**
@@ -6,16 +6,16 @@ import { tableLocation, type CatalogContext } from './catalog-context.ts'
  * leftover, and the next repair deletes it.
  */
 export async function deleteRemovedData(
-  catalog: CatalogContext,
+  context: CatalogContext,
   removed: readonly RemovedTable[],
 ): Promise<void> {
   for (const table of removed) {
-    await catalog.dataLock.runExclusive(table.objectId, async () => {
+    await context.dataLock.runExclusive(table.objectId, async () => {
       try {
-        await catalog.engine.drop(tableLocation(catalog, table))
-        await deleteLeftoverRecord(catalog.database, table.location)
+        await context.engine.drop(tableLocation(context, table))
+        await deleteLeftoverRecord(context.database, table.location)
       } catch (error) {
-        catalog.log.warn({ err: error, table: table.objectId }, 'data of dropped table not deleted yet')
+        context.log.warn({ err: error, table: table.objectId }, 'data of dropped table not deleted yet')
       }
     })
   }

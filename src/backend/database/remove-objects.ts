@@ -87,19 +87,19 @@ export async function deleteLeftoverRecord(database: CatalogDatabase, location: 
 /** Uses a fixed number of statements for any number of objects, because the transaction blocks others. */
 async function remove(
   database: CatalogDatabase,
-  which: (
+  condition: (
     where: ExpressionBuilder<CatalogTables, 'objects'>,
   ) => ExpressionWrapper<CatalogTables, 'objects', SqlBool>,
 ): Promise<readonly RemovedTable[]> {
   const tables = database
     .selectFrom('objects')
-    .where(which)
+    .where(condition)
     .where('location', 'is not', null)
     .select((select) => [select.ref('location').$notNull().as('location'), 'object_id'])
   await database.insertInto('leftovers').columns(['location', 'object_id']).expression(tables).execute()
   const rows = await database
     .deleteFrom('objects')
-    .where(which)
+    .where(condition)
     .returning(['object_id', 'location'])
     .execute()
   return rows.flatMap(({ object_id: objectId, location }) =>

@@ -6,7 +6,7 @@ import type { CatalogDatabase } from './database-schema.ts'
  * Migrates the schema of a store and creates its root if missing; safe for concurrent processes. `schema` is the
  * PostgreSQL schema, created if missing. Rejects with a plain error.
  */
-export async function migrateStore(
+export async function migrateDatabase(
   database: CatalogDatabase,
   nameType: NameType,
   schema?: string,
