@@ -6,7 +6,7 @@ import { DiskReserve } from './disk-reserve.ts'
 import { lockFolder, type FolderLock } from './folder-lock.ts'
 import { GroupCommit, type PendingRecord } from './group-commit.ts'
 import type { AuditLogOptions } from './audit-log-options.ts'
-import { getAuditClass } from '../records/audit-modes.ts'
+import { getAuditClass } from '../records/audit-class.ts'
 import { defaultModes, type AuditModes, type OperationMode } from '../../config/audit/audit-modes.ts'
 import {
   createRecord,
@@ -55,7 +55,7 @@ export interface AuditStatus {
 }
 
 /** Share of the queue for asynchronous records; the rest is reserved for changes. */
-const asyncQueueCapacity = 0.5
+const maxAsyncFillRatio = 0.5
 
 /**
  * Opens the log of a folder: takes the lock, recovers from a crash, and starts a new chain. Throws if another process
@@ -72,13 +72,13 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
     const { sealRecords = 1_000, sealKeyFile, reserveBytes = 0, onEvent } = options
     const key = await openSealKey(folder, sealKeyFile)
     if (key.generatedPublicFile !== undefined)
-      onEvent?.({ what: 'key made', publicFile: key.generatedPublicFile })
+      onEvent?.({ kind: 'key_generated', publicFile: key.generatedPublicFile })
     const reserve = new DiskReserve(join(folder, 'reserve'), reserveBytes)
     await reserve.acquire()
     const chain = { folder, gateway, software, segmentBytes, segmentMs, sealRecords, key, onEvent }
     const redaction = await openRedaction(folder, options.redaction ?? redactionSchema.parse({}))
     const writer = await ChainWriter.create(chain, recovery)
-    for (const repair of recovery.repairs) onEvent?.({ what: 'recovered', repair })
+    for (const repair of recovery.repairs) onEvent?.({ kind: 'recovered', repair })
     return new AuditLog({ ...options, folder }, writer, lock, recovery, reserve, redaction)
   } catch (error) {
     await lock.release()
@@ -189,7 +189,7 @@ export class AuditLog {
       const onDurable = (): void => resolve()
       this.#commit.enqueue(
         { record, onDurable, onFailure, loss: 'none', isEssential: false, isAsync: false },
-        asyncQueueCapacity,
+        maxAsyncFillRatio,
       )
     })
   }
@@ -234,7 +234,7 @@ export class AuditLog {
     this.#pruning = this.#pruning
       .then(() => this.#removeExpired(this.#options.retention ?? {}))
       .catch((error: unknown) => {
-        if (this.#closing === undefined) onEvent?.({ what: 'unpruned', error })
+        if (this.#closing === undefined) onEvent?.({ kind: 'pruning_failed', error })
       })
   }
 
@@ -275,7 +275,7 @@ export class AuditLog {
     }
     this.#commit.enqueue(
       { record, onDurable, onFailure: dropped, loss: 'dropped', isEssential: false, isAsync: true },
-      asyncQueueCapacity,
+      maxAsyncFillRatio,
     )
   }
 
@@ -293,7 +293,7 @@ export class AuditLog {
       this.#commit.enqueue(createInternalRecord(createSealRequest(), resolve, failed), Infinity)
     })
     await removeSegments(folder, removal.files)
-    onEvent?.({ what: 'pruned', files: removal.files })
+    onEvent?.({ kind: 'pruned', files: removal.files })
   }
 }
 

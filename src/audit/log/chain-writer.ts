@@ -21,7 +21,7 @@ export interface ChainWriterOptions extends SealOptions {
   /** A segment is rotated when it reaches this size or `segmentMs`. */
   readonly segmentBytes: number
   readonly segmentMs: number
-  readonly onEvent?: ((note: AuditLogEvent) => void) | undefined
+  readonly onEvent?: ((event: AuditLogEvent) => void) | undefined
 }
 
 /**
@@ -149,7 +149,7 @@ export class ChainWriter {
       const file = this.file
       const restored = tampering !== 'resized'
       const foreign = restored ? await this.#segment.restore() : undefined
-      this.#options.onEvent?.({ what: 'tampered', file, trouble: tampering })
+      this.#options.onEvent?.({ kind: 'tampered', file, tampering })
       // A file changed in place cannot be restored: it is retained as evidence, and the chain continues in a new file.
       if (!restored) await this.#rotate()
       const named = foreign === undefined ? {} : { foreign: basename(foreign) }
@@ -187,7 +187,7 @@ export class ChainWriter {
     await this.#segment.append(Buffer.from(group.text))
     this.#state = { position: group.position, unsealed: group.unsealed }
     this.#links.commit(group.tableHeads)
-    if (!this.isUnsealed) this.#options.onEvent?.({ what: 'sealed', head: this.head })
+    if (!this.isUnsealed) this.#options.onEvent?.({ kind: 'sealed', head: this.head })
   }
 
   /** Creates a new journal if another process removed or changed the file. */
@@ -200,7 +200,7 @@ export class ChainWriter {
     // The file may belong to a writer that took over the lock, and must not be overwritten: continue without a journal.
     if (tampering === 'replaced') this.#setJournal(undefined)
     else await this.#createJournal()
-    this.#options.onEvent?.({ what: 'tampered', file: journalName, trouble: tampering })
+    this.#options.onEvent?.({ kind: 'tampered', file: journalName, tampering })
     const restored = this.#journal !== undefined
     this.#pendingTamperRecords.push(
       createRecord('tampered', { file: journalName, what: tampering, restored }),
@@ -209,7 +209,7 @@ export class ChainWriter {
 
   async #createJournal(): Promise<void> {
     const journal = await Journal.create(this.#options.folder).catch((error: unknown) => {
-      this.#options.onEvent?.({ what: 'unjournaled', error })
+      this.#options.onEvent?.({ kind: 'journal_unavailable', error })
       return undefined
     })
     this.#setJournal(journal)

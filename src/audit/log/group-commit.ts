@@ -91,9 +91,9 @@ export class GroupCommit {
     return this.#failure
   }
 
-  /** Queues the record unless the queue is filled up to `queueCapacity`. */
-  enqueue(pending: PendingRecord, queueCapacity: number): void {
-    const reason = this.getUnavailableReason(queueCapacity, pending.isEssential)
+  /** Queues the record unless the queue is filled up to `maxFillRatio`. */
+  enqueue(pending: PendingRecord, maxFillRatio: number): void {
+    const reason = this.getUnavailableReason(maxFillRatio, pending.isEssential)
     if (reason !== undefined) return this.#refuse(pending, new AuditUnavailable(reason))
     this.#queue.push(pending)
     this.#bytes += pending.record.members.length
@@ -102,12 +102,12 @@ export class GroupCommit {
     else this.#scheduleAsyncFlush()
   }
 
-  /** Returns the reason why a record that may use `capacity` of the queue would be rejected now. */
-  getUnavailableReason(capacity: number, essential = false): UnavailableReason | undefined {
-    if (this.#accepts === 'nothing' || (this.#accepts === 'essential' && !essential)) return 'audit_closed'
-    if (!essential && !this.#reserve.isHeld) return 'audit_disk_full'
+  /** Returns the reason why a record that may use `maxFillRatio` of the queue would be rejected now. */
+  getUnavailableReason(maxFillRatio: number, isEssential = false): UnavailableReason | undefined {
+    if (this.#accepts === 'nothing' || (this.#accepts === 'essential' && !isEssential)) return 'audit_closed'
+    if (!isEssential && !this.#reserve.isHeld) return 'audit_disk_full'
     const { records, bytes } = this.#limits
-    return this.#queue.length >= records * capacity || this.#bytes >= bytes * capacity
+    return this.#queue.length >= records * maxFillRatio || this.#bytes >= bytes * maxFillRatio
       ? 'audit_queue_full'
       : undefined
   }

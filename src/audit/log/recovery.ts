@@ -78,9 +78,9 @@ async function readSegment(path: string, chain: string): Promise<SegmentEnd> {
     }
     found.length = line.offset + line.bytes.length + 1
     const checked = checkLine(line.bytes)
-    const wrong =
+    const problem =
       typeof checked === 'string' ? checked : findMisplacementAfter(checked.record, found.end, chain)
-    if (wrong !== undefined) found.damage ??= `line ${line.number}: ${wrong}`
+    if (problem !== undefined) found.damage ??= `line ${line.number}: ${problem}`
     if (typeof checked === 'string' || checked.record.chain !== chain) continue
     const { record, hash } = checked
     found.end = { chain, seq: record.seq, hash }
@@ -99,11 +99,11 @@ async function readSegment(path: string, chain: string): Promise<SegmentEnd> {
   return found
 }
 
-type Misplaceable = Parameters<typeof findMisplacement>[0]
+type ChainRecord = Parameters<typeof findMisplacement>[0]
 
 /** The first record of a segment is accepted at any position. */
 function findMisplacementAfter(
-  record: Misplaceable,
+  record: ChainRecord,
   end: ChainEnd | undefined,
   chain: string,
 ): string | undefined {

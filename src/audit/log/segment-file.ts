@@ -35,9 +35,9 @@ export class SegmentFile {
   /** Whether a sync failed: its data may be lost although it can still be read (fsync(2)). */
   #isSyncUncertain = false
 
-  private constructor(handle: FileHandle, own: FileIdentity, path: string) {
+  private constructor(handle: FileHandle, identity: FileIdentity, path: string) {
     this.#handle = handle
-    this.#identity = own
+    this.#identity = identity
     this.#path = path
   }
 

@@ -32,10 +32,10 @@ export function membersToJson(body: object): string {
 
 /** Caches the text of an object in a weak map. The object must not change. */
 export function memoizeText<Value extends object>(write: (value: Value) => string): (value: Value) => string {
-  const known = new WeakMap<Value, string>()
+  const cache = new WeakMap<Value, string>()
   return (value) => {
-    let text = known.get(value)
-    if (text === undefined) known.set(value, (text = write(value)))
+    let text = cache.get(value)
+    if (text === undefined) cache.set(value, (text = write(value)))
     return text
   }
 }

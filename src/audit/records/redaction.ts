@@ -49,10 +49,10 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
   const contextKeys = new Set(settings.recordedContextKeys)
   const hidesPrincipals = settings.pseudonymize.includes('principals')
   const hidesAddresses = settings.pseudonymize.includes('addresses')
-  const hashText = (what: string, text: string): string =>
-    createHmac('sha256', key).update(`${what}\0${text}`).digest('hex').slice(0, 32)
+  const hashText = (domain: string, text: string): string =>
+    createHmac('sha256', key).update(`${domain}\0${text}`).digest('hex').slice(0, 32)
 
-  function withoutFilters(details: Details): Details {
+  function redactFilters(details: Details): Details {
     const redacted: Record<string, Details[string]> = { ...details }
     for (const name of filterMembers) {
       const value = details[name]
@@ -81,7 +81,7 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
     redactContext: (entries) => pickMembers(entries, contextKeys),
     redactDetails(details) {
       const hasFilters = details !== undefined && filterMembers.some((name) => details[name] !== undefined)
-      return hasFilters ? withoutFilters(details) : details
+      return hasFilters ? redactFilters(details) : details
     },
   }
 }

@@ -13,12 +13,12 @@ export function inferGroups(
   const document = documents.find(({ name }) => name === rule?.policy)
   const subjects = document?.rules.find(({ id }) => id === rule?.rule)?.subjects
   if (subjects === undefined || subjects.any) return []
-  const concern = matchSubjects(subjects, {
+  const match = matchSubjects(subjects, {
     isAnonymous: principal.method === 'anonymous',
     user: principal.name,
     key: principal.method === 'api-key' ? principal.credentialId : '',
     groups: new Set(),
     excludedGroups: new Set(),
   })
-  return typeof concern === 'object' && concern.groups.length === 1 ? concern.groups : []
+  return typeof match === 'object' && match.groups.length === 1 ? match.groups : []
 }

@@ -27,13 +27,13 @@ export function createConditionReplayer(
   recorded: RecordedRequest,
 ): (condition: Condition) => ConditionResult | undefined {
   let isMissing = false
-  const inquiry = createConditionInput(recorded, () => {
+  const input = createConditionInput(recorded, () => {
     isMissing = true
   })
   return (condition) => {
     isMissing = false
     try {
-      return condition.evaluate(inquiry) ? 'true' : 'false'
+      return condition.evaluate(input) ? 'true' : 'false'
     } catch {
       return isMissing ? undefined : 'failed'
     }

@@ -19,7 +19,7 @@ export async function createKafkaSink(settings: KafkaSettings): Promise<Sink> {
   // Detect missing files at startup instead of at the first batch.
   await createKafkaConfig(settings)
   let producer: Producer | undefined
-  const drop = async (): Promise<void> => {
+  const disconnect = async (): Promise<void> => {
     const old = producer
     producer = undefined
     // Errors from closing a broken connection are irrelevant.
@@ -33,11 +33,11 @@ export async function createKafkaSink(settings: KafkaSettings): Promise<Sink> {
         await rejectOnAbort(producer.send({ topic, acks: allReplicas, timeout: timeoutMs, messages }), signal)
       } catch (error) {
         // A client may not recover from a lost broker: the next attempt creates a new one.
-        await drop()
+        await disconnect()
         throw error
       }
     },
-    close: drop,
+    close: disconnect,
   }
 }
 
@@ -78,7 +78,7 @@ async function createKafkaConfig({ brokers, tls, sasl, timeoutMs }: KafkaSetting
   }
 }
 
-async function readSaslOptions(login: NonNullable<KafkaSettings['sasl']>): Promise<SASLOptions> {
-  const { mechanism, username, passwordFile } = login
+async function readSaslOptions(sasl: NonNullable<KafkaSettings['sasl']>): Promise<SASLOptions> {
+  const { mechanism, username, passwordFile } = sasl
   return { mechanism, username, password: (await readFile(passwordFile, 'utf8')).trim() }
 }

@@ -51,12 +51,12 @@ export async function openSinks({ folder, settings, resource, observer }: SinksO
 function openSink(
   settings: SinkSettings,
   resource: OtlpResource,
-  observe: SinkObserver,
+  observer: SinkObserver,
 ): Promise<Sink> | Sink {
   if (settings.type === 'stdout') return createStdoutSink()
   if (settings.type === 'http') return createHttpSink(settings)
   if (settings.type === 'kafka') return createKafkaSink(settings)
   return createOtlpSink(settings, resource, (records, message) =>
-    observe.rejected(settings.name, records, message),
+    observer.rejected(settings.name, records, message),
   )
 }

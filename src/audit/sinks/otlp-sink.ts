@@ -28,8 +28,8 @@ export async function createOtlpSink(
         JSON.stringify(createLogsRequest(batch, resource)),
         signal,
       )
-      const refusal = parsePartialSuccess(response)
-      if (refusal) onRejected(refusal.records, refusal.message)
+      const rejection = parsePartialSuccess(response)
+      if (rejection) onRejected(rejection.records, rejection.message)
     },
     close: () => poster.close(),
   }

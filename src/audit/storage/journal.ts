@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { open, rm, stat, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from '../../lib/fs/sync-folder.ts'
-import { decodeEntries, encodeEntry, entrySize, type JournalEntry } from './journal-entry.ts'
+import { decodeEntries, encodeEntry, computeEntrySize, type JournalEntry } from './journal-entry.ts'
 import type { FileTampering } from '../records/audit-record.ts'
 import { readInto } from '../../lib/fs/read-into.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
@@ -17,9 +17,9 @@ export const journalBytes = 1024 * 1024
  * Whether a file can be opened so that a write returns when it is durable, as if followed by fdatasync (open(2)). That
  * saves a system call per group. On macOS, such a write may remain in the disk cache, unlike with fdatasync.
  */
-const writesAreDurable = process.platform === 'linux'
+const hasDurableWrites = process.platform === 'linux'
 const openFlags =
-  constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | (writesAreDurable ? constants.O_DSYNC : 0)
+  constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | (hasDurableWrites ? constants.O_DSYNC : 0)
 
 /**
  * A file of fixed size next to the segments that contains the last bytes appended to the newest segment. To make an
@@ -65,7 +65,7 @@ export class Journal {
 
   /** Returns whether `length` bytes of that segment fit into the remaining space. */
   hasRoom(file: string, length: number): boolean {
-    return this.#position + entrySize(file, length) <= journalBytes
+    return this.#position + computeEntrySize(file, length) <= journalBytes
   }
 
   /**
@@ -113,7 +113,7 @@ export class Journal {
 
   async #overwrite(bytes: Buffer, position: number): Promise<void> {
     await writeAll(this.#handle.fd, bytes, position)
-    if (!writesAreDurable) await this.#handle.datasync()
+    if (!hasDurableWrites) await this.#handle.datasync()
   }
 }
 

@@ -51,8 +51,8 @@ export async function readJournalTail(
   const path = join(folder, file)
   const retained = takeContiguous(entries)
   const bytes = Buffer.concat(retained.map((entry) => entry.bytes))
-  const wrong = await findContinuationProblem(path, offset, bytes, newest.chain)
-  if (wrong !== undefined) return { file, damage: `the journal does not continue the file: ${wrong}` }
+  const problem = await findContinuationProblem(path, offset, bytes, newest.chain)
+  if (problem !== undefined) return { file, damage: `the journal does not continue the file: ${problem}` }
   const handle = await open(path)
   try {
     const { missing, isOverwritten } = await compareWithFile(handle, { offset, bytes })
@@ -128,8 +128,8 @@ async function findContinuationProblem(
     const checked = checkLine(bytes.subarray(begin, newline))
     if (typeof checked === 'string') return checked
     const { record, hash } = checked
-    const what = findMisplacement(record, position ?? { chain, seq: record.seq, prev: record.prev })
-    if (what !== undefined) return what
+    const problem = findMisplacement(record, position ?? { chain, seq: record.seq, prev: record.prev })
+    if (problem !== undefined) return problem
     position = { chain, seq: record.seq + 1, prev: hash }
     begin = newline + 1
   }
@@ -148,14 +148,14 @@ async function compareWithFile(
   handle: FileHandle,
   { offset, bytes }: Pick<JournalEntry, 'offset' | 'bytes'>,
 ): Promise<Pick<JournalTail, 'missing' | 'isOverwritten'>> {
-  const there = Buffer.alloc(bytes.length)
-  const length = await readInto(handle, there, offset)
+  const stored = Buffer.alloc(bytes.length)
+  const length = await readInto(handle, stored, offset)
   let missing = bytes.length - length
   let isOverwritten = false
   for (let at = 0; at < length; at += 1) {
-    if (there[at] === bytes[at]) continue
+    if (stored[at] === bytes[at]) continue
     missing += 1
-    isOverwritten ||= there[at] !== 0
+    isOverwritten ||= stored[at] !== 0
   }
   return { missing, isOverwritten }
 }

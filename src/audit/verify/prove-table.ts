@@ -51,7 +51,7 @@ export async function* proveTable(folder: string, table: ObjectId): AsyncGenerat
         hashes,
         found.map(({ index }) => index),
       )
-      const proved = found.map((record, which) => ({ ...record, path: paths[which] ?? [] }))
+      const proved = found.map((record, order) => ({ ...record, path: paths[order] ?? [] }))
       if (records === 0) yield JSON.stringify({ proof: 1, table } satisfies ProofHead)
       yield JSON.stringify({ seal: line, records: proved } satisfies SealedRecords)
       records += found.length

@@ -29,21 +29,21 @@ export async function verifyProofs(
   keys: readonly SealVerifier[],
 ): Promise<readonly ProofReport[]> {
   const reports: ProofReport[] = []
-  let history = new ProofVerifier(keys)
+  let verifier = new ProofVerifier(keys)
   let started = 0
   for await (const line of readLines(file)) {
     if (started > 0 && isProofHead(parseObject(line.bytes))) {
-      const report = history.finish(started)
+      const report = verifier.finish(started)
       reports.push(report)
       if (!report.ok) return reports
-      history = new ProofVerifier(keys)
+      verifier = new ProofVerifier(keys)
       started = 0
     }
     if (started === 0) started = line.number
-    const what = history.addLine(line)
-    if (what !== undefined) return [...reports, history.report({ line: line.number, what })]
+    const what = verifier.addLine(line)
+    if (what !== undefined) return [...reports, verifier.report({ line: line.number, what })]
   }
-  return [...reports, history.finish(Math.max(1, started))]
+  return [...reports, verifier.finish(Math.max(1, started))]
 }
 
 class ProofVerifier {

@@ -72,7 +72,7 @@ function planVersionLookup(id: ObjectId, details: Details): Lookup[] {
  */
 export async function readInDoubtChanges(folder: string, history: TableHistory): Promise<InDoubtChange[]> {
   const started = new Map<string, { intent: IntentReference; entry: IntentEntry; change: StartedChange }>()
-  const requests = new Map<string, InDoubtChange>()
+  const inDoubtChanges = new Map<string, InDoubtChange>()
   for await (const record of readNewestRecords(folder, maxReadBytes)) {
     if (record.kind === 'intent' && record.effect !== 'read') {
       const { chain, seq, request } = record
@@ -85,15 +85,21 @@ export async function readInDoubtChanges(folder: string, history: TableHistory):
       if (record.result === 'unknown') {
         const { intent, change, entry } = found
         const since = Date.parse(record.time)
-        requests.set(key, { intent, change, upstream: entry.upstream, lookups: planLookups(entry), since })
+        inDoubtChanges.set(key, {
+          intent,
+          change,
+          upstream: entry.upstream,
+          lookups: planLookups(entry),
+          since,
+        })
       } else {
         started.delete(key)
-        requests.delete(key)
+        inDoubtChanges.delete(key)
         history.end(found.change, toChangeEffect(record))
       }
     }
   }
-  return [...requests.values()]
+  return [...inDoubtChanges.values()]
 }
 
 const maxReadBytes = 64 * 1024 * 1024

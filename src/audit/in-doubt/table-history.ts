@@ -44,7 +44,7 @@ interface BranchVersions {
   /** Ended changes whose own version is not resolved yet, in the order of their ends. */
   readonly observed: Observed[]
   /** Requests that created the latest versions, as stated by responses. */
-  readonly makers: Map<number, string>
+  readonly creators: Map<number, string>
 }
 
 interface Observed {
@@ -63,7 +63,7 @@ interface TableVersions {
 
 const maxTables = 10_000
 const maxBranches = 100
-const maxMakers = 64
+const maxCreators = 64
 const maxAhead = 1_000
 
 const versionlessOperations: ReadonlySet<string> = new Set<OperationName>([
@@ -131,11 +131,11 @@ export class TableHistory {
   }
 
   /** Returns the request that created the version; undefined if no response stated it, or if it was evicted. */
-  findMaker(id: ObjectId, branch: string | undefined, version: number): string | undefined {
+  findCreator(id: ObjectId, branch: string | undefined, version: number): string | undefined {
     return this.#tables
       .peek(idToJson(id))
       ?.branches.get(branch ?? '')
-      ?.makers.get(version)
+      ?.creators.get(version)
   }
 
   #getTable(key: string, ticket: number): TableVersions {
@@ -151,19 +151,19 @@ export class TableHistory {
   #applyEffect(
     table: TableVersions,
     id: ObjectId,
-    made: readonly CreatedVersion[],
+    createdVersions: readonly CreatedVersion[],
     change: StartedChange,
   ): void {
-    let isHere = false
-    for (const { id: ofTable, branch = '', version, observed } of made) {
-      if (!isSameId(ofTable, id)) continue
-      isHere = true
+    let isListed = false
+    for (const { id: tableId, branch = '', version, observed } of createdVersions) {
+      if (!isSameId(tableId, id)) continue
+      isListed = true
       if (observed !== true) this.#addCreated(table, branch, version, change)
       else if (change.restarts) this.#restartBranch(table, branch, version)
       else this.#addObserved(table, branch, version, change)
     }
     // Afterwards, the name may refer to another table.
-    if (!isHere) this.#reset(table)
+    if (!isListed) this.#reset(table)
   }
 
   #reset(table: TableVersions): void {
@@ -179,9 +179,9 @@ export class TableHistory {
   ): void {
     const known = table.branches.get(branch)
     const versions = known?.isFirm === true ? known : this.#startBranch(table, branch, version, ticket)
-    versions.makers.set(version, request)
-    const [oldest] = versions.makers.keys()
-    if (versions.makers.size > maxMakers && oldest !== undefined) versions.makers.delete(oldest)
+    versions.creators.set(version, request)
+    const [oldest] = versions.creators.keys()
+    if (versions.creators.size > maxCreators && oldest !== undefined) versions.creators.delete(oldest)
     if (version <= versions.newest) return
     versions.ahead.set(version, this.#nextTicket)
     absorbAhead(versions)
@@ -255,7 +255,7 @@ export class TableHistory {
 }
 
 function createBranchVersions(newest: number, isFirm: boolean, firmFrom: number): BranchVersions {
-  return { newest, isFirm, firmFrom, ahead: new Map(), observed: [], makers: new Map() }
+  return { newest, isFirm, firmFrom, ahead: new Map(), observed: [], creators: new Map() }
 }
 
 /** Returns the branch of a change; undefined for the main branch. */

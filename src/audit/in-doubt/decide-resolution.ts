@@ -6,7 +6,7 @@ export type LookupResult =
   | { readonly found: CreatedVersion }
   /** The table or branch exists, but not the requested version, or no version at all. */
   | { readonly found: 'no version' }
-  | { readonly found: 'nothing'; readonly what: string }
+  | { readonly found: 'nothing'; readonly missingObject: string }
 
 /**
  * Result of one lookup. `absent` is not conclusive: a request still in progress at the upstream may create the version.
@@ -28,7 +28,8 @@ export function decideResolution(
   found: LookupResult,
   history: TableHistory,
 ): ResolutionDecision {
-  if (found.found === 'nothing') return { result: 'undecided', evidence: `${found.what} no longer exists` }
+  if (found.found === 'nothing')
+    return { result: 'undecided', evidence: `${found.missingObject} no longer exists` }
   return 'version' in lookup
     ? decideByVersion(change, lookup, found.found, history)
     : decideByNewerVersion(lookup, found.found, history)
@@ -44,9 +45,9 @@ function decideByVersion(
   history: TableHistory,
 ): ResolutionDecision {
   if (found === 'no version') return { result: 'absent', evidence: `version ${version} does not exist` }
-  const maker = history.findMaker(id, branch, version)
-  if (maker !== undefined && maker !== intent.request) {
-    return { result: 'taken', evidence: `request ${maker} made version ${version}` }
+  const creator = history.findCreator(id, branch, version)
+  if (creator !== undefined && creator !== intent.request) {
+    return { result: 'taken', evidence: `request ${creator} made version ${version}` }
   }
   if (manifestSize !== undefined && found.manifestSize !== undefined && manifestSize !== found.manifestSize) {
     return { result: 'taken', evidence: `version ${version} has a manifest of a different size` }
@@ -67,7 +68,7 @@ function decideByNewerVersion(
   if (newest === before) return { result: 'absent', evidence: `there is no version after ${before}` }
   const unknown: number[] = []
   for (let version = newest; version > before && unknown.length < 2; version -= 1) {
-    if (history.findMaker(id, branch, version) === undefined) unknown.push(version)
+    if (history.findCreator(id, branch, version) === undefined) unknown.push(version)
   }
   const [one] = unknown
   if (one === undefined) {
