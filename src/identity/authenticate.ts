@@ -113,11 +113,11 @@ function authenticateBearer(
   authorization: string,
 ): Principal | Promise<Principal> {
   const verified = tokens.verify(authorization)
-  return verified instanceof Promise ? verified.then(principalOfUnbound) : principalOfUnbound(verified)
+  return verified instanceof Promise ? verified.then(requireUnbound) : requireUnbound(verified)
 }
 
 /** Throws for a token that is bound to a certificate: the request has none. */
-function principalOfUnbound({ principal, certificateThumbprint }: VerifiedToken): Principal {
+function requireUnbound({ principal, certificateThumbprint }: VerifiedToken): Principal {
   if (certificateThumbprint !== undefined) throw new AuthenticationError('unproven_binding')
   return principal
 }

@@ -1,6 +1,6 @@
 import { CatalogError, optionsFor, refusals, type RefusalReason } from '../catalog-api/catalog-error.ts'
 
-interface Refused {
+interface RefusalResponse {
   readonly message: string
   readonly detail?: string
   /** Error code of the challenge (RFC 6750 section 3.1); absent if the bearer token was not the cause. */
@@ -9,13 +9,13 @@ interface Refused {
 
 // One response for all keys and one for all tokens, so that it reveals neither whether a key exists nor which check
 // failed.
-const apiKeyRejected: Refused = { message: 'invalid API key' }
-const tokenRejected: Refused = {
+const apiKeyRejected: RefusalResponse = { message: 'invalid API key' }
+const tokenRejected: RefusalResponse = {
   message: 'invalid bearer token; expected a signed token of a known issuer with this service as audience',
   error: 'invalid_token',
 }
 
-const certificateRejected: Refused = {
+const certificateRejected: RefusalResponse = {
   message: 'invalid client certificate',
 }
 
@@ -91,7 +91,7 @@ const responses = {
   expired_certificate: certificateRejected,
   /** It contains no name of the configured kind, or several. */
   invalid_certificate_name: certificateRejected,
-} satisfies Partial<Record<RefusalReason, Refused>>
+} satisfies Partial<Record<RefusalReason, RefusalResponse>>
 
 /** Reason of a refusal: for log, metrics and audit, never in the response. */
 export type CredentialRefusal = keyof typeof responses
@@ -103,7 +103,7 @@ export type CredentialRefusal = keyof typeof responses
  */
 export class AuthenticationError extends CatalogError {
   constructor(reason: CredentialRefusal, cause?: unknown) {
-    const { message, detail, error }: Refused = responses[reason]
+    const { message, detail, error }: RefusalResponse = responses[reason]
     const { kind } = refusals[reason]
     super(kind, message, {
       ...(kind !== 'ServiceUnavailable' && { headers: createChallenge(error) }),
@@ -117,7 +117,7 @@ export class AuthenticationError extends CatalogError {
 /** Challenges of a 401 response: one for each authentication method (RFC 9110 section 11.6.1). */
 export const challenge: Readonly<Record<string, string>> = createChallenge(undefined)
 
-function createChallenge(error: Refused['error']): Readonly<Record<string, string>> {
+function createChallenge(error: RefusalResponse['error']): Readonly<Record<string, string>> {
   const bearer = `Bearer realm="catalog-gateway"${error === undefined ? '' : `, error="${error}"`}`
   // There is no registered scheme for API keys; this one names their header (RFC 9110 section 11.6.1).
   return { 'www-authenticate': `${bearer}, ApiKey realm="catalog-gateway", header="x-api-key"` }

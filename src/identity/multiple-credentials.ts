@@ -33,10 +33,10 @@ export function authenticateMultiple(
 ): Principal | Promise<Principal> {
   if (precedence === 'certificate' && certificate !== undefined) return certificate.principal
   if (precedence === 'apiKey' && apiKey !== undefined) return keys.verify(apiKey).principal
-  if (precedence === 'bearer' && authorization !== undefined) return bearer(authorization)
-  return agreement()
+  if (precedence === 'bearer' && authorization !== undefined) return authenticateBearer(authorization)
+  return authenticateAll()
 
-  async function bearer(authorization: string): Promise<Principal> {
+  async function authenticateBearer(authorization: string): Promise<Principal> {
     const token = await tokens.verify(authorization)
     if (
       token.certificateThumbprint !== undefined &&
@@ -47,13 +47,13 @@ export function authenticateMultiple(
     return token.principal
   }
 
-  async function agreement(): Promise<Principal> {
+  async function authenticateAll(): Promise<Principal> {
     try {
       const key = apiKey === undefined ? undefined : keys.verify(apiKey)
       // A key without a subject never agrees with another credential, so the token need not be verified.
       if (key !== undefined && key.subject === undefined)
         throw new AuthenticationError('conflicting_credentials')
-      const principal = await otherPrincipal()
+      const principal = await authenticateTokenOrCertificate()
       if (key !== undefined && key.subject !== principal?.name)
         throw new AuthenticationError('conflicting_credentials')
       if (principal === undefined) throw new AuthenticationError('conflicting_credentials')
@@ -67,7 +67,7 @@ export function authenticateMultiple(
   }
 
   /** Returns the principal of token and certificate, which must be bound to each other if both were sent. */
-  async function otherPrincipal(): Promise<Principal | undefined> {
+  async function authenticateTokenOrCertificate(): Promise<Principal | undefined> {
     if (authorization === undefined) return certificate?.principal
     const token = await tokens.verify(authorization)
     if (token.certificateThumbprint !== certificate?.thumbprint)

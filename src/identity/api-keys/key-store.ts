@@ -30,9 +30,9 @@ export async function listKeys(path: string): Promise<readonly StoredKey[]> {
 
 /** Adds a key to the store at a path; creates the store if it is missing. */
 export async function createKey(path: string, pepper: Uint8Array, request: NewKey): Promise<CreatedKey> {
-  const made = generateKey(pepper, request)
-  await updateStore(path, (store) => appendKey(store, made.key))
-  return made
+  const created = generateKey(pepper, request)
+  await updateStore(path, (store) => appendKey(store, created.key))
+  return created
 }
 
 /** Revokes a key permanently; a key that is already revoked keeps its time. Throws if the id is unknown. */
@@ -52,7 +52,7 @@ export async function rotateKey(
   pepper: Uint8Array,
   { id, endsAt }: { readonly id: string; readonly endsAt: Date },
 ): Promise<CreatedKey> {
-  const made: CreatedKey[] = []
+  const created: CreatedKey[] = []
   await updateStore(path, (store) => {
     const { index, key } = findKey(path, store, id)
     const expires = key.expiresAt === undefined ? Infinity : Date.parse(key.expiresAt)
@@ -62,9 +62,9 @@ export async function rotateKey(
     const successor = generateKey(pepper, createSuccessorRequest(key))
     if (endsAt.getTime() < expires) setTime(store, index, 'expiresAt', endsAt)
     appendKey(store, successor.key)
-    made.push(successor)
+    created.push(successor)
   })
-  const [successor] = made
+  const [successor] = created
   if (successor === undefined)
     throw new Error('the store was replaced by another process and lacks the change')
   return successor

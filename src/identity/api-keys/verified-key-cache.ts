@@ -6,7 +6,7 @@ const maxKeys = 50_000
 
 /** Caches which texts prove which keys. Does not cover validity: that is checked for each request. */
 export interface VerifiedKeyCache<Key extends object> {
-  digestOf(text: string): string
+  computeDigest(text: string): string
   get(digest: string): Key | undefined
   set(digest: string, key: Key): void
   /** Must be called when the keys change. */
@@ -19,11 +19,11 @@ export interface VerifiedKeyCache<Key extends object> {
  */
 export function createVerifiedKeyCache<Key extends object>(): VerifiedKeyCache<Key> {
   const salt = randomBytes(16).toString('hex')
-  const known = new LRUCache<string, Key>({ max: maxKeys })
+  const cache = new LRUCache<string, Key>({ max: maxKeys })
   return {
-    digestOf: (text) => hash('sha256', salt + text, 'base64'),
-    get: (digest) => known.get(digest),
-    set: (digest, key) => void known.set(digest, key),
-    clear: () => known.clear(),
+    computeDigest: (text) => hash('sha256', salt + text, 'base64'),
+    get: (digest) => cache.get(digest),
+    set: (digest, key) => void cache.set(digest, key),
+    clear: () => cache.clear(),
   }
 }

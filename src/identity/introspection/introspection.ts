@@ -58,7 +58,7 @@ export function openIntrospection(settings: IntrospectionSettings, now: () => nu
     }
     try {
       const verified = verifyResponse(settings, response, digest, now())
-      active.set(digest, { verified, expiresAtMs: responseExpiry(settings, response, now()) })
+      active.set(digest, { verified, expiresAtMs: getResponseExpiry(settings, response, now()) })
       return verified
     } catch (error) {
       inactiveUntil.set(digest, now() + settings.inactiveCacheSeconds * 1000)
@@ -68,8 +68,8 @@ export function openIntrospection(settings: IntrospectionSettings, now: () => nu
 
   return {
     verify(token, digest) {
-      const known = active.get(digest)
-      if (known !== undefined && now() < known.expiresAtMs) return known.verified
+      const cached = active.get(digest)
+      if (cached !== undefined && now() < cached.expiresAtMs) return cached.verified
       if (now() < (inactiveUntil.get(digest) ?? 0)) throw new AuthenticationError('inactive_token')
       const requested = requests.get(digest)
       if (requested !== undefined) return requested
@@ -144,7 +144,7 @@ function verifyResponse(
 }
 
 /** Returns when a response expires, in milliseconds: at the latest when the token expires. */
-function responseExpiry(
+function getResponseExpiry(
   { cacheSeconds, clockSkewSeconds }: IntrospectionSettings,
   { exp }: Claims,
   nowMs: number,

@@ -27,8 +27,8 @@ export function createDiscoveryFetcher(issuer: string): FetchJwks {
   }
 }
 
-export function assertIssuer(said: string, expected: string): void {
-  if (said !== expected) {
+export function assertIssuer(actual: string, expected: string): void {
+  if (actual !== expected) {
     throw new Error('the issuer in the discovery document differs from the configured one')
   }
 }

@@ -19,12 +19,12 @@ export function createClusterFetcher(settings: KubernetesSettings): FetchJwks {
     const token = (await readFile(tokenFile, 'utf8')).trim()
     const ca = await readPemFile(caFile, 'CERTIFICATE')
     const dispatcher = new Agent({ connect: { ca, rejectUnauthorized: true } })
-    const ask = (route: string): Promise<string> =>
+    const fetchRoute = (route: string): Promise<string> =>
       fetchDocument(base + route, { signal, dispatcher, headers: { authorization: `Bearer ${token}` } })
     try {
-      const discovered: unknown = JSON.parse(await ask('/.well-known/openid-configuration'))
+      const discovered: unknown = JSON.parse(await fetchRoute('/.well-known/openid-configuration'))
       assertIssuer(z.looseObject({ issuer: z.string() }).parse(discovered).issuer, issuer)
-      return await ask('/openid/v1/jwks')
+      return await fetchRoute('/openid/v1/jwks')
     } finally {
       await dispatcher.destroy()
     }

@@ -44,7 +44,7 @@ export function createTokenVerifier(
   now: () => number,
 ): TokenVerifier {
   const byIssuer = new Map(issuers.map((trusted) => [trusted.issuer.issuer, trusted]))
-  const memory = createTokenCache(options, now)
+  const cache = createTokenCache(options, now)
 
   async function verify(token: string, digest: string): Promise<VerifiedToken> {
     const trusted = findTrustedIssuer(byIssuer, token)
@@ -59,23 +59,23 @@ export function createTokenVerifier(
       }
       // The time from which on an uncached verification would fail, too.
       const expiresAtMs = ((payload.exp ?? 0) + issuer.clockSkewSeconds) * 1000
-      memory.addVerified(digest, { verified, jwks, generation, expiresAtMs })
+      cache.addVerified(digest, { verified, jwks, generation, expiresAtMs })
       return verified
     } catch (error) {
       const refusal = toAuthenticationError(error)
-      if (refusal.reason === 'invalid_signature') memory.addForged(digest, jwks)
+      if (refusal.reason === 'invalid_signature') cache.addForged(digest, jwks)
       throw refusal
     }
   }
 
   return {
     findCached(digest) {
-      const known = memory.get(digest)
-      if (known === 'forged') throw new AuthenticationError('invalid_signature')
-      return known
+      const cached = cache.get(digest)
+      if (cached === 'forged') throw new AuthenticationError('invalid_signature')
+      return cached
     },
     verify,
-    cachedCount: () => memory.size(),
+    cachedCount: () => cache.size(),
   }
 }
 
