@@ -63,10 +63,7 @@ type ReceiveUpload = <Result>(upload: Upload, use: (bytes: Uint8Array) => Promis
 /** A method whose operation is known only at run time. */
 type CatalogMethod = (call: CatalogCall<OperationName>) => Promise<unknown>
 
-/**
- * Opens the catalog on its own storage and repairs the effects of a crash. Rejects if the storage or the store cannot
- * be used.
- */
+/** Repairs the effects of a crash. Rejects if the storage or the database cannot be used. */
 export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logger): Promise<Catalog> {
   const { maxUploadBytes, maxUploadMemoryBytes } = settings.limits
   const opened = await openStorage(settings.data)

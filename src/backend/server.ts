@@ -31,10 +31,7 @@ const drainTimeoutMs = 10_000
 /** Limit for draining requests during shutdown. */
 const shutdownTimeoutMs = 20_000
 
-/**
- * Starts the server for the configured catalog, embedded or remote, and listens. Rejects if the catalog cannot be
- * opened or the address is in use; a remote catalog need not be reachable yet.
- */
+/** Rejects if the catalog cannot be opened or the address is in use; a remote catalog need not be reachable yet. */
 export async function startBackend(settings: BackendSettings): Promise<Backend> {
   const log = pino({ level: settings.log.level, base: null }, destination(2))
   const catalog = await openCatalog(settings, log)
@@ -70,10 +67,7 @@ async function openCatalog(settings: BackendSettings, log: Logger): Promise<Cata
   return await openEmbeddedCatalog({ ...settings, data }, log)
 }
 
-/**
- * Routes are matched by the interface's own parser on the raw request target. Requests are handled before fastify
- * parses the body, whose format depends on the operation.
- */
+/** Matches routes on the raw request target. Handles requests before fastify parses the body, whose format varies. */
 function createServer(
   context: OperationContext,
   accessToken: string | undefined,
@@ -130,7 +124,6 @@ function createServer(
   return server
 }
 
-/** Returns a signal that aborts if the client disconnects before its response is complete. */
 function createAbortSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController()
   response.once('close', () => {

@@ -45,16 +45,12 @@ export interface AuthenticatorOptions {
   readonly now?: () => number
 }
 
-/** State for readiness checks and metrics. */
 interface AuthenticatorStatus extends BearerTokenStatus {
   readonly apiKeys: ApiKeysStatus
 }
 
 export interface Authenticator {
-  /**
-   * Returns the principal of the credentials; throws or rejects with AuthenticationError. Returns a promise only if
-   * it must wait.
-   */
+  /** Throws or rejects with AuthenticationError. Returns a promise only if it must wait. */
   authenticate(credentials: Credentials): Principal | Promise<Principal>
   status(): AuthenticatorStatus
   /** Resolves when pending writes are on disk. */

@@ -47,7 +47,6 @@ const responses = {
   unknown_api_key: apiKeyRejected,
   wrong_api_key_secret: apiKeyRejected,
   revoked_api_key: apiKeyRejected,
-  /** The validity period of the key has not started. */
   api_key_not_yet_valid: apiKeyRejected,
   expired_api_key: apiKeyRejected,
 
@@ -57,7 +56,6 @@ const responses = {
   wrong_token_type: tokenRejected,
   /** `none`, a symmetric algorithm, or one that is not configured for the issuer. */
   disallowed_algorithm: tokenRejected,
-  /** The token requires an unsupported extension (`crit`). */
   unsupported_crit: tokenRejected,
   unknown_issuer: tokenRejected,
   wrong_audience: tokenRejected,
@@ -97,9 +95,9 @@ const responses = {
 export type CredentialRefusal = keyof typeof responses
 
 /**
- * The caller could not be authenticated. 401 with a challenge for each method (RFC 6750 section 3); 400 if the
- * Authorization header is malformed; 503 if the issuer is unavailable. Neither message nor headers contain any part of
- * the credentials, or reveal whether a key exists. `reason` and `cause` contain the details for operators.
+ * 401 with a challenge for each method (RFC 6750 section 3); 400 for a malformed Authorization header; 503 if the
+ * issuer is unavailable. Message and headers contain no part of the credentials and do not reveal whether a key exists.
+ * `reason` and `cause` are for operators.
  */
 export class AuthenticationError extends CatalogError {
   constructor(reason: CredentialRefusal, cause?: unknown) {

@@ -97,9 +97,7 @@ async function openKubernetesIssuer(
   return { issuer: settings, jwks, readCaller: readServiceAccount }
 }
 
-/**
- * Returns the token of `Bearer <token>` (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110 section 11.1).
- */
+/** Parses `Bearer <token>` (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110 section 11.1). */
 function parseBearer(authorization: string): string {
   const scheme = /^bearer +/i.exec(authorization)?.[0]
   if (scheme !== undefined) return authorization.slice(scheme.length)

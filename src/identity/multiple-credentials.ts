@@ -19,12 +19,11 @@ interface CredentialVerifiers {
 }
 
 /**
- * Authenticates a caller with several credentials. If the one that takes precedence is among them, only that is
- * verified. Otherwise all must be valid and bound to one another: a key by its subject, which names the principal of
- * the token (or of the certificate); a token by the thumbprint of the certificate (RFC 8705). The principal is that of
- * the token, or of the certificate without a token, because its groups are more current. Throws or rejects with
- * AuthenticationError: always with `conflicting_credentials` if any credential is wrong, so that a valid one does not
- * help to guess another.
+ * If the credential that takes precedence was sent, only that is verified. Otherwise all must be valid and bound to one
+ * another: a key by its subject, which names the principal of the token (or certificate); a token by the thumbprint of
+ * the certificate (RFC 8705). Returns the principal of the token, or of the certificate, because its groups are more
+ * current. Throws or rejects with AuthenticationError: with `conflicting_credentials` if any credential is wrong, so
+ * that a valid one does not help to guess another.
  */
 export function authenticateMultiple(
   { apiKey, authorization, certificate }: MultipleCredentials,
@@ -66,7 +65,7 @@ export function authenticateMultiple(
     }
   }
 
-  /** Returns the principal of token and certificate, which must be bound to each other if both were sent. */
+  /** Token and certificate must be bound to each other if both were sent. */
   async function authenticateTokenOrCertificate(): Promise<Principal | undefined> {
     if (authorization === undefined) return certificate?.principal
     const token = await tokens.verify(authorization)

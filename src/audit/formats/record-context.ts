@@ -16,7 +16,7 @@ export interface RecordContext {
   readonly intent?: StoredIntent
 }
 
-/** Finds the context of records. Records must be passed in log order. */
+/** Records must be passed in log order. */
 export interface ContextTracker {
   /** Stores the record and returns its context. Idempotent for the same record. */
   track(record: DeliveredRecord): RecordContext

@@ -8,19 +8,17 @@ export type LookupResult =
   | { readonly found: 'no version' }
   | { readonly found: 'nothing'; readonly missingObject: string }
 
-/**
- * Result of one lookup. `absent` is not conclusive: a request still in progress at the upstream may create the version.
- */
+/** `absent` is not conclusive: a request still in progress at the upstream may create the version. */
 export interface ResolutionDecision {
   readonly result: Resolution | 'absent'
   readonly evidence: string
 }
 
 /**
- * Decides by the result of a lookup. Relies on put-if-not-exists: at most one request for a version of a branch
- * succeeds, and its result is permanent. An existing version is therefore either ours or excludes ours permanently;
- * only its author is in question. The final manifest is the renamed staged one: a different size proves another author,
- * and an equal entity tag proves the same file. Different tags prove nothing, because a copy may have another tag.
+ * Relies on put-if-not-exists: at most one request for a version of a branch succeeds, permanently. An existing version
+ * is either ours or excludes ours; only its author is in question. The final manifest is the renamed staged one: a
+ * different size proves another author, an equal entity tag the same file. Different tags prove nothing, because a copy
+ * may have another tag.
  */
 export function decideResolution(
   change: InDoubtChange,

@@ -37,7 +37,6 @@ export interface AuditLogOptions {
   readonly onEvent?: (event: AuditLogEvent) => void
 }
 
-/** What those settings say to whoever opens the log. */
 export function createAuditLogOptions(
   settings: AuditSettings,
 ): Omit<AuditLogOptions, 'gateway' | 'software'> {

@@ -40,11 +40,9 @@ export type { AuditLogOptions } from './audit-log-options.ts'
 /** Proof that an intent is durable; required to record its outcome. */
 export type IntentReceipt = OpenIntent
 
-/** State of the log for readiness checks and metrics. */
 export interface AuditStatus {
   /** False if the next intent would be refused, as far as is known. */
   readonly writable: boolean
-  /** Number of records waiting for the disk. */
   readonly queued: number
   /** Number of refusals and reloads lost since the log was opened. */
   readonly dropped: number
@@ -54,13 +52,10 @@ export interface AuditStatus {
   readonly failure?: Error
 }
 
-/** Share of the queue for asynchronous records; the rest is reserved for changes. */
+/** Fill ratio of the queue up to which asynchronous records are accepted; the rest is reserved for changes. */
 const maxAsyncFillRatio = 0.5
 
-/**
- * Opens the log of a folder: takes the lock, recovers from a crash, and starts a new chain. Throws if another process
- * writes to the folder, or if the folder is not writable.
- */
+/** Takes the lock, recovers from a crash and starts a new chain. Throws if the folder is in use or not writable. */
 export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> {
   const folder = resolve(options.folder)
   const created = await makeFolder(folder, 0o750)
@@ -86,10 +81,7 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
   }
 }
 
-/**
- * The audit log of a folder. Records are stored in the order of the calls, and the queue is bounded. While the disk
- * fails, no records are accepted; afterwards, a `gap` record counts the missing ones.
- */
+/** Stores records in the order of the calls. Rejects them while the disk fails; a `gap` record then counts them. */
 export class AuditLog {
   readonly chain: string
   readonly recovery: Recovery
@@ -141,7 +133,6 @@ export class AuditLog {
 
   /**
    * Resolves when the intent is durable: only then may the change be sent upstream. Rejects with `AuditUnavailable`.
-   * Asynchronous intents leave half of the queue to the others.
    */
   recordIntent(entry: IntentEntry, isAwaited = true): Promise<IntentReceipt> {
     return new Promise((resolve, onFailure) => {
@@ -161,9 +152,8 @@ export class AuditLog {
   }
 
   /**
-   * Resolves when the outcome is durable. Never rejected for a full queue, because its intent was accepted. Rejects
-   * with `AuditUnavailable` if the disk fails; the call may be repeated with the same receipt, otherwise the next start
-   * of the gateway records the outcome as unknown. An asynchronous outcome is written slightly later.
+   * Resolves when the outcome is durable. Never rejected for a full queue. Rejects with `AuditUnavailable` if the disk
+   * fails; the call may be repeated with the same receipt, otherwise the next start records the outcome as unknown.
    */
   recordOutcome(receipt: IntentReceipt, entry: OutcomeEntry, isAwaited = true): Promise<void> {
     return new Promise((resolve, onFailure) => {
@@ -179,10 +169,7 @@ export class AuditLog {
     })
   }
 
-  /**
-   * Resolves when the resolution of an unknown outcome is durable. Rejects with `AuditUnavailable`; the call may be
-   * repeated.
-   */
+  /** Resolves when the resolution is durable. Rejects with `AuditUnavailable`; the call may be repeated. */
   recordResolution(intent: IntentReference, entry: ResolvedEntry): Promise<void> {
     return new Promise((resolve, onFailure) => {
       const record = createResolvedRecord(intent, entry)
@@ -224,10 +211,7 @@ export class AuditLog {
     }
   }
 
-  /**
-   * Removes segments that retention permits to remove. Runs automatically when the log is opened and after each
-   * rotation; call it only if the log was opened before it was known what is still needed.
-   */
+  /** Removes segments by retention, as opening and rotation do. Call it once `Retention.inDoubtIntents` is known. */
   prune(): void {
     if (this.#options.retention === undefined) return
     const { onEvent } = this.#options

@@ -8,10 +8,7 @@ export function isDiskFull(error: unknown): boolean {
   return hasErrorCode(error, ...diskFullCodes)
 }
 
-/**
- * A file that reserves disk space. It is deleted when the disk is full, to make room for essential records: outcomes of
- * changes in progress, and their seal.
- */
+/** A file that reserves disk space. Deleted when the disk is full, to make room for essential records. */
 export class DiskReserve {
   readonly #path: string
   readonly #bytes: number

@@ -6,9 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ignoreMissing, hasErrorCode } from '../../lib/fs/system-error.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
 
-/**
- * Interval at which the holder refreshes the lock, and the age at which the lock of another host counts as abandoned.
- */
+/** The holder refreshes the lock; the lock of another host counts as abandoned after `abandonedMs`. */
 const refreshMs = 10_000
 const abandonedMs = 60_000
 

@@ -20,10 +20,7 @@ export interface SelectedRecord {
   readonly context: RecordContext
 }
 
-/**
- * Selects matching records from all logs of a gateway, oldest first. An outcome has the operation and principal of its
- * intent.
- */
+/** Selects from all logs of a gateway, oldest first. An outcome has the operation and principal of its intent. */
 export async function* selectRecords(
   folder: string,
   filter: RecordFilter,
@@ -40,7 +37,6 @@ async function* selectLogRecords(folder: string, filter: RecordFilter): AsyncGen
   }
 }
 
-/** Returns the record that contains the principal and the operation: the record itself or its intent. */
 export function getRequestRecord(record: StoredRecord, { intent }: RecordContext) {
   return record.kind === 'intent' || record.kind === 'refusal' ? record : intent
 }

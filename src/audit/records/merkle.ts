@@ -11,10 +11,7 @@ const nodeInput = Buffer.alloc(1 + 2 * hashBytes, 1)
 
 /** Computes the root of a tree leaf by leaf. Memory grows with the logarithm of the number of leaves. */
 export class MerkleRoot {
-  /**
-   * At height h, the root of a complete tree of 2^h leaves if bit h of the leaf count is set; covers the leaves left of
-   * the lower roots.
-   */
+  /** At height h, the root of a complete tree of 2^h leaves if bit h of the leaf count is set. */
   readonly #roots: string[]
   #leaves: number
 
@@ -69,9 +66,7 @@ export function createMerklePaths(hashes: readonly string[], indices: readonly n
   return paths
 }
 
-/**
- * Computes the root from a leaf, its index, the number of leaves, and its audit path. Undefined if the path is invalid.
- */
+/** Undefined if the path is invalid. */
 export function computeRootFromPath(
   hash: string,
   index: number,

@@ -2,10 +2,7 @@ import type { IntentEntry } from '../records/audit-record.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { matchSubjects } from '../../policy/analysis/subject.ts'
 
-/**
- * Infers the groups of a caller from the rule that allowed the call: possible only if the rule has no other subject and
- * exactly one group. The record must have been decided by the policies in `documents`.
- */
+/** Only a rule without other subjects and with one group reveals a group. `documents` must have decided the record. */
 export function inferGroups(
   { principal, rule }: Pick<IntentEntry, 'principal'> & Partial<Pick<IntentEntry, 'rule'>>,
   documents: readonly PolicyDocument[],

@@ -40,12 +40,10 @@ export interface ReplayedCall {
   readonly id: Identifier
   readonly principal: string
   readonly wasAllowed: boolean
-  /** The rule that decided originally. */
   readonly recordedRule: RuleReference | undefined
   /** Undefined if it depends on unrecorded input. */
   readonly isAllowed: boolean | undefined
   readonly decidingRule: ReachingRule | undefined
-  /** Unrecorded inputs that the decision depends on. */
   readonly missing: readonly string[]
 }
 
@@ -172,7 +170,6 @@ function createKnownCaller({ principal }: RecordedCall, { groups, isComplete }: 
   }
 }
 
-/** Returns whether the decision may differ for an object within the namespace. */
 function mayDifferForDescendants(candidate: DocumentIndex, id: Identifier, permission: Permission): boolean {
   return [...candidate.values()].flat().some(({ namespace, inherit, rules }) => {
     if (!id.every((part, index) => part === namespace[index])) return false

@@ -13,10 +13,7 @@ export interface Backlog {
   reset(end: DurableEnd): void
 }
 
-/**
- * Counts the records after the cursor. Reads one line of each later chain: its start record contains the end of the
- * previous chain.
- */
+/** Reads one line of each later chain: its start record contains the end of the previous chain. */
 export async function openBacklog(
   folder: string,
   cursor: Cursor | undefined,

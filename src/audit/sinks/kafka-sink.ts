@@ -9,10 +9,9 @@ import { rejectOnAbort } from '../../lib/async/reject-on-abort.ts'
 const allReplicas = -1
 
 /**
- * Produces to a topic of a Kafka-compatible broker. One batch is in flight at a time, and records are keyed by table,
- * so that those of one table stay in order in one partition. The header `id` identifies duplicates. The topic must
- * exist. The client is kafkajs: it has no native code and no dependencies, and supports old and new brokers on every
- * supported Node version. It is loaded only if a Kafka sink is configured.
+ * Produces to an existing topic of a Kafka-compatible broker. One batch is in flight at a time, and records are keyed
+ * by table, so that those of one table stay in order. The header `id` identifies duplicates. The client kafkajs has no
+ * native code and no dependencies, and supports old and new brokers.
  */
 export async function createKafkaSink(settings: KafkaSettings): Promise<Sink> {
   const { topic, timeoutMs } = settings

@@ -17,10 +17,7 @@ export interface SinksOptions {
 export interface Sinks {
   start(durable: () => DurableEnd): void
   wake(): void
-  /**
-   * Returns the oldest segment that a sink still needs; retention keeps it and all newer ones. Undefined if none is
-   * needed.
-   */
+  /** Undefined if no sink needs a segment; otherwise retention keeps it and all newer ones. */
   readonly oldestNeededSegment: () => string | undefined
   status(): readonly { readonly sink: string; readonly status: SinkStatus }[]
   /** Tries to deliver the remaining records for a short time, then closes the sinks. */

@@ -8,10 +8,7 @@ import { rejectOnAbort } from '../../lib/async/reject-on-abort.ts'
 
 const stdout = 1
 
-/**
- * Writes the records as lines to standard output. A line counts as delivered when it is written to the pipe. Bypasses
- * the Node stream, which would block the whole process while a pipe is full.
- */
+/** A line is delivered when it is written to the pipe. The Node stream would block the process while a pipe is full. */
 export function createStdoutSink(): Sink {
   let lastWrite = Promise.resolve()
   return {

@@ -9,7 +9,6 @@ import type { RecordBodies } from '../records/audit-record.ts'
 import { parseSegmentName, type ChainSegments } from './segment-names.ts'
 import { writeAll } from '../../lib/fs/write-all.ts'
 
-/** Repairs of a file, and damage that could not be repaired. */
 export type Repair = RecordBodies['recovered']
 
 /** Part of the journal that belongs to the end of the newest chain. */
@@ -32,10 +31,7 @@ export interface JournalDamage {
   readonly damage: string
 }
 
-/**
- * Finds the part of the entries that belongs to the end of the newest chain of the folder. Accepts only lines that
- * continue the chain. Undefined if there are none.
- */
+/** Finds the entries that continue the newest chain; undefined if there are none. */
 export async function readJournalTail(
   folder: string,
   newest: ChainSegments | undefined,
@@ -66,10 +62,7 @@ export async function readJournalTail(
   }
 }
 
-/**
- * Restores the end of the newest chain from the journal of the folder after a crash of the machine, durably. Returns
- * the repair; undefined if none was necessary. Does not change the journal, so the replay can be repeated.
- */
+/** Restores the end of the newest chain, durably; undefined if no repair was necessary. Can be repeated. */
 export async function replayJournal(
   folder: string,
   newest: ChainSegments | undefined,
@@ -105,10 +98,7 @@ function takeContiguous(entries: readonly JournalEntry[]): readonly JournalEntry
   return gap === -1 ? entries : entries.slice(0, gap)
 }
 
-/**
- * Describes why the lines do not continue the chain at that position; undefined if they do. The first lines of a
- * segment are always accepted.
- */
+/** Describes why the lines do not continue the chain; undefined if they do. Accepts the first lines of a segment. */
 async function findContinuationProblem(
   path: string,
   offset: number,

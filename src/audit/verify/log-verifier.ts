@@ -72,18 +72,18 @@ export class LogVerifier {
   addJournal({ journal, hasJournal }: StoredLog): void {
     if (journal === undefined) this.#journal = hasJournal ? undefined : { state: 'absent' }
     else if ('damage' in journal) {
-      const { file, damage: what } = journal
+      const { file, damage: problem } = journal
       // If a journal is unreadable, it is unknown whether it was needed.
-      if (file === journalName) this.#journal = { state: 'unreadable', what }
-      else this.problem ??= { file, what }
+      if (file === journalName) this.#journal = { state: 'unreadable', what: problem }
+      else this.problem ??= { file, what: problem }
     } else {
       const { file, missing, isOverwritten, isLossy } = journal
-      const what = isLossy
+      const problem = isLossy
         ? 'records at the end are lost: the journal is damaged'
         : isOverwritten
           ? `the end differs from the journal: ${missing} bytes changed`
           : undefined
-      if (what !== undefined) this.problem ??= { file, what }
+      if (problem !== undefined) this.problem ??= { file, what: problem }
       else if (missing > 0) this.#journal = { state: 'needed', file, bytes: missing }
     }
   }
@@ -94,8 +94,8 @@ export class LogVerifier {
     const isPruningProven = this.#isPruningRecorded && (keys === undefined || this.#isPruningSealed)
     if (this.#pruned && !isPruningProven) {
       const { chain, seq } = this.#pruned
-      const what = `record ${seq} of chain ${chain} is missing before this segment, and no signed record says that it was removed`
-      this.problem = { file: firstFile, line: 1, what }
+      const problem = `record ${seq} of chain ${chain} is missing before this segment, and no signed record says that it was removed`
+      this.problem = { file: firstFile, line: 1, what: problem }
     } else if (keys !== undefined && this.#seals === 0) {
       this.problem = { file: lastFile, what: 'the log has no seal' }
     }
@@ -120,7 +120,7 @@ export class LogVerifier {
     }
   }
 
-  /** Describes a record at the problem position. The first existing record may follow records removed by retention. */
+  /** The first existing record may follow records removed by retention. */
   #findMisplacement(record: AuditRecord): string | undefined {
     if (this.#end) {
       const { seq, hash } = this.#end
@@ -180,7 +180,6 @@ export class LogVerifier {
   }
 }
 
-/** Describes a problem link of the first record of a chain to the previous chain. */
 function findLinkProblem(named: ChainEnd | undefined, before: ChainEnd | undefined): string | undefined {
   if (isSameEnd(named, before)) return undefined
   if (named?.chain !== before?.chain) {

@@ -6,9 +6,8 @@ import type { VerifyOptions, VerifyReport } from './verify-report.ts'
 export type { VerifyReport } from './verify-report.ts'
 
 /**
- * Verifies all lines of all chains in the folder: hashes, numbering, the links between records, segments and chains,
- * and the seals. Memory grows only with the number of intents without an outcome, not with the log. A folder without
- * chains is valid: 0 chains. Rejects if the folder cannot be read.
+ * Verifies the hashes, numbering, links and seals of all chains in the folder. Memory grows only with the number of
+ * intents without an outcome. A folder without chains is valid. Rejects if the folder cannot be read.
  */
 export async function verifyAuditLog(folder: string, options: VerifyOptions = {}): Promise<VerifyReport> {
   const verifier = new LogVerifier(options)
@@ -42,15 +41,15 @@ async function verifyChain(
       }
       number = line.number
       const seq = verifier.nextSeq
-      const what = verifier.addLine(line)
-      if (what === undefined) continue
-      verifier.problem = { file, line: line.number, seq, what }
+      const problem = verifier.addLine(line)
+      if (problem === undefined) continue
+      verifier.problem = { file, line: line.number, seq, what: problem }
       return
     }
     onProgress?.(file, verifier.records)
-    const what = isLast ? undefined : verifier.endSegment()
-    if (what === undefined) continue
-    verifier.problem = { file, line: number, what }
+    const problem = isLast ? undefined : verifier.endSegment()
+    if (problem === undefined) continue
+    verifier.problem = { file, line: number, what: problem }
     return
   }
   if (verifier.isChainEmpty) {

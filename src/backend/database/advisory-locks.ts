@@ -5,7 +5,6 @@ import type { Client } from 'pg'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { databaseUnavailableError } from './postgres-errors.ts'
 
-/** `exclusive` is exclusive. */
 export type LockMode = 'exclusive' | 'shared'
 
 interface LockSession {
@@ -49,7 +48,7 @@ export class AdvisoryLocks {
   readonly #connect: Connect
   /** Separates the locks of different catalogs. */
   readonly #scope: string
-  readonly #held = new AsyncLocalStorage<LockSession>()
+  readonly #currentSession = new AsyncLocalStorage<LockSession>()
   #session: Promise<LockSession> | undefined
 
   constructor(connect: Connect, scope: string) {
@@ -74,7 +73,7 @@ export class AdvisoryLocks {
 
   /** Throws ServiceUnavailable (503) if the current work runs under a lost lock. */
   assertHeld(): void {
-    if (this.#held.getStore()?.isLost) throw databaseUnavailableError()
+    if (this.#currentSession.getStore()?.isLost) throw databaseUnavailableError()
   }
 
   async close(): Promise<void> {
@@ -89,7 +88,7 @@ export class AdvisoryLocks {
     work: () => Promise<Result>,
   ): Promise<Result> {
     try {
-      return await this.#held.run(session, work)
+      return await this.#currentSession.run(session, work)
     } finally {
       // Not awaited: it precedes the next query of this process. A lost session holds no locks.
       const release = mode === 'exclusive' ? releaseExclusive : releaseShared

@@ -10,15 +10,12 @@ import { makeFolder } from '../../lib/fs/make-folder.ts'
 
 export interface OpenedDatabase {
   readonly database: CatalogDatabase
-  /** Locks shared between replicas; undefined if this process uses the store alone. */
+  /** Undefined if this process uses the database alone. */
   readonly locks: AdvisoryLocks | undefined
   readonly close: () => Promise<void>
 }
 
-/**
- * Opens the configured store: PostgreSQL, or a SQLite file in its own folder or the data folder. Rejects with a plain
- * error if it cannot be used.
- */
+/** PostgreSQL, or a SQLite file in its own folder or the data folder. Rejects with a plain error. */
 export async function openDatabase(
   { folder, postgres }: BackendSettings['store'],
   dataFolder: string | undefined,

@@ -1,9 +1,6 @@
 import { CatalogError, invalidInput } from '../../catalog-api/catalog-error.ts'
 
-/**
- * Errors caused by concurrent transactions; a retry sees the other's changes. Unique and foreign keys are included,
- * because each transaction checks before it writes.
- */
+/** Includes unique and foreign keys: each transaction checks before it writes, and a retry sees the other's changes. */
 const conflictCodes: ReadonlySet<string> = new Set([
   '40001', // serialization_failure
   '40P01', // deadlock_detected
@@ -21,15 +18,11 @@ const unavailableCodes =
 const lostConnectionMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered)/
 
-/** Whether a transaction failed because of a concurrent one and can be retried. */
 export function isConflict(error: unknown): boolean {
   return conflictCodes.has(getErrorCode(error))
 }
 
-/**
- * Converts a PostgreSQL error to ConcurrentModification (409), ServiceUnavailable (503) or InvalidInput (400);
- * undefined for other errors.
- */
+/** Converts to ConcurrentModification (409), ServiceUnavailable (503) or InvalidInput (400); otherwise undefined. */
 export function toPostgresCatalogError(error: unknown): CatalogError | undefined {
   if (!(error instanceof Error)) return undefined
   if (isConflict(error)) {
@@ -46,7 +39,6 @@ export function toPostgresCatalogError(error: unknown): CatalogError | undefined
   return undefined
 }
 
-/** The error (503) for a store that does not respond. */
 export function databaseUnavailableError(cause?: unknown): CatalogError {
   return new CatalogError('ServiceUnavailable', 'the catalog database is unavailable; retry', {
     headers: { 'retry-after': '1' },

@@ -16,7 +16,6 @@ export interface PostgresOptions {
   readonly maxConnections: number
 }
 
-/** A store that replicas share. */
 export interface PostgresDatabase {
   readonly database: CatalogDatabase
   readonly locks: AdvisoryLocks
@@ -29,10 +28,7 @@ const int8TypeId = 20
 const lockSettings =
   'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3'
 
-/**
- * Opens the catalog store in a schema of a PostgreSQL database and migrates it; replicas that start concurrently
- * migrate one after the other. Rejects with a plain error that does not show the URL.
- */
+/** Migrates the schema; concurrent replicas migrate one after the other. Rejects with an error that hides the URL. */
 export async function openPostgres(options: PostgresOptions, log: Logger): Promise<PostgresDatabase> {
   const connection = {
     connectionString: options.url,
@@ -90,6 +86,6 @@ async function connectForLocks(connection: pg.ClientConfig, onLost: () => void):
   return client
 }
 
-/** 64-bit numbers are parsed as numbers, as in SQLite: the interface has none beyond 2^53. */
+/** 64-bit numbers are parsed as numbers, as in SQLite: the catalog API has none beyond 2^53. */
 const getTypeParser: typeof pg.types.getTypeParser = (type: number, format?: 'text' | 'binary') =>
   type === int8TypeId ? Number : pg.types.getTypeParser(type, format)

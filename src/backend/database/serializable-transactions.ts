@@ -6,9 +6,8 @@ const maxAttempts = 12
 const maxPauseMs = 50
 
 /**
- * Makes every transaction serializable, as in SQLite, for work that reads before it writes. PostgreSQL aborts
- * conflicting transactions; they are retried a bounded number of times, so their work must have no side effects outside
- * the database. Calls `checkCommit` before each commit; an error thrown by it prevents the commit.
+ * Makes every transaction serializable, as in SQLite. Conflicting ones are retried a bounded number of times, so their
+ * work must have no side effects outside the database. An error of `checkCommit` prevents the commit.
  */
 export function withSerializableTransactions(
   database: CatalogDatabase,

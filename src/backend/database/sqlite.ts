@@ -7,9 +7,8 @@ import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
 const busyTimeoutMs = 1000
 
 /**
- * Opens the catalog store in a SQLite file, creating it if missing, and migrates its schema. A commit is on disk before
- * it resolves. The file is exclusive to this process until it is closed or the process ends: a second process that
- * opens it fails.
+ * Creates a missing file and migrates its schema. A commit is on disk before it resolves. The file is exclusive to this
+ * process: a second process that opens it fails.
  */
 export async function openSqlite(file: string): Promise<CatalogDatabase> {
   const connection = connect(file)

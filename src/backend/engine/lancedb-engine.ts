@@ -40,9 +40,7 @@ export interface EngineOptions {
 const mebibyte = 1024 * 1024
 const openFolders = 64
 
-/**
- * Opens the engine for the tables of a storage. Throws a plain error if the installed package is not the pinned one.
- */
+/** Throws a plain error if the installed package is not the pinned one. */
 export function openEngine(options: EngineOptions = {}): Engine {
   const {
     storage = localFileStorage,
@@ -169,7 +167,7 @@ async function describeTable(
   const table = await openTable(context, { ...options, location })
   const [version, schemaFile] = await Promise.all([table.version(), table.schema()])
   const schema = readFileSchema(schemaFile)
-  const manifest = options.stats
+  const manifest = options.includeStats
     ? await readVersionManifest(context.storage, location, version, options.branch)
     : undefined
   return {

@@ -13,13 +13,11 @@ export interface OperationContext {
   readonly hasAccessToken: boolean
 }
 
-/** The parts of the caller known before the body is read. */
 type RequestConnection = Pick<CatalogCaller, 'requestId' | 'signal'>
 
 /**
- * Reads the body of a request, merges route, headers and body, and calls the catalog. An Arrow body is streamed. Throws
- * CatalogError: InvalidInput (400) for a body that contradicts the route or that the operation does not accept, and the
- * errors of the operation.
+ * Reads the body, merges route, headers and body, and calls the catalog. Throws InvalidInput (400) for a body that
+ * contradicts the route or that the operation does not accept, and the errors of the operation.
  */
 export async function executeOperation(
   { catalog, maxJsonBytes, hasAccessToken }: OperationContext,

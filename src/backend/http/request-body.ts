@@ -2,10 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { invalidInput, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import type { Upload } from '../contract/catalog.ts'
 
-/**
- * Opens the body of a request for one reader. The connection to the client survives a reader that stops early. Throws
- * InvalidInput with status 415 for a compressed body.
- */
+/** The connection survives a reader that stops early. Throws InvalidInput with status 415 for a compressed body. */
 export function openUpload(request: IncomingMessage): Upload {
   const {
     'content-length': announced,
@@ -20,8 +17,7 @@ export function openUpload(request: IncomingMessage): Upload {
 }
 
 /**
- * Reads a whole body of at most `limit` bytes. Calls `reserve` with the number of bytes before allocating them. Throws
- * InvalidInput with status 413 for a larger body, without reading it if its length is announced.
+ * Calls `reserve` before allocating memory. Throws InvalidInput (413) above `limit`, unread if its length is announced.
  */
 export async function readBody(
   { chunks, length: announced }: Upload,

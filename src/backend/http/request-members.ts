@@ -42,9 +42,8 @@ function assertObject(value: unknown): RequestMembers {
 }
 
 /**
- * Returns the members for a body that is a map of the caller: the map becomes the member `metadata`. Some clients wrap
- * the map as in other requests; a member `metadata` that is an object reveals that, because the values of a map are
- * strings.
+ * The map becomes the member `metadata`. Some clients wrap the map as in other requests; a member `metadata` that is an
+ * object reveals that, because the values of a map are strings.
  */
 function parseMapBody(route: RouteMatch, value: unknown): RequestMembers {
   if (value === null) throw invalidInput('the body is empty; expected a JSON object')
@@ -78,10 +77,7 @@ function assertIdentifierMatches(value: unknown, id: Identifier, name: string): 
     throw invalidInput(`the ${quoteForMessage(name)} in the body differs from the id in the route`)
 }
 
-/**
- * Adds the query parameters, and the headers of CreateTable, to the members. Throws InvalidInput (400) for
- * contradicting values.
- */
+/** Adds query parameters, and headers of CreateTable. Throws InvalidInput (400) for contradicting values. */
 export function mergeMembers(
   { operation, parameters }: RouteMatch,
   members: RequestMembers,
@@ -104,10 +100,7 @@ export function mergeMembers(
   return merged
 }
 
-/**
- * Parses members by the schema of an operation; without a schema, returns them unchanged. Throws InvalidInput (400)
- * that names the first invalid member.
- */
+/** Returns members unchanged without a schema. Throws InvalidInput (400) that names the first invalid member. */
 export function parseRequest(name: OperationName, members: RequestMembers): OperationRequest<OperationName> {
   if (!hasSchema(name)) return members
   const parsed = validateMembers(name, members)

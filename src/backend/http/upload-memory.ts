@@ -26,8 +26,7 @@ export class UploadMemory {
 }
 
 /**
- * Reads an upload into one buffer and passes it to `use`; its memory is reserved until `use` has ended. Throws
- * InvalidInput with status 413 above `limit` bytes, without reading it if its length is announced.
+ * Reserves memory until `use` has ended. Throws InvalidInput (413) above `limit`, unread if its length is announced.
  */
 export async function receiveUpload<Result>(
   upload: Upload,

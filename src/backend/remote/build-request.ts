@@ -11,7 +11,6 @@ import type { CatalogCall, CatalogCaller, RequestMembers, Upload } from '../cont
 export interface RemoteEndpoint {
   /** The prefix of every route. */
   readonly basePath: string
-  /** Joins the parts of an id. */
   readonly delimiter: string
   /** The header added to every request, in place of the caller's identity. */
   readonly credential: readonly [name: string, value: string] | undefined
@@ -28,9 +27,8 @@ export interface RemoteRequest {
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
- * Encodes a call as the interface defines it: query parameters for members that the operation takes there, the body for
- * all others; identity, context and request id as headers. The id is joined by the delimiter of the remote catalog.
- * Throws InvalidInput (400) for an id or a context entry that cannot be encoded.
+ * Encodes query parameters for members that the operation takes there, the body for all others; identity, context and
+ * request id as headers. Throws InvalidInput (400) for an id or a context entry that cannot be encoded.
  */
 export function buildRequest(
   operation: Operation,
@@ -82,7 +80,6 @@ function buildParameters(
   return parameters
 }
 
-/** Keeps text; converts numbers and booleans (`7`, `true`). */
 function formatParameter(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
@@ -95,10 +92,7 @@ function buildBody({ body, query }: Operation, sent: RequestMembers): unknown {
   )
 }
 
-/**
- * Clients that want every row send 2^63 - 1, which JavaScript would round to a larger number. An identity within a
- * query or a batch is not forwarded.
- */
+/** Clients that want every row send 2^63 - 1, which JavaScript would round up. Nested identities are not forwarded. */
 function toWireValue(name: string, value: unknown): unknown {
   if (name === 'k' && typeof value === 'number') return Math.min(value, Number.MAX_SAFE_INTEGER)
   return name === 'identity' && typeof value === 'object' ? undefined : value
@@ -134,7 +128,7 @@ function assertHeaderValue(value: string, label: string): string {
   throw invalidInput(`${label} contains a character that is not allowed in a header`)
 }
 
-/** The interface has the properties in a header, later catalogs in the query: both get the same text. */
+/** The catalog API has the properties in a header, later catalogs in the query: both get the same text. */
 function addCreateTableHeaders(headers: Record<string, string>, sent: RequestMembers): void {
   for (const name of ['location', 'properties'] as const) {
     const text = sent[name]

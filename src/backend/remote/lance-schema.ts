@@ -6,10 +6,7 @@ import { toLanceType } from '../engine/schema/lance-type.ts'
 
 const tableSchemaSchema = operationSchemas.DescribeTable.response.shape.schema
 
-/**
- * Converts a DescribeTable response to the type names of the Lance format. Missing units default to microseconds.
- * Throws Unsupported (406) for a schema that cannot be converted.
- */
+/** Missing units default to microseconds. Throws Unsupported (406) for a schema that cannot be converted. */
 export function convertToLanceSchema(response: RequestMembers): RequestMembers {
   const parsed = tableSchemaSchema.safeParse(response['schema'] ?? undefined)
   if (!parsed.success) throw unsupportedSchemaError(parsed.error)

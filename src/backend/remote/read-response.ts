@@ -18,10 +18,9 @@ const primitiveResponses: Readonly<Partial<Record<OperationName, 'number' | 'str
 }
 
 /**
- * Reads the response of a remote catalog: buffers JSON, streams an Arrow file. Any 2xx is a success. Throws the
- * catalog's error with its code and message, and ServiceUnavailable (502) for responses that the interface does not
- * define. `hasOwnCredential`: requests carry our own credential, so its rejection is not an error of the caller. `sentHeaders`:
- * the request headers, alternating names and values.
+ * Buffers JSON, streams an Arrow file. Throws the catalog's error with its code and message, and ServiceUnavailable
+ * (502) for responses that the API does not define. `hasOwnCredential`: its rejection is not an error of the caller.
+ * `sentHeaders`: the request headers, alternating names and values.
  */
 export async function readResponse(
   operation: Operation,
@@ -48,7 +47,7 @@ export async function readResponse(
   return readJson(operation.name, bytes.toString('utf8'), type)
 }
 
-/** Converts a transport failure to an error of the interface: 502, 503 or 504. */
+/** Converts a transport failure to 502, 503 or 504. */
 export function toTransportError(error: unknown): CatalogError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const name = error instanceof Error ? error.name : ''
@@ -84,10 +83,7 @@ async function readErrorResponse(
   })
 }
 
-/**
- * Some servers wrap the row count in an object, send a plan as plain text, or send an empty body for an object
- * (interface section 8.1).
- */
+/** Some servers wrap the row count in an object, send a plan as plain text, or send an empty body for an object. */
 function readJson(name: OperationName, text: string, type: string): unknown {
   const expected = primitiveResponses[name] ?? 'object'
   if (expected === 'string' && type === 'text/plain') return text

@@ -16,10 +16,7 @@ const maxPendingRequests = 1024
 /** Limit for changes of disconnected clients during shutdown. */
 const shutdownTimeoutMs = 10_000
 
-/**
- * Opens a client of a remote catalog. Sends nothing before the first request. Rejects if a file of the settings cannot
- * be read.
- */
+/** Sends nothing before the first request. Rejects if a file of the settings cannot be read. */
 export async function openRemoteCatalog(settings: RemoteSettings): Promise<Catalog> {
   const { origin, pathname } = new URL(settings.url)
   const endpoint: RemoteEndpoint = {
@@ -66,10 +63,7 @@ async function readCredential({
   return [credential.header, (text ?? '').trim()]
 }
 
-/**
- * Sends a request and reads its response. A read is cancelled if the client disconnects; a change continues, because
- * its outcome would be unknown. Throws ServiceUnavailable (503) if too many requests are pending.
- */
+/** A disconnect cancels a read, but not a change: its outcome would be unknown. Throws ServiceUnavailable (503). */
 async function executeRemotely(
   pool: Pool,
   operation: Operation,

@@ -9,8 +9,8 @@ import { describeStorageError, getHttpStatus } from './s3-errors.ts'
 import { buildSessionPolicy } from './session-policy.ts'
 
 /**
- * Creates the storage options for clients; they never include the catalog's own credentials. Rejects with a plain error if credentials are to be temporary and the role cannot be assumed, or if the
- * store does not enforce the session policy.
+ * Creates the storage options for clients; they never include the catalog's own credentials. Rejects with a plain error
+ * if the role cannot be assumed, or if the store does not enforce the session policy.
  */
 export async function openClientOptions(
   client: S3Client,
@@ -39,7 +39,6 @@ export async function openClientOptions(
   }
 }
 
-/** Returns a function that issues credentials for one location. */
 function createCredentialIssuer(
   client: S3Client,
   { endpoint: dataEndpoint, vending }: S3Settings,

@@ -152,7 +152,6 @@ async function assertConfined(root: string, location: string): Promise<void> {
   }
 }
 
-/** Whether a path does not exist. */
 export function isNotFoundError(error: unknown): boolean {
   return hasErrorCode(error, 'ENOENT', 'ENOTDIR')
 }

@@ -34,9 +34,8 @@ const conflictAttempts = 5
 const conflictDelayMs = 50
 
 /**
- * Creates storage beneath `root` in an object store, `s3://BUCKET/PREFIX`. A name outside it is a plain error, before
- * any request. The store must honour `If-None-Match: *` on PUT. Folders and links do not exist: a name is one object,
- * which appears complete and durable.
+ * The store must honour `If-None-Match: *` on PUT. A name outside `root` is a plain error, before any request. Folders
+ * and links do not exist: a name is one object, which appears complete and durable.
  */
 export function createS3Storage(
   client: S3Client,

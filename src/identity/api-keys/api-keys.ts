@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { apiKeyNameSchema, type StoredKey } from './key-store-file.ts'
-import { readKeyFiles, keyFilesStamp } from './read-key-files.ts'
+import { readKeyFiles, computeKeyFilesStamp } from './read-key-files.ts'
 import { assertPepper, hashSecret, parseApiKey } from './api-key-format.ts'
 import type { ReportEvent } from '../identity-event.ts'
 import { openLastUsedRecorder } from './last-used.ts'
@@ -39,18 +39,12 @@ export interface ApiKeysStatus {
   readonly keys: number
   /** Whether the store has changed and its current content cannot be loaded. */
   readonly isOutdated: boolean
-  /**
-   * When the next principal will have no valid key, in milliseconds since 1970; undefined if none will. A key with a
-   * successor does not count.
-   */
+  /** When the next principal will have no valid key, in milliseconds since 1970; undefined if none will. */
   readonly nextExpiryMs: number | undefined
 }
 
 export interface ApiKeys {
-  /**
-   * Returns the principal of the key; throws AuthenticationError. Takes microseconds, and equally long for an unknown
-   * id.
-   */
+  /** Throws AuthenticationError. Takes microseconds, and equally long for an unknown id. */
   verify(text: string): VerifiedKey
   status(): ApiKeysStatus
   close(): Promise<void>
@@ -62,10 +56,7 @@ interface VerifiedKey {
   readonly subject: string | undefined
 }
 
-/**
- * Loads the keys and watches the store. Throws if it cannot be loaded now; retains the last valid keys if it cannot be
- * loaded later.
- */
+/** Throws if the store cannot be loaded now; retains the last valid keys if it cannot be loaded later. */
 export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   const { store, now, report } = options
   const pepper = store?.pepper ?? randomBytes(32)
@@ -79,7 +70,7 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   const watched =
     store &&
     (await watchSource(
-      { stamp: () => keyFilesStamp(store.file), read: () => readKeyFiles(store.file) },
+      { stamp: () => computeKeyFilesStamp(store.file), read: () => readKeyFiles(store.file) },
       (stored) => {
         keys = new Map(stored.map((key) => [key.id, loadKey(key)]))
         verifiedKeys.clear()
@@ -167,10 +158,7 @@ function loadKey(key: StoredKey): LoadedKey {
   }
 }
 
-/**
- * Lists the times at which principals run out of keys that are not revoked, soonest first; omits principals that never
- * do.
- */
+/** Soonest first; omits principals that always have a valid key. */
 function listPrincipalExpiryTimes(keys: LoadedKeys): readonly number[] {
   const expiryTimes = new Map<string, number>()
   for (const { principal, isRevoked, expiresAt } of keys.values()) {

@@ -40,7 +40,6 @@ export class ApiKeyStoreError extends Error {
   }
 }
 
-/** A key file as an editable document and as parsed keys. */
 export interface KeyDocument {
   readonly document: Document
   readonly keys: readonly StoredKey[]

@@ -44,8 +44,7 @@ export async function revokeKey(path: string, id: string): Promise<void> {
 }
 
 /**
- * Creates a second key with the same attributes, and makes the first expire at the given time. The new key has the same
- * lifetime as the old one. Throws if the id is unknown, or if the key has expired.
+ * The new key has the same attributes and lifetime; the old one ends at `endsAt`. Throws if it is unknown or expired.
  */
 export async function rotateKey(
   path: string,

@@ -5,9 +5,7 @@ import { writeAtomically } from '../../lib/fs/write-atomically.ts'
 
 const lastUsedSchema = z.record(z.string(), z.iso.datetime())
 
-/** Persists last-used times of keys asynchronously. */
 export interface LastUsedRecorder {
-  /** Records the use of a key at that time, in milliseconds. */
   record(id: string, atMs: number): void
   /** Stops after a final write. */
   close(): Promise<void>
@@ -23,9 +21,8 @@ export interface LastUsedOptions {
 }
 
 /**
- * Persists last-used times in a file. Writes the whole file immediately, when a key is used that the file does not
- * contain, and after each interval: the modification time shows how current it is. Gateways may share the file: later
- * times from other gateways are retained.
+ * Writes the whole file now, when a new key is used, and after each interval: its modification time shows how current
+ * it is. Gateways may share the file: later times from other gateways are retained.
  */
 export function openLastUsedRecorder({
   file,

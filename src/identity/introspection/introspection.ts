@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { Agent } from 'undici'
 import { z } from 'zod'
 import {
-  boundCertificateThumbprint,
+  getBoundCertificateThumbprint,
   createCallerReader,
   createTokenPrincipal,
   type Claims,
@@ -19,8 +19,7 @@ const maxInactive = 10_000
 
 export interface Introspection {
   /**
-   * Verifies a token; `digest` is its SHA-256 in hex. Throws or rejects with AuthenticationError. Synchronous if the
-   * result is cached.
+   * `digest` is the SHA-256 in hex. Throws or rejects with AuthenticationError. Synchronous if the result is cached.
    */
   verify(token: string, digest: string): VerifiedToken | Promise<VerifiedToken>
   close(): Promise<void>
@@ -32,9 +31,8 @@ interface ActiveToken {
 }
 
 /**
- * Queries the authorization server about tokens; concurrent requests with the same token share one query. Without a
- * definite response, requests fail with 503: a token is never considered valid or invalid because the server is
- * unavailable. `now` is the time in milliseconds.
+ * Concurrent requests with the same token share one query. Without a definite response, requests fail with 503: an
+ * unavailable server makes no token valid or invalid. `now` is the time in milliseconds.
  */
 export function openIntrospection(settings: IntrospectionSettings, now: () => number): Introspection {
   const agent = new Agent({ connections: settings.maxConcurrentIntrospections, pipelining: 1 })
@@ -139,7 +137,7 @@ function verifyResponse(
     throw new AuthenticationError('token_not_yet_valid')
   return {
     principal: createTokenPrincipal(settings.name, createCallerReader(settings)(response), response, digest),
-    certificateThumbprint: boundCertificateThumbprint(response),
+    certificateThumbprint: getBoundCertificateThumbprint(response),
   }
 }
 

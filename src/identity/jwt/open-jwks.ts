@@ -24,7 +24,6 @@ export async function openJwks(issuer: TokenIssuer, options: JwksOptions): Promi
   return await openFetchedJwks(issuer, jwks, fetch, options)
 }
 
-/** Opens a fetched JWKS, cached in the folder of the options. */
 export async function openFetchedJwks(
   { name, issuer }: { readonly name: string; readonly issuer: string },
   timing: JwksTiming,

@@ -19,9 +19,8 @@ export interface RemoteJwksOptions {
 }
 
 /**
- * Opens keys that are fetched from the issuer: in the background before they expire, and when a token refers to an
- * unknown key; concurrent requests share one fetch, limited to one per cooldown. Waits for the first fetch; if it
- * fails, uses the keys on disk, or opens without keys.
+ * Fetches keys before they expire, and when a token refers to an unknown key; concurrent requests share one fetch,
+ * limited to one per cooldown. If the first fetch fails, uses the keys on disk, or opens without keys.
  */
 export async function openRemoteJwks(timing: JwksTiming, options: RemoteJwksOptions): Promise<Jwks> {
   const jwks = new RemoteJwks(timing, options)

@@ -6,7 +6,6 @@ import type { ClientCertificateSettings } from '../../config/identity/client-cer
 import type { Principal } from '../principal.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 
-/** A caller who is known by a certificate. */
 export interface VerifiedCertificate {
   readonly principal: Principal
   /** SHA-256 of the certificate in base64url, as in tokens bound to it (RFC 8705). */
@@ -14,9 +13,8 @@ export interface VerifiedCertificate {
 }
 
 /**
- * Creates a reader of the caller from the certificate of a connection; undefined without a certificate. Throws
- * AuthenticationError for a certificate that TLS did not verify, that has expired since, or that does not identify
- * exactly one caller. `now` is the time in milliseconds.
+ * Undefined without a certificate. Throws AuthenticationError for a certificate that TLS did not verify, that has
+ * expired since, or that does not identify exactly one caller. `now` is the time in milliseconds.
  */
 export function createCertificateReader(
   settings: ClientCertificateSettings,
@@ -78,10 +76,7 @@ function verifyCertificate(
 
 const subjectAltNameLabels = { uri: 'URI', dns: 'DNS', email: 'email' } as const
 
-/**
- * Returns the only name of that kind. Names are listed as `DNS:a, URI:b`; ambiguous ones are quoted (CVE-2021-44532)
- * and not supported.
- */
+/** Names are listed as `DNS:a, URI:b`; quoted, ambiguous ones (CVE-2021-44532) are not supported. */
 function findSoleName(alternativeNames: string, kind: keyof typeof subjectAltNameLabels): string {
   const label = `${subjectAltNameLabels[kind]}:`
   const names = alternativeNames.split(', ').filter((entry) => entry.startsWith(label))

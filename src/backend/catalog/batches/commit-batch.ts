@@ -32,7 +32,6 @@ interface BatchChange {
   readonly table: TableEntry | undefined
 }
 
-/** Records a validated change in the transaction of the batch and returns its result. */
 type PreparedChange = (database: CatalogDatabase) => Promise<Result>
 
 /** Creates versions of several tables, all or none. The responses are in the order of the entries. */
@@ -55,7 +54,7 @@ export async function batchCreateTableVersions(
  * ids, order of the versions, staging manifests, versions to delete.
  * 2. The staging manifests get second names in `commits/`, from which only the catalog deletes, and are flushed. If the
  * process ends here, the next start removes those names and nothing has changed.
- * 3. One transaction of the store records every change: the commit point.
+ * 3. One database transaction records every change: the commit point.
  * 4. The manifests get their final names, and those of deleted versions are removed. If the process ends here, the next
  * process that locks the data or reads the table completes this step (reconcile-versions.ts).
  *
@@ -108,7 +107,6 @@ async function locateTables(
   return changes
 }
 
-/** Returns the first success of a replayed batch that only creates versions. */
 async function findReplayedBatch(
   context: CatalogContext,
   changes: readonly BatchChange[],

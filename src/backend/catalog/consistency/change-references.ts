@@ -4,10 +4,7 @@ import type { CatalogContext } from '../context/catalog-context.ts'
 import { reconcileVersions } from './reconcile-versions.ts'
 import { requireTableWithData } from './table-data.ts'
 
-/**
- * Runs a change of the tags, branches or old versions of a table, one at a time, so that a version cannot be deleted
- * while it is being tagged. Throws TableNotFound (404), also for a table without data.
- */
+/** Changes tags, branches or old versions one at a time, so that a version is not deleted while it is being tagged. */
 export async function changeReferences<Result>(
   context: CatalogContext,
   id: Identifier,

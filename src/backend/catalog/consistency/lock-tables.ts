@@ -3,9 +3,8 @@ import type { CatalogContext } from '../context/catalog-context.ts'
 import { reconcileVersions } from './reconcile-versions.ts'
 
 /**
- * Runs `work` with exclusive access to several tables, each named once: no other request writes their data, commits a
- * version or reconciles. All data locks are taken before all commit locks, each in the order of the object ids, so two
- * callers cannot deadlock. Earlier commits are reconciled before `work` starts.
+ * Runs `work` with exclusive access to distinct tables. All data locks are taken before all commit locks, each in the
+ * order of the object ids, so callers cannot deadlock. Earlier commits are reconciled first.
  */
 export async function lockTables<Result>(
   context: CatalogContext,

@@ -20,9 +20,8 @@ import { deleteUnusedRetainedManifests, retainedManifestPath } from './retained-
 const replayableVersions = 100
 
 /**
- * Makes the storage of a table agree with its records. A version whose single commit was interrupted gets its final
- * name, or its record is deleted if its manifest does not exist. Batch commits are completed; commit-batch.ts explains
- * why that cannot fail. The caller holds the commit lock.
+ * Makes the storage of a table agree with its records: an interrupted commit gets its final name, or its record is
+ * deleted. Batch commits are completed (see commit-batch.ts). The caller holds the commit lock.
  */
 export async function reconcileVersions(context: CatalogContext, table: TableEntry): Promise<void> {
   const recorded = await listRecordedVersions(context.database, table.objectId)
@@ -35,7 +34,6 @@ export async function reconcileVersions(context: CatalogContext, table: TableEnt
     await deleteUnusedRetainedManifests(context, table.objectId)
 }
 
-/** Reconciles a table with pending changes before its data is read or changed. */
 export async function reconcileIfPending(context: CatalogContext, table: TableEntry): Promise<void> {
   if (!(await hasPendingChanges(context.database, table.objectId))) return
   await context.commitLock.runExclusive(table.objectId, () => reconcileVersions(context, table))

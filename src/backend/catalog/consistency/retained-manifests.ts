@@ -3,9 +3,8 @@ import { hasPendingChanges } from '../../database/pending-deletions.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 
 /*
- * Retained manifests of committed batches, kept from before the commit until they have their final names, in one folder
- * per table: `commits/<object id>`. Only a holder of the table's commit lock creates, uses or deletes them, and deletes
- * them only when no record of the table needs one.
+ * Retained manifests of committed batches, one folder per table: `commits/<object id>`. Only a holder of the commit
+ * lock creates, uses or deletes them.
  */
 
 export function retainedManifestPath(
@@ -16,7 +15,6 @@ export function retainedManifestPath(
   return `${retainedManifestsFolder(context, table.objectId)}/${name}`
 }
 
-/** Deletes the retained manifests of a table that no record refers to. */
 export async function deleteUnusedRetainedManifests(
   context: CatalogContext,
   objectId: string,

@@ -17,9 +17,8 @@ export interface PointRequest {
 }
 
 /**
- * Finds a table with data and resolves the requested point; callers that only write pass no version. Throws
- * TableNotFound, TableBranchNotFound, TableTagNotFound or TableVersionNotFound (404), and InvalidInput (400) for a tag
- * together with a branch or a version.
+ * Finds a table with data and resolves the requested point. Throws TableNotFound, TableBranchNotFound, TableTagNotFound
+ * or TableVersionNotFound (404), and InvalidInput (400) for a tag together with a branch or a version.
  */
 export async function requirePoint(
   context: CatalogContext,

@@ -1,10 +1,7 @@
 import { deleteLeftoverRecord, type RemovedTable } from '../../database/remove-objects.ts'
 import { tableLocation, type CatalogContext } from './catalog-context.ts'
 
-/**
- * Deletes the data of tables that are no longer in the store. Data that cannot be deleted now stays recorded as a
- * leftover, and the next repair deletes it.
- */
+/** Data that cannot be deleted now stays recorded as a leftover; the next repair deletes it. */
 export async function deleteRemovedData(
   context: CatalogContext,
   removed: readonly RemovedTable[],

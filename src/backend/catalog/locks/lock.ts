@@ -1,9 +1,8 @@
 import type { AdvisoryLocks } from '../../database/advisory-locks.ts'
 import { KeyedLock } from './keyed-lock.ts'
 
-/** Excludes work with the same key, within this process and across advisoryLocks. */
+/** Excludes work with the same key, within this process and across replicas. */
 export interface Lock {
-  /** Runs `work` while no other work with the same key runs. */
   runExclusive<Result>(key: string, work: () => Promise<Result>): Promise<Result>
   /** Runs `work` concurrently with other shared work, but not with exclusive work. */
   runShared<Result>(key: string, work: () => Promise<Result>): Promise<Result>
@@ -11,7 +10,7 @@ export interface Lock {
   runIfFree(key: string, work: () => Promise<void>): Promise<void>
 }
 
-/** Opens the lock of that name, shared by all users of the same store; without advisory locks, by this process only. */
+/** All users of the same database share the lock; without advisory locks, only this process has it. */
 export function openLock(name: string, advisoryLocks: AdvisoryLocks | undefined): Lock {
   const local = new KeyedLock()
   if (advisoryLocks === undefined) return local

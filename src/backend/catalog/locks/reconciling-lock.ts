@@ -1,9 +1,6 @@
 import type { Lock } from './lock.ts'
 
-/**
- * Wraps the data lock: calls `reconcile` before any work starts, so holders find storage equal to the records. Batches
- * commit under this lock, so nothing is written between a commit and its manifests.
- */
+/** Reconciles before work under the data lock, so that nothing is written between a batch commit and its manifests. */
 export function createReconcilingLock(lock: Lock, reconcile: (objectId: string) => Promise<void>): Lock {
   const reconcileFirst = async <Result>(objectId: string, work: () => Promise<Result>): Promise<Result> => {
     await reconcile(objectId)

@@ -8,9 +8,8 @@ import type { CatalogContext } from '../context/catalog-context.ts'
 import { namespaceAlreadyExistsError, requireNamespace } from '../context/require-objects.ts'
 
 /**
- * Creates a namespace under an existing parent. ExistOk returns an existing namespace unchanged. Overwrite replaces its
- * properties but never deletes its content: a non-empty namespace is NamespaceNotEmpty (409); use DropNamespace with
- * Cascade.
+ * ExistOk returns an existing namespace unchanged. Overwrite replaces its properties but never deletes its content: a
+ * non-empty namespace is NamespaceNotEmpty (409).
  */
 export async function createNamespace(
   context: CatalogContext,

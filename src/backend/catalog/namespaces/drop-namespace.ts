@@ -7,10 +7,7 @@ import { hasChildren, removeNamespace } from '../../database/remove-objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { deleteRemovedData } from '../context/delete-removed-data.ts'
 
-/**
- * Drops a namespace. Restrict requires that it is empty (else NamespaceNotEmpty, 409); Cascade also drops its content.
- * A missing namespace is NamespaceNotFound (404), or no error with Skip.
- */
+/** Restrict refuses a non-empty namespace (409); Cascade also drops its content. Skip accepts a missing one. */
 export async function dropNamespace(
   context: CatalogContext,
   id: Identifier,

@@ -17,7 +17,6 @@ export async function listNamespaces(
   return { namespaces: entries, ...pageTokenMember(token) }
 }
 
-/** Lists the names of the tables of a namespace in the byte order of UTF-8. The token is the last name. */
 export async function listTables(
   context: CatalogContext,
   id: Identifier,
@@ -31,8 +30,7 @@ export async function listTables(
 }
 
 /**
- * Lists the full ids of all tables of the catalog, joined by the delimiter of the request, in the order of the names
- * from the root down. Throws InvalidInput (400) if a name contains the delimiter.
+ * Lists full ids, joined by the delimiter of the request. Throws InvalidInput (400) if a name contains the delimiter.
  */
 export async function listAllTables(
   context: CatalogContext,

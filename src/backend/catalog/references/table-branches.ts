@@ -54,10 +54,7 @@ export async function createTableBranch(
   })
 }
 
-/**
- * Deletes a branch with its versions and rows. Throws TableBranchNotFound (404), and InvalidInput (400) if other
- * branches or tags depend on it.
- */
+/** Throws TableBranchNotFound (404), and InvalidInput (400) if other branches or tags depend on it. */
 export async function deleteTableBranch(
   context: CatalogContext,
   id: Identifier,

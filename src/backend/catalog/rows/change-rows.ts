@@ -16,10 +16,7 @@ import { createByInsert } from './insert-and-query.ts'
 import { hasDataUnderLock, hasData } from '../consistency/table-data.ts'
 import { resolvePoint, requirePoint } from '../consistency/table-point.ts'
 
-/**
- * Merges the rows of an Arrow IPC stream into a table. A declared table is created with all of the rows; if the merge
- * inserts nothing, the table does not exist (TableNotFound, 404).
- */
+/** A declared table is created with all of the rows; if the merge inserts nothing, it is TableNotFound (404). */
 export async function mergeInsertIntoTable(
   context: CatalogContext,
   id: Identifier,
@@ -61,10 +58,7 @@ async function createByMerge(
   })
 }
 
-/**
- * Sets columns to SQL expressions in the rows that the predicate selects. Properties of the request are added to those
- * of the table.
- */
+/** Properties of the request are added to those of the table. */
 export async function updateTable(
   context: CatalogContext,
   id: Identifier,

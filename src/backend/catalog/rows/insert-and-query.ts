@@ -8,8 +8,7 @@ import { hasDataUnderLock, hasData } from '../consistency/table-data.ts'
 import { resolvePoint, requirePoint } from '../consistency/table-point.ts'
 
 /**
- * Appends the rows of an Arrow IPC stream to a table, or replaces all rows by them. Creates the data of a declared
- * table. Throws TableNotFound or TableBranchNotFound (404).
+ * Appends or replaces rows; creates the data of a declared table. Throws TableNotFound or TableBranchNotFound (404).
  */
 export async function insertIntoTable(
   context: CatalogContext,
@@ -31,7 +30,6 @@ export async function insertIntoTable(
   )
 }
 
-/** Counts all rows of a table, or those that a SQL predicate selects. */
 export async function countTableRows(
   context: CatalogContext,
   id: Identifier,

@@ -4,7 +4,6 @@ import type { TablePoint } from '../../engine/table-point.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requirePoint } from '../consistency/table-point.ts'
 
-/** Returns the plan of a query as text, without running it. */
 export async function explainTableQueryPlan(
   context: CatalogContext,
   id: Identifier,
@@ -14,7 +13,6 @@ export async function explainTableQueryPlan(
   return await context.engine.plans.explain(point, request.query, request.verbose)
 }
 
-/** Runs a query and returns its plan with the cost of each step, as text. */
 export async function analyzeTableQueryPlan(
   context: CatalogContext,
   id: Identifier,

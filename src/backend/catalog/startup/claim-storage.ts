@@ -8,11 +8,7 @@ import type { Lock } from '../locks/lock.ts'
 const markFileName = 'catalog.json'
 const maxMarkBytes = 1024
 
-/**
- * Verifies that the storage belongs to the catalog of this store, because two catalogs would delete each other's
- * manifests. Unmarked storage is claimed once; afterwards the store refuses storage without its mark. Rejects with a
- * plain error.
- */
+/** Claims unmarked storage once, then verifies its mark: two catalogs would delete each other's manifests. */
 export async function claimStorage(
   database: CatalogDatabase,
   { storage, root }: Pick<OpenedStorage, 'storage' | 'root'>,
@@ -29,7 +25,6 @@ export async function claimStorage(
   })
 }
 
-/** Returns undefined if the text is not a mark. */
 function parseOwner(text: string): string | undefined {
   try {
     const { catalog } = getMembers(JSON.parse(text))

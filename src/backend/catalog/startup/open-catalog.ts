@@ -13,11 +13,7 @@ import { claimStorage } from './claim-storage.ts'
 import { startRepairLoop, repair } from './repair.ts'
 import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
 
-/**
- * Opens the catalog of a storage, creating it if necessary, and repairs the effects of a crash: half-created tables,
- * recorded versions without a manifest, data of dropped tables. Rejects with a plain error if the storage belongs to
- * another catalog.
- */
+/** Opens or creates a catalog and repairs it after a crash. Rejects if the storage belongs to another catalog. */
 export async function openCatalogContext(
   settings: Pick<EmbeddedSettings, 'data' | 'store'>,
   opened: OpenedStorage,
@@ -26,35 +22,35 @@ export async function openCatalogContext(
   log: Logger,
 ): Promise<CatalogContext> {
   const { storage, root, getClientOptions } = opened
-  const store = await openDatabase(settings.store, settings.data.folder, log)
+  const openedDatabase = await openDatabase(settings.store, settings.data.folder, log)
   let stopRepairing: (() => Promise<void>) | undefined
   const context: CatalogContext = {
-    database: store.database,
+    database: openedDatabase.database,
     engine,
     manifestStore,
     storage,
     getClientOptions,
     root,
-    nameLock: openLock('name', store.locks),
-    dataLock: createReconcilingLock(openLock('data', store.locks), (objectId) =>
+    nameLock: openLock('name', openedDatabase.locks),
+    dataLock: createReconcilingLock(openLock('data', openedDatabase.locks), (objectId) =>
       reconcileTableById(context, objectId),
     ),
-    commitLock: openLock('commit', store.locks),
+    commitLock: openLock('commit', openedDatabase.locks),
     log,
     close: async () => {
       await stopRepairing?.()
-      await store.close()
+      await openedDatabase.close()
     },
   }
   try {
-    await claimStorage(store.database, opened, openLock('storage', store.locks))
+    await claimStorage(openedDatabase.database, opened, openLock('storage', openedDatabase.locks))
     await repair(context)
   } catch (error) {
-    await store.close()
+    await openedDatabase.close()
     throw error
   }
   // With replicas, only another replica can clean up after one that crashes.
-  if (store.locks !== undefined) stopRepairing = startRepairLoop(context)
+  if (openedDatabase.locks !== undefined) stopRepairing = startRepairLoop(context)
   return context
 }
 

@@ -15,10 +15,7 @@ import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
 
 const repairIntervalMs = 15_000
 
-/**
- * Cleans up after crashes: half-created tables, data of dropped tables, recorded versions without a manifest. Locked
- * objects are skipped: a running replica works on them.
- */
+/** Removes half-created tables and data of dropped ones; completes commits. Skips objects that replicas have locked. */
 export async function repair(context: CatalogContext): Promise<void> {
   const { database } = context
   for (const { path, objectId } of await listUnfinishedCreations(database)) {
@@ -39,9 +36,7 @@ export async function repair(context: CatalogContext): Promise<void> {
   }
 }
 
-/**
- * Repairs periodically, as replicas do for each other. Returns a function that stops the loop after the current run.
- */
+/** Returns a function that stops the loop after the current run. */
 export function startRepairLoop(context: CatalogContext): () => Promise<void> {
   let currentRun = Promise.resolve()
   const run = (): void => {

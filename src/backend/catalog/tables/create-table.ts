@@ -21,9 +21,9 @@ type Request = RequestOf<'CreateTable'>
 type Response = ResponseOf<'CreateTable'>
 
 /**
- * Creates a table from an Arrow IPC stream. For an existing table, ExistOk returns its description and Overwrite adds a
- * version that replaces all rows and, if sent, the properties. Both modes add the data of a declared table (ExistOk
- * keeps its properties); with Create, its name is taken (TableAlreadyExists, 409).
+ * For an existing table, ExistOk returns its description and Overwrite adds a version that replaces all rows and, if
+ * sent, the properties. Both add the data of a declared table (ExistOk keeps its properties); with Create, its name is
+ * taken (409).
  */
 export async function createTable(
   context: CatalogContext,
@@ -53,7 +53,7 @@ export function rejectLocation(location: string | undefined): void {
   throw invalidInput('location is not supported; this catalog chooses the locations of its tables')
 }
 
-/** Finds the table, or reserves its name in the store before the engine writes anything. */
+/** Finds the table, or reserves its name in the database before the engine writes anything. */
 async function reserveName(
   context: CatalogContext,
   id: Identifier,

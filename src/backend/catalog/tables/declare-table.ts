@@ -6,10 +6,7 @@ import { tableLocation, type CatalogContext } from '../context/catalog-context.t
 import { rejectLocation } from './create-table.ts'
 import { requireNamespace, tableAlreadyExistsError } from '../context/require-objects.ts'
 
-/**
- * Reserves a name without data and returns where to write the data. Throws TableAlreadyExists (409) if the name is
- * taken, and like `getClientOptions`: the name is reserved even then, and DescribeTable returns the rest later.
- */
+/** Throws TableAlreadyExists (409), and like `getClientOptions`; in the latter case the name stays reserved. */
 export async function declareTable(
   context: CatalogContext,
   id: Identifier,

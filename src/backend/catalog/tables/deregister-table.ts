@@ -6,10 +6,7 @@ import { tableLocation, type CatalogContext } from '../context/catalog-context.t
 import { lockTables } from '../consistency/lock-tables.ts'
 import { requireTable, requireSameTable } from '../context/require-objects.ts'
 
-/**
- * Removes a table from the catalog and keeps its data. The catalog never deletes that data; RegisterTable can add it
- * again. Pending commits are completed first. Throws TableNotFound (404).
- */
+/** Removes a table and keeps its data, which RegisterTable can add again. Throws TableNotFound (404). */
 export async function deregisterTable(
   context: CatalogContext,
   id: Identifier,

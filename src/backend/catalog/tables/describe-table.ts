@@ -11,9 +11,8 @@ type Request = RequestOf<'DescribeTable'>
 type Response = ResponseOf<'DescribeTable'>
 
 /**
- * Returns the location of a table and, with `load_detailed_metadata`, the version, schema and statistics, except for a
- * declared table. Credentials are included unless the request declines them (interface section 7.2). Throws
- * TableNotFound, like `resolvePoint` if the request names a point (404), and like `getClientOptions`.
+ * Returns version, schema and statistics only with `load_detailed_metadata` and data. Credentials are included unless
+ * the request declines them. Throws TableNotFound (404), and like `resolvePoint` and `getClientOptions`.
  */
 export async function describeTable(
   context: CatalogContext,
@@ -60,7 +59,7 @@ async function describeData(
   point: TablePoint,
   dialect: SchemaDialect,
 ): Promise<Pick<Response, 'version' | 'schema' | 'metadata' | 'stats'>> {
-  const description = await context.engine.describe(point.location, { ...point, stats: true })
+  const description = await context.engine.describe(point.location, { ...point, includeStats: true })
   return {
     version: description.version,
     schema: description.schema(dialect),

@@ -10,14 +10,12 @@ import { requireNamespace, requireSameTable, tableAlreadyExistsError } from '../
 
 type Request = RequestOf<'RegisterTable'>
 
-/** The folder that contains every location that can be registered. */
 const registrationFolder = 'tables'
 
 /**
- * Adds an existing dataset as a table. `location` is relative to the folder `tables` of the data folder and ends in
- * `.lance`; it may name subfolders. Overwrite replaces the table of that name and keeps the old data, like
- * DeregisterTable. Throws TableAlreadyExists (409) if the name is taken or the dataset belongs to another table;
- * InvalidInput (400) for any other location.
+ * Adds an existing dataset as a table. `location` is relative to the folder `tables` and ends in `.lance`. Overwrite
+ * replaces the table of that name and keeps the old data. Throws TableAlreadyExists (409) if the name is taken or the
+ * dataset belongs to another table; InvalidInput (400) for any other location.
  */
 export async function registerTable(
   context: CatalogContext,
@@ -50,10 +48,7 @@ async function releaseExisting(database: CatalogDatabase, id: Identifier, table:
   await releaseTable(database, table.objectId)
 }
 
-/**
- * No folder on the path is a dataset, so datasets never nest: two different locations share no file, and it is enough
- * that locations are unique.
- */
+/** No folder on the path is a dataset: datasets never nest, so unique locations share no file. */
 function parseLocation(location: string): string {
   const segments = location.split('/')
   const folders = segments.slice(0, -1)

@@ -4,10 +4,7 @@ import { findObject, moveTable } from '../../database/objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requireNamespace, requireTable, tableAlreadyExistsError } from '../context/require-objects.ts'
 
-/**
- * Renames a table and, if the request names a namespace, moves it there. The data does not move. Throws
- * TableAlreadyExists (409) if the new name is taken, NamespaceNotFound (404) if the new namespace does not exist.
- */
+/** The data does not move. Throws TableAlreadyExists (409), or NamespaceNotFound (404) for the new namespace. */
 export async function renameTable(
   context: CatalogContext,
   id: Identifier,

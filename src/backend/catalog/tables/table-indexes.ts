@@ -15,10 +15,7 @@ const builds = new KeyedLock()
 const maxPendingBuilds = 100
 let pendingBuilds = 0
 
-/**
- * Builds an index; resolves when it is built. Throws Unsupported (406) for a type that the engine cannot build,
- * TableIndexAlreadyExists (409), TableColumnNotFound (404), ServiceUnavailable (503) if too many builds are queued.
- */
+/** Throws Unsupported (406), TableIndexAlreadyExists (409), TableColumnNotFound (404), ServiceUnavailable (503). */
 export async function createTableIndex(
   context: CatalogContext,
   id: Identifier,

@@ -3,7 +3,6 @@ import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operati
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requirePoint } from '../consistency/table-point.ts'
 
-/** Returns the size of a table: bytes, rows, indexes, and the distribution of rows over fragments. */
 export async function getTableStats(
   context: CatalogContext,
   id: Identifier,
@@ -24,9 +23,8 @@ export async function getTableStats(
 }
 
 /**
- * Merges the sent keys into the schema metadata and returns the result; null removes a key. Other keys stay, because
- * clients store data of their own there, such as embedding settings. The interface says "replace", but the engine's own
- * call and existing catalogs merge.
+ * Merges the sent keys and returns the result; null removes a key. Other keys stay, because clients store their own
+ * there. The API says "replace", but the engine's own call and existing catalogs merge.
  */
 export async function updateTableSchemaMetadata(
   context: CatalogContext,

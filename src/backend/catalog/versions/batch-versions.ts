@@ -58,9 +58,7 @@ export async function inspectStagedVersions(
   return staged
 }
 
-/**
- * Retains the manifest of a version. Returns a function that records the version in a transaction, and the response.
- */
+/** Returns a function that records the version in a transaction and returns the response. */
 export async function retainVersion(
   context: CatalogContext,
   { id, table, request }: BatchedVersion,

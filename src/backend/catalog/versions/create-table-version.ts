@@ -19,9 +19,8 @@ import { toTableVersion, type TableVersion } from './table-versions.ts'
 type Request = RequestOf<'CreateTableVersion'>
 
 /**
- * Commits a version: gives the staging manifest of a client its final name, if the version is the next one. A replay
- * with the same staging path gets the first success again. Throws ConcurrentModification (409), TableNotFound (404),
- * InvalidInput (400) for an invalid manifest.
+ * Gives the staging manifest of a client its final name if the version is the next one. A replay with the same staging
+ * path gets the first success again. Throws ConcurrentModification (409), TableNotFound (404), InvalidInput (400).
  */
 export async function createTableVersion(
   context: CatalogContext,

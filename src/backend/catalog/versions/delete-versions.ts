@@ -19,10 +19,9 @@ interface VersionDeletion {
 }
 
 /**
- * Deletes the manifests of the existing versions in the half-open ranges; rows shared with other versions stay. The
- * newest version, tagged versions and branch points are protected: a range that names one is refused with InvalidInput
- * (400). The end -1 means the newest version, exclusive: 0 to -1 deletes all others. All are deleted or none: if the
- * process ends after the commit, the next access to the table removes the manifests.
+ * Deletes the manifests of versions in half-open ranges; shared rows stay. A range that names the newest version, a
+ * tagged version or a branch point is refused with InvalidInput (400). The end -1 is the newest version, exclusive. All
+ * are deleted or none: if the process ends after the commit, the next access to the table removes the manifests.
  */
 export async function batchDeleteTableVersions(
   context: CatalogContext,
@@ -83,7 +82,6 @@ function parseRanges(
   return parsed
 }
 
-/** The versions of a branch that cannot be deleted, with the reason. */
 async function findProtectedVersions(
   context: CatalogContext,
   location: string,

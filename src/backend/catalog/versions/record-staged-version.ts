@@ -9,10 +9,7 @@ interface VersionCommit {
   readonly metadata?: Properties | undefined
 }
 
-/**
- * Records, in the caller's transaction, that a staged manifest becomes a version. Storage has no such version, so an
- * existing record with its number belongs to a manifest that no longer exists.
- */
+/** Storage has no such version, so an existing record with its number belongs to a manifest that no longer exists. */
 export async function recordStagedVersion(
   database: CatalogDatabase,
   objectId: string,

@@ -3,10 +3,7 @@ import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operati
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requirePoint } from '../consistency/table-point.ts'
 
-/**
- * Restores an old version as a new version of its branch. Throws TableNotFound, TableBranchNotFound or
- * TableVersionNotFound (404).
- */
+/** Adds a new version with the old content. Throws TableNotFound, TableBranchNotFound or TableVersionNotFound (404). */
 export async function restoreTable(
   context: CatalogContext,
   id: Identifier,

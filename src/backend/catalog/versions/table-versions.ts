@@ -13,8 +13,7 @@ import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
 export type TableVersion = ResponseOf<'CreateTableVersion'>['version']
 
 /**
- * Lists the versions of a table, oldest first unless `descending`; a declared table has none. The page token is the
- * last version of the page. Throws TableNotFound or TableBranchNotFound (404).
+ * Oldest first unless `descending`. The token is the last version. Throws TableNotFound or TableBranchNotFound (404).
  */
 export async function listTableVersions(
   context: CatalogContext,

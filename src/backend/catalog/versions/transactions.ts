@@ -22,19 +22,15 @@ const reservedKeys: ReadonlySet<string> = new Set([
   'branch',
 ])
 
-/**
- * Describes a commit from its manifest, with later alterations applied. The id is that of the table followed by the
- * UUID of the transaction or by the number of its version. Throws TransactionNotFound (404).
- */
+/** The id is that of the table, then the UUID of the transaction or its version. Throws TransactionNotFound (404). */
 export async function describeTransaction(context: CatalogContext, id: Identifier): Promise<Response> {
   const { table, transaction } = await requireTransaction(context, id)
   return describe(transaction, await findAlterations(context.database, table.objectId, transaction.uuid))
 }
 
 /**
- * Alters the status and properties shown for a transaction, all actions or none; the commit itself does not change.
- * Throws TransactionNotFound (404), ConcurrentModification (409) if a property exists that must not, InvalidInput (400)
- * for a property that cannot be altered or that must exist but does not.
+ * Alters the status and properties shown for a transaction, all or none. Throws TransactionNotFound (404),
+ * ConcurrentModification (409) for an existing property, InvalidInput (400) for a reserved or missing one.
  */
 export async function alterTransaction(
   context: CatalogContext,
@@ -66,7 +62,7 @@ async function requireTransaction(
   throw transactionNotFound(id)
 }
 
-/** A missing table has no transactions: the interface defines no other 404 here. */
+/** A missing table has no transactions: the catalog API defines no other 404 here. */
 async function findTable(context: CatalogContext, id: Identifier): Promise<TableEntry | undefined> {
   try {
     const table = await requireTable(context.database, id)

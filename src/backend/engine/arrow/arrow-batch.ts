@@ -2,7 +2,6 @@ import { CompressionType } from 'apache-arrow/fb/compression-type'
 import type { RecordBatch } from 'apache-arrow/fb/record-batch'
 import { malformedArrowError } from './arrow-frames.ts'
 
-/** The decoded size of a record batch. */
 export interface BatchSize {
   readonly rows: number
   readonly decodedBytes: number
@@ -14,9 +13,9 @@ const lz4Ratio = 255
 const emptyRows = 1 << 20
 
 /**
- * Measures a record batch by its header. The header determines how much memory the engine allocates, and an excessive
- * allocation aborts the process. So each buffer must lie within the body, must not expand beyond what its compression
- * allows, and no column may claim more rows than its bytes can hold.
+ * The header determines how much memory the engine allocates, and an excessive allocation aborts the process. So each
+ * buffer must lie within the body and expand no more than its compression allows, and no column may claim more rows
+ * than it can hold.
  */
 export function measureBatch(batch: RecordBatch, body: Uint8Array): BatchSize {
   const decodedBytes = measureBuffers(batch, body)

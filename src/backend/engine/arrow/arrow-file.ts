@@ -18,7 +18,6 @@ interface FileBuilder {
   readonly dictionaryBytes: Map<bigint, Uint8Array>
 }
 
-/** An uploaded stream converted to an Arrow IPC file. */
 export interface UploadedFile {
   readonly file: Buffer
   readonly rows: number
@@ -29,10 +28,9 @@ const header = Buffer.from('ARROW1\0\0')
 const endOfStream = Buffer.from([255, 255, 255, 255, 0, 0, 0, 0])
 
 /**
- * Converts a complete Arrow IPC stream into an Arrow IPC file with byte-identical messages: only a header and a footer
- * are added, so compression, types and metadata are preserved. Throws InvalidInput for anything but a stream of one
- * schema, for a replaced dictionary (not possible in a file) and for impossible sizes; with status 413 above
- * `bytesLimit` decoded bytes.
+ * Converts a complete Arrow IPC stream into a file with byte-identical messages, so compression, types and metadata are
+ * preserved. Throws InvalidInput for anything but a stream of one schema, for a replaced dictionary (not possible in a
+ * file) and for impossible sizes; with status 413 above `bytesLimit` decoded bytes.
  */
 export function streamToFile(stream: Uint8Array, bytesLimit: number): UploadedFile {
   if (stream.length === 0) throw malformedArrowError('the body is empty; expected at least a schema')
@@ -57,10 +55,7 @@ export function streamToFile(stream: Uint8Array, bytesLimit: number): UploadedFi
   return { file: Buffer.concat([...builder.chunks, ...finishFile(builder)]), rows, batches }
 }
 
-/**
- * Concatenates Arrow IPC files of one schema, as the engine produces them per batch, into the bytes of one file. Takes
- * the next file only after the bytes of the previous one were consumed.
- */
+/** Joins Arrow IPC files of one schema. Takes the next file only after the bytes of the previous one were consumed. */
 export async function* joinFiles(
   first: Uint8Array,
   next: () => Promise<Uint8Array | null>,

@@ -15,20 +15,17 @@ export type Frame = ArrowMessage & {
 
 const magic = Buffer.from('ARROW1')
 
-/** The error (400) for an invalid Arrow IPC stream. */
 export function malformedArrowError(detail: string, options?: CatalogErrorOptions): CatalogError {
   return invalidInput(`expected an Arrow IPC stream: ${detail}`, options)
 }
 
-/** Whether the bytes start an Arrow IPC file, which is not a stream. */
 export function isArrowFile(bytes: Uint8Array): boolean {
   return bytes.length >= magic.length && magic.equals(bytes.subarray(0, magic.length))
 }
 
 /**
- * Yields the messages of an Arrow IPC stream, or of a file before its footer. Stops at the end-of-stream marker or at
- * the end of the bytes. Throws InvalidInput for a truncated message, offsets out of bounds, message kinds that tables
- * do not use, and bytes after the end of a stream.
+ * Yields the messages of an Arrow IPC stream, or of a file before its footer. Throws InvalidInput for a truncated
+ * message, offsets out of bounds, message kinds that tables do not use, and bytes after the end of a stream.
  */
 export function* readFrames(bytes: Uint8Array): Generator<Frame> {
   const file = isArrowFile(bytes)
@@ -87,7 +84,6 @@ export function readWithin<Result>(position: number, read: () => Result): Result
   }
 }
 
-/** Reads the schema of an Arrow IPC file that the engine created. */
 export function readFileSchema(file: Uint8Array): ArrowSchema {
   for (const { kind, header, metadata } of readFrames(file)) {
     if (kind === 'schema') return readSchema(header, metadata.length)

@@ -34,8 +34,7 @@ export async function findTransaction(
 }
 
 /**
- * The commit's version follows the one that the committer had read, usually directly; the name of its transaction file
- * contains that number.
+ * The commit follows the version that the committer had read; the name of its transaction file contains that number.
  */
 async function findOnBranch(
   storage: Storage,
@@ -103,7 +102,6 @@ async function readTransactionFile(
   return read && parseTransaction(read.bytes)
 }
 
-/** The folder of the transaction files of a branch. */
 export function transactionsFolder(location: string, branch: string | undefined): string {
   return `${path.posix.dirname(versionsFolder(location, branch))}/_transactions`
 }

@@ -11,10 +11,7 @@ import { omitMainBranch, versionsFolder } from './versions-folder.ts'
 const maxManifestBytes = 512 * 1024 * 1024
 const schemes: readonly NamingScheme[] = ['V2', 'V1']
 
-/**
- * Finds the staging manifest of a request and verifies it; see ManifestStore. The path of the request is never opened:
- * it must equal one of the possible paths of the version, which are built here.
- */
+/** The path of the request is never opened: it must equal a possible path of the version, which is built here. */
 export async function inspectStaging(
   storage: Storage,
   location: string,

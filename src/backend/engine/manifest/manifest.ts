@@ -3,7 +3,6 @@ import { readFields } from '../../../lib/protobuf/read-fields.ts'
 
 /** The commit of a version, as far as its manifest or transaction file describes it. */
 export interface ManifestTransaction {
-  /** The version that the committer had read. */
   readonly readVersion: number | undefined
   /** `Append`, `Delete`, `Overwrite`. */
   readonly transactionKind: string | undefined
@@ -75,10 +74,7 @@ function decodeManifest(file: Uint8Array): TableManifest {
   }
 }
 
-/**
- * Locates the parts of a manifest file: the position of the message's length, the message, and the trailer after it.
- * Throws a RangeError for bytes that are not a manifest file.
- */
+/** `position` is that of the message's length. Throws a RangeError for bytes that are not a manifest file. */
 export function locateManifest(file: Uint8Array): {
   readonly position: number
   readonly message: Uint8Array

@@ -27,10 +27,7 @@ export async function retainManifest(
   return { version, manifestPath, manifestSize, eTag, timestampMillis: info.modifiedMillis, namingScheme }
 }
 
-/**
- * See `ManifestStore.publishRetained`. The final name follows from the version alone. The staging name is removed only
- * if it is still at the requested path: the data folder may have been moved meanwhile.
- */
+/** Removes the staging name only if it is still at the requested path: the data folder may have been moved. */
 export async function publishRetainedManifest(
   storage: Storage,
   location: string,

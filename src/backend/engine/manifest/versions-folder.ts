@@ -7,10 +7,7 @@ export function omitMainBranch(branch: string | undefined): string | undefined {
   return branch === undefined || branch === '' || branch === 'main' ? undefined : branch
 }
 
-/**
- * The folder that holds the manifests of a branch. Throws InvalidInput for an invalid branch name; valid are segments
- * of letters, digits, `.`, `-` and `_`, joined by `/`.
- */
+/** Valid branch names are segments of letters, digits, `.`, `-` and `_`, joined by `/`. Throws InvalidInput. */
 export function versionsFolder(location: string, branch: string | undefined): string {
   const name = omitMainBranch(branch)
   return name === undefined

@@ -82,7 +82,6 @@ export interface NativeTextQueries {
   booleanQuery(queries: [occur: string, query: NativeTextQuery][]): NativeTextQuery
 }
 
-/** The used part of the native module. */
 export interface NativeModule {
   readonly Connection: {
     new: (folder: string, options: Partial<ConnectionOptions>) => Promise<NativeConnection>
@@ -111,21 +110,14 @@ const requiredMethods: Readonly<Record<string, string>> = {
   RecordBatchIterator: 'next',
 }
 
-/**
- * The minimum stack of an engine thread in bytes of address space; untouched pages take no memory. One level of an
- * expression takes up to 6 KB, so the default of 2 MB allows about 400 levels.
- */
+/** One level of an expression takes up to 6 KB of stack. Address space only: untouched pages take no memory. */
 const minStackBytes = 32 * 1024 * 1024
-/**
- * The minimum number of engine threads. The engine computes on a pool of two threads fewer than cores, and some work
- * there waits for other work of the same pool: with one thread it waits forever.
- */
+/** Some work on the engine's thread pool waits for other work of the pool: with one thread it waits forever. */
 const minThreads = 2
 
 /**
- * Loads the native part of the engine, without the JavaScript layer that decodes Arrow. Silences its log unless
- * LANCEDB_LOG is set; LANCE_CPU_THREADS and RUST_MIN_STACK can raise its threads and stacks. Throws a plain error that
- * names what is missing if the installed package is not the supported version.
+ * Loads the native part of the engine without the JavaScript layer. LANCEDB_LOG sets its log level; LANCE_CPU_THREADS
+ * and RUST_MIN_STACK can raise threads and stacks. Throws a plain error if the installed version is not supported.
  */
 export function loadNative(): NativeModule {
   process.env['LANCEDB_LOG'] ??= 'error'

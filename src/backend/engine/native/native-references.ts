@@ -1,4 +1,3 @@
-/** The methods of a table handle for tags, branches, indexes and older versions. */
 export interface NativeTableReferences<Table> {
   tags(): Promise<NativeTags>
   branches(): Promise<NativeBranches<Table>>

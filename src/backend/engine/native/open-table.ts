@@ -6,7 +6,6 @@ import type { TablePoint } from '../table-point.ts'
 import type { NativeConnection, NativeModule, NativeTable } from './native-module.ts'
 import { omitMainBranch } from '../manifest/versions-folder.ts'
 
-/** The state shared by the parts of the engine. */
 export interface EngineContext {
   readonly native: NativeModule
   readonly storage: Storage

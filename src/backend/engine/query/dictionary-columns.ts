@@ -13,10 +13,7 @@ const castNames = new Map<Type, string>([
   [Type.LargeBinary, 'LargeBinary'],
 ])
 
-/**
- * Returns the columns of a query with dictionary columns cast to their value type; undefined if there is nothing to
- * cast. The engine has one dictionary per part of a table, but an Arrow file can hold only one.
- */
+/** The engine has one dictionary per part of a table, an Arrow file only one. Undefined if there is nothing to cast. */
 export function castDictionaryColumns(response: ArrowSchema, query: TableQuery): Selection | undefined {
   const columns = response.fields.filter((field) => !addedColumns.has(field.name))
   const dictionaries = columns.filter(

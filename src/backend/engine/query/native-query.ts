@@ -40,10 +40,7 @@ export function isSchemaOnly(query: TableQuery): boolean {
   return query.k === 0
 }
 
-/**
- * Converts a query of the interface to one of the engine; `selection` replaces its columns. Without `k` a search
- * returns 10 rows and a scan all of them.
- */
+/** `selection` replaces the columns. Without `k`, a search returns 10 rows and a scan all of them. */
 export function toNativeQuery(
   table: NativeTable,
   factories: NativeTextQueries,

@@ -8,9 +8,7 @@ import { rejectUnsupported, toNativeQuery } from './native-query.ts'
 
 /** Query plans as human-readable text, without paths of this machine. */
 export interface QueryPlans {
-  /** Returns the plan without running the query. */
   explain(point: TablePoint, query: TableQuery, verbose: boolean): Promise<string>
-  /** Runs the query and returns the cost of each step of the plan. */
   analyze(point: TablePoint, query: TableQuery): Promise<string>
 }
 

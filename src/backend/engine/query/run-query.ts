@@ -4,7 +4,6 @@ import type { NativeTable, NativeTextQueries } from '../native/native-module.ts'
 import { maxUint32, toNativeQuery, isSchemaOnly } from './native-query.ts'
 import type { Selection } from './native-query.ts'
 
-/** The rows of a query, batch by batch. */
 export interface QueryResult {
   /** The first batch, or a file with only the schema. */
   readonly first: Buffer
@@ -17,10 +16,7 @@ type Batches = AsyncGenerator<Buffer, void>
 type ReadQuery = (changes: Partial<TableQuery>, rowsPerBatch: number) => Batches
 
 const kibibyte = 1024
-/**
- * Bounds memory: the engine holds one window, and JavaScript the batches not yet collected. Without windows the engine
- * holds whole pages of a scanned column, and a page may be as large as the upload that wrote it.
- */
+/** Bounds memory: without windows the engine holds whole pages of a column, which may be as large as an upload. */
 const windowBytes = 4096 * kibibyte
 const batchBytes = 256 * kibibyte
 const maxRowsPerWindow = 65_536
@@ -30,10 +26,7 @@ const sampleRows = 16
 /** For searches: their results have columns of their own and rarely many rows. */
 const searchRowsPerBatch = 1024
 
-/**
- * Runs a query on one version of a table; `selection` replaces its columns. Memory is bounded whatever the number and
- * size of the rows, unless the engine must sort them.
- */
+/** `selection` replaces the columns. Memory is bounded for any number and size of rows, unless they must be sorted. */
 export async function runQuery(
   factories: NativeTextQueries,
   table: NativeTable,
@@ -61,10 +54,7 @@ function readBatches(query: TableQuery, read: ReadQuery): Batches {
   return query.k != null && query.k <= sampleRows ? read({}, sampleRows) : readSampled(read)
 }
 
-/**
- * Reads consecutive ranges of rows, each sized by the rows of the previous one. The engine finds the start of a range
- * by counting, without reading earlier rows.
- */
+/** Sizes each range by the rows of the previous one. The engine finds the start of a range without reading rows. */
 async function* readWindows(query: TableQuery, read: ReadQuery): Batches {
   let offset = query.offset ?? 0
   let remaining = query.k ?? Infinity
@@ -116,7 +106,6 @@ function computeRowsPerBatch(size: RowsSize): number {
   return size.rows === 0 ? sampleRows : countFittingRows(batchBytes, size, maxRowsPerBatch)
 }
 
-/** The number of rows that fit into the bytes, at least one. */
 function countFittingRows(bytes: number, size: RowsSize, maxRows: number): number {
   return Math.min(Math.max(1, Math.floor((bytes * size.rows) / size.bytes)), maxRows)
 }

@@ -2,7 +2,7 @@ import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.t
 import type { DataType } from '../../../catalog-api/schemas/columns.ts'
 import type { JsonArrowDataType } from './json-arrow-schema.ts'
 
-/** Type names that differ between the interface and the Lance format. The default unit is microseconds. */
+/** Type names that differ between the catalog API and the Lance format. The default unit is microseconds. */
 const lanceNames = new Map([
   ['boolean', 'bool'],
   ['utf8', 'string'],
@@ -19,10 +19,7 @@ const lanceNames = new Map([
 /** Names that lack required parameters. */
 const incompleteNames = new Set(['time32', 'time64', 'interval', 'union', 'dictionary'])
 
-/**
- * Converts a type to the names of the Lance format; types already in that form are accepted. Throws InvalidInput for a
- * name that is ambiguous by itself, Unsupported for a type that Lance lacks.
- */
+/** Accepts types already in that form. Throws InvalidInput for an ambiguous name, Unsupported for a missing type. */
 export function toLanceType(dataType: DataType): JsonArrowDataType {
   const { type, fields, length } = dataType
   const lower = type.toLowerCase()
@@ -41,7 +38,6 @@ export function toLanceType(dataType: DataType): JsonArrowDataType {
   }
 }
 
-/** The interface encodes the length as `precision * 1000 + scale`. */
 function toDecimalType(bits: string, length: number | undefined): string {
   if (bits !== '128' && bits !== '256') {
     throw new CatalogError('Unsupported', `data_type decimal${bits}: the Lance format has no such type`)

@@ -10,7 +10,6 @@ import type {
   SchemaDialect,
 } from './json-arrow-schema.ts'
 
-/** Type names that both dialects share. */
 const commonNames = new Map<Type, string>([
   [Type.Null, 'null'],
   [Type.Binary, 'binary'],
@@ -34,10 +33,7 @@ const lanceFloats = ['halffloat', 'float', 'double'] as const
 
 type NameType = (type: ArrowType) => string | undefined
 
-/**
- * Converts an Arrow schema to its JSON form in one of the two dialects; omits empty metadata. Throws Unsupported for a
- * type without a name in the dialect.
- */
+/** Omits empty metadata. Throws Unsupported for a type without a name in the dialect. */
 export function schemaToJson(schema: ArrowSchema, dialect: SchemaDialect): JsonArrowSchema {
   return { fields: schema.fields.map((field) => fieldToJson(field, dialect)), ...metadataMember(schema) }
 }
@@ -78,7 +74,7 @@ function getLength(type: ArrowType, dialect: SchemaDialect): number | undefined 
   return undefined
 }
 
-/** The names of the interface: no units or time zones, and a dictionary has its value type. */
+/** The names of the catalog API: no units or time zones, and a dictionary has its value type. */
 function toNamespaceName(type: ArrowType): string | undefined {
   if (type.id === Type.Date) return type.unit === DateUnit.DAY ? 'date32' : 'date64'
   if (type.id === Type.FloatingPoint) return `float${floatBits[type.precision]}`

@@ -3,8 +3,7 @@ import { invalidInput, type CatalogError } from '../../../catalog-api/catalog-er
 /** Upper bounds for the cost of a SQL text in stack and parser time of the engine. */
 interface SqlSize {
   /**
-   * An upper bound for the nesting of expressions: the most words, values, operators and brackets in a bracket and the
-   * brackets around it, without the values of lists.
+   * An upper bound for the nesting: the most tokens in a bracket and the brackets around it, without values of lists.
    */
   readonly chain: number
   /** The most value-computing operators in a bracket and the brackets around it, without AND or OR between them. */
@@ -17,12 +16,12 @@ interface SqlSize {
 interface BracketGroup {
   readonly closing: string | undefined
   readonly isCall: boolean
-  /** Parts of the completed items that may contain nested parts. */
-  parts: number
-  /** Parts of the current item. */
-  item: number
+  /** Tokens of the completed items that may contain nested ones. */
+  nestableTokens: number
+  /** Tokens of the current item. */
+  itemTokens: number
   /** Value-computing operators since the last AND, OR or comma, and their maximum. */
-  run: number
+  operatorRun: number
   longestRun: number
   /** The maxima of the nested brackets. */
   chain: number
@@ -35,8 +34,8 @@ interface Token {
   readonly text: string
 }
 
-/** A list item with at most this many parts is a plain value, perhaps with a sign or type, or a call. */
-const maxPartsOfValue = 2
+/** A list item with at most this many tokens is a plain value, perhaps with a sign or type, or a call. */
+const maxTokensOfValue = 2
 /** Comparisons do not compute values that other operators use. */
 const comparisons = new Set(['=', '<', '>', '!'])
 const closings: ReadonlyMap<string, string> = new Map([
@@ -47,10 +46,7 @@ const closings: ReadonlyMap<string, string> = new Map([
 /** Words before a bracket that are not calls. */
 const operatorWords = new Set(['and', 'or', 'not', 'in', 'like', 'between', 'when', 'then', 'else'])
 
-/**
- * The tokens of the engine's dialect (sqlparser 0.61: backticks for names, quotes doubled within quotes, no backslash
- * escapes). Text with ambiguous tokenization matches none of them.
- */
+/** The tokens of sqlparser 0.61: quotes doubled within quotes, no backslash escapes. Ambiguous text matches none. */
 const tokenKinds = [
   ['blank', String.raw`\s+|--[^\n]*`],
   ['value', String.raw`[xX]'[\da-fA-F]*'`],
@@ -63,15 +59,12 @@ const tokenKinds = [
 ] as const
 const tokenPattern = new RegExp(tokenKinds.map(([, pattern]) => `(${pattern})`).join('|'), 'uy')
 
-/**
- * Measures SQL without a parser. Throws InvalidInput (400) for unbalanced brackets, and for text that the engine might
- * tokenize differently.
- */
+/** Throws InvalidInput (400) for unbalanced brackets, and for text that the engine might tokenize differently. */
 export function measureSql(sql: string): SqlSize {
   const outer: BracketGroup[] = []
   let group = openGroup(undefined, false)
   let before: Token = { kind: 'blank', text: '' }
-  let lastPart: Token = before
+  let lastToken: Token = before
   for (const token of readTokens(sql)) {
     const { kind, text } = token
     assertUnambiguous(before, token)
@@ -79,9 +72,9 @@ export function measureSql(sql: string): SqlSize {
     if (kind === 'blank') continue
     const closing = closings.get(text)
     if (closing !== undefined) {
-      group.item += 1
+      group.itemTokens += 1
       outer.push(group)
-      group = openGroup(closing, isCallee(lastPart))
+      group = openGroup(closing, isCallee(lastToken))
     } else if (kind === 'bracket') {
       const enclosing = outer.pop()
       if (enclosing === undefined || text !== group.closing) throw unmatchedBracketError(text)
@@ -93,36 +86,46 @@ export function measureSql(sql: string): SqlSize {
     } else if (text === ',') {
       endItem(group)
     } else {
-      group.item += 1
+      group.itemTokens += 1
       if (kind === 'word' && /^(and|or)$/i.test(text)) endRun(group)
-      else if (kind === 'operator' && !comparisons.has(text)) group.run += 1
+      else if (kind === 'operator' && !comparisons.has(text)) group.operatorRun += 1
     }
-    lastPart = token
+    lastToken = token
   }
   if (group.closing !== undefined) throw invalidInput(`the SQL lacks ${JSON.stringify(group.closing)}`)
   return measureGroup(group)
 }
 
 function openGroup(closing: string | undefined, isCall: boolean): BracketGroup {
-  return { closing, isCall, parts: 0, item: 0, run: 0, longestRun: 0, chain: 0, operators: 0, calls: 0 }
+  return {
+    closing,
+    isCall,
+    nestableTokens: 0,
+    itemTokens: 0,
+    operatorRun: 0,
+    longestRun: 0,
+    chain: 0,
+    operators: 0,
+    calls: 0,
+  }
 }
 
 function endItem(group: BracketGroup): void {
-  if (group.item > maxPartsOfValue) group.parts += group.item
-  group.item = 0
+  if (group.itemTokens > maxTokensOfValue) group.nestableTokens += group.itemTokens
+  group.itemTokens = 0
   endRun(group)
 }
 
 function endRun(group: BracketGroup): void {
-  group.longestRun = Math.max(group.longestRun, group.run)
-  group.run = 0
+  group.longestRun = Math.max(group.longestRun, group.operatorRun)
+  group.operatorRun = 0
 }
 
 function measureGroup(group: BracketGroup): SqlSize {
   endItem(group)
   const isBracket = group.closing !== undefined
   return {
-    chain: group.parts + group.chain + (isBracket ? 1 : 0),
+    chain: group.nestableTokens + group.chain + (isBracket ? 1 : 0),
     operators: group.longestRun + group.operators,
     calls: group.calls + (group.isCall ? 1 : 0),
   }

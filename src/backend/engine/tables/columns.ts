@@ -21,7 +21,6 @@ export interface TableColumns {
     point: TablePoint,
     columns: readonly { readonly name: string; readonly expression: string }[],
   ): Promise<number>
-  /** Renames columns, and changes their types and nullability. */
   alter(point: TablePoint, alterations: readonly Alteration[]): Promise<number>
   drop(point: TablePoint, columns: readonly string[]): Promise<number>
   /** Changes the metadata of fields. Returns the resulting metadata by field path. */

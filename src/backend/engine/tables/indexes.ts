@@ -9,21 +9,18 @@ import { formatIndexType, toNativeIndex } from './native-index.ts'
 import type { NativeIndexConfiguration, NativeIndexStatistics } from '../native/native-references.ts'
 import { openTable, type EngineContext } from '../native/open-table.ts'
 
-/** The type is spelled as in the interface. */
+/** The type is spelled as in the catalog API. */
 export type TableIndex = NativeIndexConfiguration
 
 type IndexStatistics = NativeIndexStatistics
 
-/** The indexes of a table at a point of its history. */
 export interface TableIndexes {
   /**
-   * Builds an index; takes minutes for a large table. Throws Unsupported for what the engine cannot build,
-   * TableIndexAlreadyExists, TableColumnNotFound, InvalidInput if the type does not fit the column.
+   * Takes minutes for a large table. Throws Unsupported, TableIndexAlreadyExists, TableColumnNotFound, InvalidInput.
    */
   create(point: TablePoint, request: IndexRequest): Promise<void>
   /** Unordered. */
   list(point: TablePoint): Promise<readonly TableIndex[]>
-  /** Returns undefined if there is no such index. */
   describe(point: TablePoint, name: string): Promise<IndexStatistics | undefined>
   /** Throws TableIndexNotFound. */
   drop(point: TablePoint, name: string): Promise<void>

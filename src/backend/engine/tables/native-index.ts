@@ -81,7 +81,7 @@ function unsupportedIndexError(feature: string): CatalogError {
   return new CatalogError('Unsupported', `${feature} is not supported by the engine of this catalog`)
 }
 
-/** Converts the engine's spelling of a type, `IvfHnswPq`, to that of the interface: `IVF_HNSW_PQ`. */
+/** Converts the engine's spelling of a type, `IvfHnswPq`, to that of the catalog API: `IVF_HNSW_PQ`. */
 export function formatIndexType(type: string): string {
   const spelled = type.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase()
   return spelled === 'INVERTED' ? 'FTS' : spelled

@@ -26,7 +26,6 @@ export interface TableRows {
     predicate: string | undefined,
     updates: readonly (readonly [column: string, expression: string])[],
   ): Promise<{ version: number; rows: number }>
-  /** Deletes the rows that a predicate selects. */
   delete(point: TablePoint, predicate: string): Promise<{ version: number; rows: number }>
 }
 

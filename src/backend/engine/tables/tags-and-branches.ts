@@ -19,13 +19,9 @@ const branchFile = z.object({
 /** A tag; without a branch it is on main. */
 export type TableTag = Readonly<z.output<typeof tagFile>>
 
-/**
- * A line of versions that starts at a version of its parent; without a parent it starts on main. `createAt` is in
- * seconds since 1970. The engine refers to the branch by `identifier`.
- */
+/** Starts at a version of its parent (default: main). `createAt` is in seconds since 1970. */
 type TableBranch = Readonly<z.output<typeof branchFile>>
 
-/** The tags of a table. */
 export interface TableTags {
   list(location: string): Promise<ReadonlyMap<string, TableTag>>
   find(location: string, name: string): Promise<TableTag | undefined>
@@ -43,9 +39,7 @@ export interface TableBranches {
   find(location: string, name: string): Promise<TableBranch | undefined>
   /** Creates a branch at a point. The caller has checked that the name is free. Throws InvalidInput. */
   create(point: TablePoint, name: string): Promise<void>
-  /**
-   * Deletes a branch with its versions. Throws TableBranchNotFound, and InvalidInput if other branches depend on it.
-   */
+  /** Throws TableBranchNotFound, and InvalidInput if other branches depend on it. */
   delete(location: string, name: string): Promise<void>
 }
 
@@ -66,7 +60,6 @@ export function openTags(context: EngineContext): TableTags {
   }
 }
 
-/** Branches are stored like tags. */
 export function openBranches(context: EngineContext): TableBranches {
   const { storage } = context
   const openNativeBranches = async (location: string) =>
