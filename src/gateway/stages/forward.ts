@@ -118,7 +118,7 @@ function createUpstreamRequest(request: Audited): UpstreamRequest {
     headers,
     body: payload.form === 'bytes' ? payload.bytes : payload.form === 'stream' ? payload.body : null,
     // Arrow bodies pass unchanged.
-    ownsBody: payload.form === 'stream' && payload.meter !== undefined,
+    releasesChunks: payload.form === 'stream' && payload.meter !== undefined,
   }
 }
 

@@ -40,7 +40,7 @@ class RemoteJwks implements Jwks {
   #consecutiveFailures = 0
   #lastFailure: unknown
   #pending: Promise<void> | undefined
-  #lastRequirementFetchAt = -Infinity
+  #lastOnDemandFetchAt = -Infinity
   #timer: NodeJS.Timeout | undefined
   /** Serializes writes to disk. */
   #persisting: Promise<void> = Promise.resolve()
@@ -109,8 +109,8 @@ class RemoteJwks implements Jwks {
   /** Has its own cooldown, so that a background fetch does not delay the discovery of a new key. */
   #fetchOnDemand(): Promise<void> | undefined {
     const now = this.#options.now()
-    if (now - this.#lastRequirementFetchAt < this.#times.cooldownSeconds * 1000) return undefined
-    this.#lastRequirementFetchAt = now
+    if (now - this.#lastOnDemandFetchAt < this.#times.cooldownSeconds * 1000) return undefined
+    this.#lastOnDemandFetchAt = now
     return this.fetch()
   }
 
