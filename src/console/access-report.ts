@@ -11,13 +11,11 @@ import { whoCan, type Entitlement, type OverridingDeny } from '../policy/analysi
 /** A direct child namespace that policies mention. */
 export interface NamespaceEntry {
   readonly name: string
-  /** Policies of the namespace. */
   readonly policies: readonly string[]
   /** Whether policies mention namespaces beneath it. */
-  readonly leadsOn: boolean
+  readonly hasChildren: boolean
 }
 
-/** Callers and their permissions on an object. */
 export interface AccessReport {
   readonly groups: readonly { readonly name: string; readonly operations: readonly string[] }[]
   readonly callers: readonly {
@@ -41,35 +39,30 @@ interface Grant {
   }[]
 }
 
-/** Permission groups that do not overlap. */
 const disjointGroups = [...permissionGroups].filter(([name]) => name !== 'read' && name !== 'all')
 
 /** Maximum number of nodes shown; others can be requested by name. */
 const maxNodes = 500
 
-/** Lists the direct children of a namespace that policies mention, by name. */
 export function listNamespaces(
   documents: readonly PolicyDocument[],
   above: Identifier,
-): { readonly nodes: readonly NamespaceEntry[]; readonly leftOut: number } {
-  const found = new Map<string, { policies: string[]; leadsOn: boolean }>()
+): { readonly nodes: readonly NamespaceEntry[]; readonly omitted: number } {
+  const found = new Map<string, { policies: string[]; hasChildren: boolean }>()
   for (const { namespace, name: policy } of documents) {
     const name = namespace[above.length]
     if (name === undefined || !above.every((part, index) => namespace[index] === part)) continue
-    const node = found.get(name) ?? { policies: [], leadsOn: false }
+    const node = found.get(name) ?? { policies: [], hasChildren: false }
     if (namespace.length === above.length + 1) node.policies.push(policy)
-    else node.leadsOn = true
+    else node.hasChildren = true
     found.set(name, node)
   }
   const nodes = [...found].map(([name, node]) => ({ name, ...node }))
   const sorted = nodes.toSorted((one, other) => (one.name < other.name ? -1 : 1))
-  return { nodes: sorted.slice(0, maxNodes), leftOut: Math.max(0, sorted.length - maxNodes) }
+  return { nodes: sorted.slice(0, maxNodes), omitted: Math.max(0, sorted.length - maxNodes) }
 }
 
-/**
- * Reports all callers with permissions on a namespace or a table under the current policies, as `policy who-can` does.
- * For a namespace, operations on tables apply to any table in it, whatever its name.
- */
+/** As `policy who-can` does. For a namespace, operations on tables apply to any table in it, whatever its name. */
 export function createAccessReport(
   documents: readonly PolicyDocument[],
   kind: 'namespace' | 'table',
@@ -83,8 +76,8 @@ export function createAccessReport(
     operations: permissions.filter((permission) => appliesToKind(permission, kind)),
   }))
   for (const operation of shown.flatMap(({ operations }) => operations)) {
-    const position: ObjectKind = kind === 'namespace' ? 'namespace' : objectKindOfPermission(operation)
-    for (const entitlement of whoCan(above, operation, position, id).allowed) {
+    const objectKind: ObjectKind = kind === 'namespace' ? 'namespace' : objectKindOfPermission(operation)
+    for (const entitlement of whoCan(above, operation, objectKind, id).allowed) {
       const { subject } = entitlement
       const key = `${subject.kind} ${subject.name}`
       const caller = callers.get(key) ?? { subject, grants: [] }
@@ -125,11 +118,11 @@ function createGrant(operation: Permission, { reaching, except, overridingDenies
     rule: createRuleReference(reaching),
     ...(reaching.rule.condition && { if: reaching.rule.condition.text }),
     ...(except && { except: listSubjects(except) }),
-    unless: overridingDenies.map(createObjection),
+    unless: overridingDenies.map(createOverridingDeny),
   }
 }
 
-function createObjection({ reaching, subjects }: OverridingDeny): Grant['unless'][number] {
+function createOverridingDeny({ reaching, subjects }: OverridingDeny): Grant['unless'][number] {
   return {
     rule: createRuleReference(reaching),
     ...(subjects && { subjects: listSubjects(subjects) }),

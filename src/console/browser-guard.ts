@@ -1,10 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 
-/**
- * Sent with every response of the console: only its own files are loaded or run, no other page can frame it, and
- * nothing is cached.
- */
+/** Only own files are loaded or run, no other page can frame the console, and nothing is cached. */
 export const consoleHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': [
     "default-src 'none'",
@@ -26,9 +23,8 @@ export const consoleHeaders: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns why a browser request is refused, or undefined. The console needs no credentials, so it checks the origin
- * instead. Names other than localhost may have been pointed here by an attacker (DNS rebinding); addresses cannot.
- * Cross-site requests are refused, except for links to the page itself.
+ * Returns why a request is refused. The console needs no credentials, so it checks the origin: names other than
+ * localhost may be those of an attacker (DNS rebinding), addresses cannot. Only links to the page may be cross-site.
  */
 export function findBrowserRefusal(headers: IncomingHttpHeaders, isPage: boolean): string | undefined {
   const host = parseHost(headers.host ?? '')

@@ -1,4 +1,3 @@
-/** Current state of the gateway, as the console shows it. */
 export interface ConsoleState {
   readonly gateway: {
     readonly version: string
@@ -39,7 +38,6 @@ interface UpstreamState {
   readonly breaker: 'closed' | 'open'
   /** Requests that hold a connection: small ones, and those with a streamed body. */
   readonly active: { readonly small: number; readonly bulk: number }
-  /** Requests that wait for a connection. */
   readonly pending: number
   readonly connections: number
   readonly maxConnections: number

@@ -9,7 +9,6 @@ import type { NewestChanges } from './newest-changes.ts'
 import { pageRoute, readPageFiles } from './page-files.ts'
 import type { TrafficSummary } from './traffic.ts'
 
-/** Data of the console. */
 export interface ConsoleSource {
   state(): Promise<ConsoleState>
   traffic(): TrafficSummary
@@ -18,10 +17,7 @@ export interface ConsoleSource {
   changes(): Promise<NewestChanges>
 }
 
-/**
- * Adds the console to the admin server: a page that shows the activity of the gateway, and its data. It is read-only
- * and needs no credentials: anyone who can reach it sees principals and ids.
- */
+/** Read-only, without credentials: anyone who can reach the admin port sees principals and ids. */
 export async function addConsole(server: FastifyInstance, source: ConsoleSource): Promise<void> {
   const files = await readPageFiles()
   await server.register((scope, _options, done) => {
@@ -60,12 +56,11 @@ interface ObjectQuery {
   readonly kind: 'namespace' | 'table'
 }
 
-/** The values of a query: texts, and lists of texts for repeated names. */
 interface ObjectRoute {
   readonly Querystring: Readonly<Record<string, unknown>>
 }
 
-/** Handles a query for an object; responds with 400 if its id is invalid. */
+/** Responds with 400 if the id is invalid. */
 function createObjectHandler(response: (requested: ObjectQuery) => object) {
   return (request: FastifyRequest<ObjectRoute>, reply: FastifyReply): unknown => {
     try {

@@ -8,7 +8,6 @@ import { readSegmentLines } from '../audit/storage/read-segment-lines.ts'
 import { ignoreMissing } from '../lib/fs/system-error.ts'
 import { getOperation } from '../catalog-api/operations.ts'
 
-/** Position of a record in the log. */
 interface HashedRecordReference {
   readonly chain: string
   readonly seq: number
@@ -47,7 +46,6 @@ interface RecordedResult {
 export interface NewestChanges {
   /** The newest first. */
   readonly changes: readonly RecordedChange[]
-  /** The last signature. */
   readonly seal: (HashedRecordReference & { readonly time: string }) | undefined
 }
 
@@ -56,8 +54,8 @@ const maxChanges = 50
 const tailBytes = 256 * 1024
 
 /**
- * Follows the changes in the audit log of a folder. Nothing is read until requested, and then only what is new; rejects
- * if a file cannot be read. Records are not verified: that is the task of `audit verify`.
+ * Reads only new records, and only on request; rejects if a file cannot be read. Records are not verified: that is the
+ * task of `audit verify`.
  */
 export function createNewestChangesReader(
   folder: string,
@@ -65,54 +63,54 @@ export function createNewestChangesReader(
 ): () => Promise<NewestChanges> {
   const changes = new Map<string, RecordedChange>()
   let seal: NewestChanges['seal']
-  let location: { readonly file: string; readonly offset: number } | undefined
-  let looking: Promise<NewestChanges> | undefined
+  let position: { readonly file: string; readonly offset: number } | undefined
+  let polling: Promise<NewestChanges> | undefined
 
   async function poll(): Promise<NewestChanges> {
     const end = durable()
-    if (location === undefined) await readEnd(await segmentBefore(end.file), 0)
+    if (position === undefined) await readTail(await findPreviousSegment(end.file), 0)
     // Written to the previous file before the next one began.
-    else if (location.file !== end.file) await readEnd(location.file, location.offset)
-    const from = location?.file === end.file ? location.offset : 0
-    await readPart(end.file, Math.max(from, end.length - tailBytes), end.length)
-    location = { file: end.file, offset: end.length }
+    else if (position.file !== end.file) await readTail(position.file, position.offset)
+    const from = position?.file === end.file ? position.offset : 0
+    await readRange(end.file, Math.max(from, end.length - tailBytes), end.length)
+    position = { file: end.file, offset: end.length }
     return { changes: [...changes.values()].toReversed(), seal }
   }
 
   /** After a start, the newest changes are in the previous segment. */
-  async function segmentBefore(file: string): Promise<string | undefined> {
+  async function findPreviousSegment(file: string): Promise<string | undefined> {
     const segments = (await listChains(folder)).flatMap((chain) => chain.segments)
     return segments[segments.indexOf(file) - 1]
   }
 
-  async function readEnd(file: string | undefined, from: number): Promise<void> {
+  async function readTail(file: string | undefined, from: number): Promise<void> {
     const size = file && (await stat(join(folder, file)).catch(ignoreMissing))?.size
-    if (file && size) await readPart(file, Math.max(from, size - tailBytes), size)
+    if (file && size) await readRange(file, Math.max(from, size - tailBytes), size)
   }
 
-  async function readPart(file: string, from: number, to: number): Promise<void> {
-    const part = { from, to, bytes: tailBytes }
-    const lines = await readSegmentLines(join(folder, file), part).catch(ignoreMissing)
+  async function readRange(file: string, from: number, to: number): Promise<void> {
+    const range = { from, to, bytes: tailBytes }
+    const lines = await readSegmentLines(join(folder, file), range).catch(ignoreMissing)
     for (const { text } of lines ?? []) {
       // The tail of a file may begin in the middle of a line.
       const record = parseStoredRecord(text)
-      if (record !== undefined) take(record)
+      if (record !== undefined) addRecord(record)
     }
   }
 
-  function take(record: StoredRecord): void {
+  function addRecord(record: StoredRecord): void {
     const { chain, seq, hash, time } = record
-    const at = { chain, seq, hash, time }
+    const reference = { chain, seq, hash, time }
     if (record.kind === 'intent' && record.effect !== 'read') {
       addChange(formatRecordKey(chain, seq), createRecordedChange(record))
     } else if (record.kind === 'outcome') {
       const { result, status, version, durationMs } = record
-      const what = { ...at, result, status, version, durationMs }
-      end(record.intentChain ?? chain, record.intentSeq, 'outcome', what)
+      const outcome = { ...reference, result, status, version, durationMs }
+      addResult(record.intentChain ?? chain, record.intentSeq, 'outcome', outcome)
     } else if (record.kind === 'resolved') {
-      end(record.intentChain, record.intentSeq, 'resolved', { ...at, result: record.result })
+      addResult(record.intentChain, record.intentSeq, 'resolved', { ...reference, result: record.result })
     } else if (record.kind === 'seal') {
-      seal = at
+      seal = reference
     }
   }
 
@@ -124,20 +122,20 @@ export function createNewestChangesReader(
     }
   }
 
-  function end(
+  function addResult(
     chain: string,
     seq: number,
-    how: 'outcome' | 'resolved',
-    what: HashedRecordReference & RecordedResult,
+    member: 'outcome' | 'resolved',
+    result: HashedRecordReference & RecordedResult,
   ): void {
     const key = formatRecordKey(chain, seq)
     const change = changes.get(key)
-    if (change !== undefined) changes.set(key, { ...change, [how]: what })
+    if (change !== undefined) changes.set(key, { ...change, [member]: result })
   }
 
   return () => {
-    looking ??= poll().finally(() => (looking = undefined))
-    return looking
+    polling ??= poll().finally(() => (polling = undefined))
+    return polling
   }
 }
 

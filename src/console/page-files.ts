@@ -14,16 +14,14 @@ const files: Readonly<Record<string, string>> = {
   'access-view.js': 'text/javascript; charset=utf-8',
   'changes-view.js': 'text/javascript; charset=utf-8',
   'elements.js': 'text/javascript; charset=utf-8',
+  'format.js': 'text/javascript; charset=utf-8',
   'state-views.js': 'text/javascript; charset=utf-8',
   'traffic-chart.js': 'text/javascript; charset=utf-8',
   'traffic-views.js': 'text/javascript; charset=utf-8',
-  'words.js': 'text/javascript; charset=utf-8',
 }
 
-/** Route of the page. */
 export const pageRoute = '/console'
 
-/** Reads the files of the page from the folder `page`. */
 export function readPageFiles(): Promise<readonly PageFile[]> {
   return Promise.all(
     Object.entries(files).map(async ([name, contentType]) => ({

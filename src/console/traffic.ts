@@ -14,16 +14,14 @@ export interface RefusedRequest {
   readonly requestId: string
 }
 
-/** Requests that ended in one second. */
 interface TrafficSecond {
   readonly allow: number
   readonly deny: number
   readonly none: number
 }
 
-/** Recent traffic. */
 export interface TrafficSummary {
-  /** The last whole seconds, oldest first. */
+  /** The last complete seconds, oldest first. */
   readonly seconds: readonly TrafficSecond[]
   /** Responses in these seconds by status. */
   readonly statuses: readonly { readonly status: number; readonly count: number }[]
@@ -66,15 +64,15 @@ interface SecondCounts {
 /** `now` returns monotonic milliseconds. */
 export function createTraffic(now: () => number = () => performance.now()): Traffic {
   // One more than shown: the current second is incomplete.
-  const buckets = Array.from({ length: shownSeconds + 1 }, emptyBucket)
+  const buckets = Array.from({ length: shownSeconds + 1 }, createBucket)
   const durations = new Float64Array(maxDurations)
   const operations: string[] = []
   const counts = new Map<string, { readonly stage: string; readonly reason: string; count: number }>()
   const newest: RefusedRequest[] = []
   let requests = 0
 
-  function bucketOf(second: number): SecondCounts {
-    const bucket = buckets[second % buckets.length] ?? emptyBucket()
+  function getBucket(second: number): SecondCounts {
+    const bucket = buckets[second % buckets.length] ?? createBucket()
     if (bucket.second !== second) {
       bucket.second = second
       bucket.allow = bucket.deny = bucket.none = 0
@@ -85,7 +83,7 @@ export function createTraffic(now: () => number = () => performance.now()): Traf
 
   return {
     addRequest(operation, status, decision, durationMs) {
-      const bucket = bucketOf(Math.floor(now() / 1000))
+      const bucket = getBucket(Math.floor(now() / 1000))
       bucket[decision] += 1
       bucket.statuses.set(status, (bucket.statuses.get(status) ?? 0) + 1)
       durations[requests % maxDurations] = durationMs
@@ -103,14 +101,14 @@ export function createTraffic(now: () => number = () => performance.now()): Traf
     },
     getSummary() {
       const current = Math.floor(now() / 1000)
-      const whole = Array.from({ length: shownSeconds }, (_, index) => {
+      const shown = Array.from({ length: shownSeconds }, (_, index) => {
         const second = current - shownSeconds + index
         const bucket = buckets[second % buckets.length]
         return bucket?.second === second ? bucket : undefined
       })
       return {
-        seconds: whole.map(({ allow, deny, none } = emptyBucket()) => ({ allow, deny, none })),
-        statuses: countStatuses(whole),
+        seconds: shown.map(({ allow, deny, none } = createBucket()) => ({ allow, deny, none })),
+        statuses: countStatuses(shown),
         operations: summarizeOperations(operations, durations),
         sampledRequests: operations.length,
         refusals: {
@@ -122,7 +120,7 @@ export function createTraffic(now: () => number = () => performance.now()): Traf
   }
 }
 
-function emptyBucket(): SecondCounts {
+function createBucket(): SecondCounts {
   return { second: -1, allow: 0, deny: 0, none: 0, statuses: new Map() }
 }
 
@@ -153,6 +151,6 @@ function summarizeOperations(
 }
 
 /** Nearest-rank quantile. */
-function quantile(sorted: Float64Array, capacity: number): number {
-  return sorted[Math.max(0, Math.ceil(sorted.length * capacity) - 1)] ?? 0
+function quantile(sorted: Float64Array, fraction: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * fraction) - 1)] ?? 0
 }

@@ -48,47 +48,51 @@ export function createHttp1GatewayServer(options: Http1GatewayServerOptions): Ht
         ? new BodyTimeout()
         : new ClientDisconnected('the client aborted the request body'),
   }
-  let passing = 0
+  let inPipeline = 0
   const listener = createListener(options.listener, {
-    onRequest: take,
+    onRequest: handleRequest,
     onConnectionError: observer.connectionRejected,
   })
 
-  function take(request: IncomingRequest, response: OutgoingResponse): void {
+  function handleRequest(request: IncomingRequest, response: OutgoingResponse): void {
     if (request.head.method === 'CONNECT') {
-      refuseTunnel(request)
+      refuseConnect(request)
       return
     }
     const trace = new Trace(request)
     response.onClose.add(() => observer.requestEnded(trace, response))
     observer.requestStarted(trace, request)
-    void serve(request, response, trace)
+    void runPipeline(request, response, trace)
   }
 
-  async function serve(request: IncomingRequest, response: OutgoingResponse, trace: Trace): Promise<void> {
+  async function runPipeline(
+    request: IncomingRequest,
+    response: OutgoingResponse,
+    trace: Trace,
+  ): Promise<void> {
     const body = request.isComplete ? noBody : new RequestBody(request, response, bodyOptions)
-    passing += 1
+    inPipeline += 1
     try {
       await handle(request, body, response, pipeline, trace)
       body.release()
       drainRequestBody(request)
     } catch (error) {
       body.release()
-      fail(request, response, trace, error)
+      refuse(request, response, trace, error)
     } finally {
-      passing -= 1
+      inPipeline -= 1
     }
   }
 
-  function fail(request: IncomingRequest, response: OutgoingResponse, trace: Trace, error: unknown): void {
-    if (error instanceof ClientDisconnected) return
-    const refusal = toCatalogError(error)
-    observer.requestRefused(trace, refusal)
-    sendErrorResponse(response, refusal, trace)
+  function refuse(request: IncomingRequest, response: OutgoingResponse, trace: Trace, cause: unknown): void {
+    if (cause instanceof ClientDisconnected) return
+    const error = toCatalogError(cause)
+    observer.requestRefused(trace, error)
+    sendErrorResponse(response, error, trace)
     drainRequestBody(request)
   }
 
-  function refuseTunnel({ socket, remoteAddress }: IncomingRequest): void {
+  function refuseConnect({ socket, remoteAddress }: IncomingRequest): void {
     observer.connectionRejected('connect_not_supported', remoteAddress)
     respondToUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not supported'))
   }
@@ -109,7 +113,7 @@ export function createHttp1GatewayServer(options: Http1GatewayServerOptions): Ht
         server: listener,
         drainDelayMs: listener.isListening ? timeouts.drainDelayMs : 0,
         graceMs: timeouts.drainTimeoutMs,
-        isProcessing: () => passing > 0,
+        isProcessing: () => inPipeline > 0,
         abort: () => pipeline.upstreams.close(),
         onGraceExpired: observer.requestsAborted,
       })

@@ -43,6 +43,7 @@ export async function handle(
   const authorized = authorize(trace.enter('authorize', authenticated), pipeline.policies.current())
   const admitted = limit(trace.enter('limit', authorized), response, pipeline)
   const checked = await check(trace.enter('check', admitted), body, pipeline)
+  // No intent is written for a request that cannot be forwarded.
   await prepareForwarding(trace.enter('forward', checked), body)
   const audited = await audit(trace.enter('audit', checked), pipeline)
   trace.upstreamError = await forward(trace.enter('forward', audited), response, pipeline, trace.spans)

@@ -5,7 +5,7 @@ import type { ConcurrencySettings } from '../config/caller-limit-settings.ts'
 /** The end of a running request cannot be predicted. */
 const estimatedWaitMs = 1000
 
-/** Creates a limit on concurrent requests, counted from admission to the end of the response. */
+/** Counts requests from admission to the end of the response. */
 export function createConcurrencyLimit(settings: ConcurrencySettings): Limit {
   const { name, maxRequests } = settings
   const running = new Map<string, number>()

@@ -9,7 +9,6 @@ export interface FailedAuthentications {
   recordFailure(client: string): void
 }
 
-/** Without settings, there is no limit. */
 export function createFailedAuthentications(
   settings: FailedAuthenticationSettings | undefined,
 ): FailedAuthentications {

@@ -6,7 +6,6 @@ import type { RouteMatch } from '../catalog-api/request-target.ts'
 import { getAddressKey } from './address-key.ts'
 import type { LimitSelection } from '../config/caller-limit-settings.ts'
 
-/** The part of a request that limits use. */
 export interface LimitedRequest {
   readonly principal: Pick<Principal, 'name' | 'method'>
   readonly route: Pick<RouteMatch, 'operation' | 'id'>
@@ -19,21 +18,21 @@ export interface LimitedRequest {
 /** Returns the key by which a limit counts a request; undefined if the limit does not apply to it. */
 export type LimitKeyFunction = (request: LimitedRequest) => string | undefined
 
-/** Creates the key function of a limit. A batch, whose route contains no id, counts for the root. */
+/** A batch, whose route contains no id, counts for the root. */
 export function createLimitKeyFunction({
   per,
   operations,
   principals,
   namespaces,
 }: LimitSelection): LimitKeyFunction {
-  const chosen = expandOperations(operations)
-  const named = principals && new Set(principals)
-  const keyIn = createNamespaceKeyFunction(namespaces)
+  const selectedOperations = expandOperations(operations)
+  const selectedPrincipals = principals && new Set(principals)
+  const getNamespaceKey = createNamespaceKeyFunction(namespaces)
   return (request) => {
     const { route, principal, client } = request
-    if (!chosen.has(route.operation.name)) return undefined
-    if (named !== undefined && !named.has(principal.name)) return undefined
-    const namespace = keyIn(route)
+    if (!selectedOperations.has(route.operation.name)) return undefined
+    if (selectedPrincipals !== undefined && !selectedPrincipals.has(principal.name)) return undefined
+    const namespace = getNamespaceKey(route)
     if (namespace === undefined || per === 'namespace') return namespace
     if (per === 'principal') return getPrincipalKey(principal)
     return per === 'address' ? getAddressKey(client) : ''
@@ -46,10 +45,10 @@ export function getPrincipalKey({ name, method }: LimitedRequest['principal']): 
 }
 
 function expandOperations(names: readonly string[]): ReadonlySet<OperationName> {
-  const granted = new Set<string>(
+  const expanded = new Set<string>(
     names.flatMap((name): readonly string[] => permissionGroups.get(name) ?? [name]),
   )
-  return new Set(operationNames.filter((name) => granted.has(name)))
+  return new Set(operationNames.filter((name) => expanded.has(name)))
 }
 
 /** Callers choose the depth of namespaces, and must not gain a quota with each: only listed ones have their own. */
@@ -59,10 +58,10 @@ function createNamespaceKeyFunction(
   if (namespaces === undefined) return (route) => getNamespace(route)[0] ?? ''
   const longestFirst = namespaces
     .toSorted((one, other) => other.length - one.length)
-    .map((parts) => ({ parts, key: JSON.stringify(parts) }))
+    .map((prefix) => ({ prefix, key: JSON.stringify(prefix) }))
   return (route) => {
     const namespace = getNamespace(route)
-    return longestFirst.find(({ parts }) => parts.every((part, index) => part === namespace[index]))?.key
+    return longestFirst.find(({ prefix }) => prefix.every((name, index) => name === namespace[index]))?.key
   }
 }
 

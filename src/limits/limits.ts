@@ -10,15 +10,13 @@ import type { CallerLimitSettings } from '../config/caller-limit-settings.ts'
 
 export interface Limits {
   /**
-   * Admits a request and charges all limits that apply to it. Throws LimitExceeded (429) or LimitsUnavailable (503)
-   * without charging anything. Returns undefined if no further events need to be reported; otherwise the caller must
-   * release the lease.
+   * Throws LimitExceeded (429) or LimitsUnavailable (503) without charging any limit. The caller must release the
+   * lease.
    */
   admit(request: LimitedRequest): LimitLease | undefined
   /**
-   * Charges the entries of an admitted batch, each as a request for its own object. They may leave a debt in the limits
-   * that admitted the batch. Throws LimitExceeded (429) or LimitsUnavailable (503) if another limit is exhausted,
-   * without charging anything.
+   * Charges each entry of an admitted batch as a request for its object, which may leave a debt in the limits of the
+   * batch. Throws as `admit` if another limit is exhausted.
    */
   admitEntries(batch: LimitedRequest, entries: readonly LimitedRequest['route'][]): void
   readonly failedAuthentications: FailedAuthentications
@@ -29,10 +27,16 @@ interface Claim {
   readonly key: string
 }
 
-type LimitsInput = Omit<CallerLimitSettings, 'shedAfterMs' | 'shared'>
+type RequestLimitSettings = Pick<
+  CallerLimitSettings,
+  'rates' | 'byteQuotas' | 'concurrency' | 'failedAuthentications'
+>
 
-/** Creates the configured limits, initially unused. Rates and bytes are counted in buckets of `makeBuckets`. */
-export function createLimits(settings: LimitsInput, makeBuckets: BucketFactory = createLocalBuckets): Limits {
+/** Rates and bytes are counted in buckets of `makeBuckets`. */
+export function createLimits(
+  settings: RequestLimitSettings,
+  makeBuckets: BucketFactory = createLocalBuckets,
+): Limits {
   const limits = [
     ...settings.rates.map((rate) => createRateLimit(rate, makeBuckets)),
     ...settings.byteQuotas.map((quota) => createByteQuota(quota, makeBuckets)),
@@ -55,14 +59,14 @@ export function createLimits(settings: LimitsInput, makeBuckets: BucketFactory =
         batch,
         now,
       )
-      for (const { limit, key, entries: count } of claims) limit.takeEntries?.(key, count, now)
+      for (const { limit, key, entries: count } of claims) limit.chargeEntries?.(key, count, now)
     },
   }
 }
 
 const createLocalBuckets: BucketFactory = (_limit, settings) => createBuckets(settings)
 
-/** Finds the charges of a request. Throws LimitExceeded for the limit with the longest wait. */
+/** Throws LimitExceeded for the limit with the longest wait. */
 function findClaims(request: LimitedRequest, limits: readonly Limit[], now: number): readonly Claim[] {
   const claims: Claim[] = []
   for (const limit of limits) {
@@ -79,7 +83,7 @@ function findEntryClaims(
   batch: LimitedRequest,
   entries: readonly LimitedRequest['route'][],
 ): readonly (Claim & { readonly entries: number })[] {
-  if (limit.takeEntries === undefined) return []
+  if (limit.chargeEntries === undefined) return []
   const { principal, client, hasBody, contentLength } = batch
   const counts = new Map<string, number>()
   for (const route of entries) {
@@ -90,27 +94,27 @@ function findEntryClaims(
 }
 
 function assertNotExceeded(claims: readonly Claim[], request: LimitedRequest, now: number): void {
-  let longest = 0
+  let longestMs = 0
   let exceeded: Limit | undefined
   for (const { limit, key } of claims) {
-    const wait = limit.waitMs(key, request, now)
-    if (wait <= longest) continue
-    longest = wait
+    const waitMs = limit.waitMs(key, request, now)
+    if (waitMs <= longestMs) continue
+    longestMs = waitMs
     exceeded = limit
   }
   if (exceeded === undefined) return
-  throw new LimitExceeded(exceeded.reason, `${exceeded.title} is exceeded; retry later`, longest)
+  throw new LimitExceeded(exceeded.reason, `${exceeded.title} is exceeded; retry later`, longestMs)
 }
 
 function combineLeases(leases: readonly LimitLease[]): LimitLease {
-  const receivedCallbacks = leases.flatMap(({ countReceived }) => countReceived ?? [])
-  const sentCallbacks = leases.flatMap(({ countSent }) => countSent ?? [])
+  const receivedCounters = leases.flatMap(({ countReceived }) => countReceived ?? [])
+  const sentCounters = leases.flatMap(({ countSent }) => countSent ?? [])
   return {
-    ...(receivedCallbacks.length > 0 && {
-      countReceived: (bytes) => receivedCallbacks.forEach((callback) => callback(bytes)),
+    ...(receivedCounters.length > 0 && {
+      countReceived: (bytes) => receivedCounters.forEach((count) => count(bytes)),
     }),
-    ...(sentCallbacks.length > 0 && {
-      countSent: (bytes) => sentCallbacks.forEach((callback) => callback(bytes)),
+    ...(sentCounters.length > 0 && {
+      countSent: (bytes) => sentCounters.forEach((count) => count(bytes)),
     }),
     release() {
       for (const lease of leases) lease.release()

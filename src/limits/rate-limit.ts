@@ -3,7 +3,7 @@ import type { Limit } from './limit.ts'
 import { createLimitKeyFunction } from './limit-key.ts'
 import type { RateSettings } from '../config/caller-limit-settings.ts'
 
-/** Creates a limit on the request rate: each request takes a token. */
+/** Each request takes a token. */
 export function createRateLimit(settings: RateSettings, makeBuckets: BucketFactory): Limit {
   const { name, perSecond, burst = Math.max(1, Math.ceil(perSecond)) } = settings
   const buckets = makeBuckets(name, { perSecond, burst })
@@ -16,6 +16,6 @@ export function createRateLimit(settings: RateSettings, makeBuckets: BucketFacto
       buckets.take(key, 1, now)
       return undefined
     },
-    takeEntries: (key, requests, now) => buckets.take(key, requests, now),
+    chargeEntries: (key, requests, now) => buckets.take(key, requests, now),
   }
 }

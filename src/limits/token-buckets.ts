@@ -9,16 +9,13 @@ export interface BucketSettings {
 
 /** One token bucket per key. Times are milliseconds of a monotonic clock. */
 export interface TokenBuckets {
-  /**
-   * Returns the milliseconds until a bucket contains the tokens; 0 if it does. For more than its capacity: until it is
-   * full.
-   */
+  /** 0 if the bucket contains the tokens. For more than its capacity: until it is full. */
   waitMs(key: string, tokens: number, now: number): number
   /** Takes tokens even if there are too few: a debt is refilled first. A negative number returns tokens. */
   take(key: string, tokens: number, now: number): void
 }
 
-/** Buckets that apply charges of other gateways. */
+/** Applies charges of other gateways. */
 export interface SyncableBuckets extends TokenBuckets {
   /** Sets the time until a bucket is full; 0 if it is. */
   setFillTime(key: string, fillMs: number, now: number): void
@@ -29,9 +26,7 @@ export type BucketFactory = (limit: string, settings: BucketSettings) => TokenBu
 /** Smaller values are rounding errors. */
 const minWaitMs = 0.001
 
-/**
- * Creates full buckets. Stores only when each will be full again (generic cell rate algorithm), so no timer is needed.
- */
+/** Stores only when each bucket is full again (generic cell rate algorithm), so no timer is needed. */
 export function createBuckets({ perSecond, burst, maxKeys = 100_000 }: BucketSettings): SyncableBuckets {
   const msPerToken = 1000 / perSecond
   const fullAt = new LRUCache<string, number>({ max: maxKeys })

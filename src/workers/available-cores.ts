@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 
 /**
- * Returns the number of usable cores: the CPU affinity, or less if a control group (cgroups(7)) limits CPU time.
- * Fractions are dropped; the minimum is one. `root` is the file system root.
+ * CPU affinity, or less if a control group (cgroups(7)) limits CPU time. Rounded down, at least one. `root` is the file
+ * system root.
  */
 export async function countAvailableCores(root = '/'): Promise<number> {
   const groups = await readText(join(root, 'proc/self/cgroup'))
@@ -36,7 +36,6 @@ function readCgroupV1Limits(groups: string, root: string): Promise<number>[] {
   })
 }
 
-/** Lists the folder of a group and its ancestors; empty without a group. */
 function listAncestors(path: string | undefined): string[] {
   if (path === undefined) return []
   const folders = [path]

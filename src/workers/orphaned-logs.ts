@@ -10,8 +10,7 @@ import { version } from '../version.ts'
 import { createWorkerAuditSettings } from './settings-for-worker.ts'
 
 /**
- * Completes the audit logs of workers beyond the current number: adds outcomes (unknown) for intents of killed workers.
- * Call it only while no worker runs.
+ * Adds outcomes (unknown) for intents of killed workers beyond the current number. Call it only while no worker runs.
  */
 export async function completeOrphanedLogs(audit: AuditSettings, workers: number): Promise<void> {
   const folders = await listWorkerLogFolders(audit.folder).catch(ignoreMissing)

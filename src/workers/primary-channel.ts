@@ -4,7 +4,6 @@ import type { Charge } from '../limits/shared/shared-buckets.ts'
 import { stopSignals, ignoreOtherSignals } from '../lib/process/signals.ts'
 import type { WorkerReports, StartMessage, MessageFromWorker, MessageToWorker } from './worker-messages.ts'
 
-/** Channel of a worker to the primary process. */
 export interface PrimaryChannel {
   readonly startMessage: Promise<StartMessage>
   /** Resolves when the worker is to stop: on request, on a signal, or if the primary process is gone. */
@@ -18,14 +17,11 @@ export interface PrimaryChannel {
 }
 
 interface PendingCharge {
-  readonly resolve: (fills: readonly number[]) => void
+  readonly resolve: (fillTimes: readonly number[]) => void
   readonly reject: (error: Error) => void
 }
 
-/**
- * Opens the channel of this worker; `createReport` creates requested reports. A reload request makes this process read
- * its files again.
- */
+/** `createReport` creates requested reports. A reload request makes this process read its files again. */
 export function openPrimaryChannel(
   createReport: (about: keyof WorkerReports) => Promise<Partial<WorkerReports>>,
 ): PrimaryChannel {
@@ -35,10 +31,10 @@ export function openPrimaryChannel(
   let lastId = 0
 
   process.on('message', (message: MessageToWorker) => {
-    if (message.what === 'begin') started.resolve(message)
-    else if (message.what === 'stop') stopped.resolve(undefined)
-    else if (message.what === 'reload') void reloadFiles()
-    else if (message.what === 'charged') pendingCharges.get(message.id)?.resolve(message.fills)
+    if (message.type === 'start') started.resolve(message)
+    else if (message.type === 'stop') stopped.resolve(undefined)
+    else if (message.type === 'reload') void reloadFiles()
+    else if (message.type === 'charged') pendingCharges.get(message.id)?.resolve(message.fillTimes)
     // The primary process has a timeout for its requests.
     else sendReport(message.id, message.about).catch(() => undefined)
   })
@@ -53,7 +49,7 @@ export function openPrimaryChannel(
   })
 
   async function sendReport(id: number, about: keyof WorkerReports): Promise<void> {
-    await sendToPrimary({ what: 'report', id, report: await createReport(about) })
+    await sendToPrimary({ type: 'report', id, report: await createReport(about) })
   }
 
   return {
@@ -66,7 +62,7 @@ export function openPrimaryChannel(
         return await new Promise<readonly number[]>((resolve, reject) => {
           if (!process.connected) throw new Error('the primary process has exited')
           pendingCharges.set(id, { resolve, reject })
-          sendToPrimary({ what: 'charge', id, charges: charges.map(({ key, ms }) => ({ key, ms })) }).catch(
+          sendToPrimary({ type: 'charge', id, charges: charges.map(({ key, ms }) => ({ key, ms })) }).catch(
             reject,
           )
         })

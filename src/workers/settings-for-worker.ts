@@ -8,46 +8,45 @@ import type { GatewaySettings } from '../config/gateway-settings.ts'
 const minLogBytes = 1024 * 1024
 
 /**
- * Returns the settings of one of `workers` workers, numbered from 1. Totals are divided: all workers together use no
- * more than one process would, but each is allowed at least one of everything. Limits on a single request, its memory
- * or its time are unchanged; rates and bytes are counted for all workers together (charge-counter.ts).
+ * Workers are numbered from 1. Totals are divided among them, but each worker is allowed at least one of everything.
+ * Limits of one request are unchanged; rates and bytes are counted for all workers together (charge-counter.ts).
  */
 export function createWorkerSettings(
   settings: GatewaySettings,
   number: number,
   workers: number,
 ): GatewaySettings {
-  const capacity = (total: number, least = 1): number => divideTotal(total, number, workers, least)
+  const divide = (total: number, min = 1): number => divideTotal(total, number, workers, min)
   const { limits, upstreams, audit } = settings
   const { maxConnectionsPerAddress, failedAuthentications, concurrency } = limits
   return {
     ...settings,
     limits: {
       ...limits,
-      maxConnections: capacity(limits.maxConnections),
-      maxJsonMemoryBytes: capacity(limits.maxJsonMemoryBytes, limits.maxJsonBytes),
+      maxConnections: divide(limits.maxConnections),
+      maxJsonMemoryBytes: divide(limits.maxJsonMemoryBytes, limits.maxJsonBytes),
       ...(maxConnectionsPerAddress !== undefined && {
-        maxConnectionsPerAddress: capacity(maxConnectionsPerAddress),
+        maxConnectionsPerAddress: divide(maxConnectionsPerAddress),
       }),
       ...(failedAuthentications && {
         failedAuthentications: {
           perSecond: failedAuthentications.perSecond / workers,
-          burst: capacity(failedAuthentications.burst),
+          burst: divide(failedAuthentications.burst),
         },
       }),
-      concurrency: concurrency.map((limit) => ({ ...limit, maxRequests: capacity(limit.maxRequests) })),
+      concurrency: concurrency.map((limit) => ({ ...limit, maxRequests: divide(limit.maxRequests) })),
     },
     upstreams: upstreams.map((upstream) => ({
       ...upstream,
-      maxConnections: capacity(upstream.maxConnections),
-      maxBulkConnections: capacity(upstream.maxBulkConnections),
-      maxPendingRequests: capacity(upstream.maxPendingRequests, 0),
+      maxConnections: divide(upstream.maxConnections),
+      maxBulkConnections: divide(upstream.maxBulkConnections),
+      maxPendingRequests: divide(upstream.maxPendingRequests, 0),
     })),
     audit: createWorkerAuditSettings(audit, number, workers),
   }
 }
 
-/** Each worker has its audit log in a folder of its own, signed and redacted with the same keys. */
+/** Each log has its own folder; all are signed and redacted with the same keys. */
 export function createWorkerAuditSettings(
   audit: AuditSettings,
   number: number,
@@ -74,6 +73,6 @@ export function createWorkerAuditSettings(
 }
 
 /** The parts add up to the total unless the minimum applies. */
-function divideTotal(total: number, number: number, workers: number, least: number): number {
-  return Math.max(least, Math.floor(total / workers) + (number <= total % workers ? 1 : 0))
+function divideTotal(total: number, number: number, workers: number, min: number): number {
+  return Math.max(min, Math.floor(total / workers) + (number <= total % workers ? 1 : 0))
 }

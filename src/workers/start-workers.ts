@@ -9,79 +9,80 @@ import { openLog } from '../observability/log/gateway-log.ts'
 import { getProcessMetrics } from '../observability/metrics/process-metrics.ts'
 import { registerReadinessMetrics } from '../observability/health/readiness.ts'
 import { createChargeCounter } from './charge-counter.ts'
-import { mergeMetrics, metricsIn, registryOf } from './merge-metrics.ts'
+import { mergeMetrics, collectMetrics, createMetricsRegistry } from './merge-metrics.ts'
 import { createWorkerMetrics } from './worker-metrics.ts'
 import { createWorkerSupervisor, type WorkerSupervisor } from './worker-supervisor.ts'
 import { createWorkerSettings } from './settings-for-worker.ts'
 
 export { WorkerStartFailed } from './worker-process.ts'
 
-/** Heartbeat checks within the hang timeout. */
-const checksPerHang = 10
+/** Within the timeout of a worker. */
+const checksPerTimeout = 10
 /** Time to stop beyond delay and grace period: for aborted requests, the audit log and its sinks. */
 const extraStopMs = 30_000
 
 /**
- * Starts a gateway of several processes. Each runs the command of this one and serves part of the connections; this one
- * serves the admin port, and restarts workers that exit. Rejects if a worker cannot start at the beginning, and then
- * leaves none running.
+ * Each worker runs the command of this process. This one serves the admin port and restarts workers that exit. Rejects
+ * if a worker cannot start at the beginning, and then leaves none running.
  */
 export async function startWorkers(settings: GatewaySettings, count: number): Promise<RunningGateway> {
   const registry = new Registry()
   const { logger: log, ...gatewayLog } = openLog(settings.log.level, registerLogMetrics(registry))
-  const locations: WorkerSupervisor[] = []
-  const serving = (): WorkerSupervisor[] => locations.filter((location) => location.isServing())
-  const { countRestart: onRestart } = createWorkerMetrics(registry, () => serving().length)
-  let state: string | undefined = 'the gateway is starting'
-  const problem = (): string | undefined =>
-    state ?? (serving().length > 0 ? undefined : 'no worker accepts requests')
-  registerReadinessMetrics(registry, [{ name: 'gateway', problem }])
+  const supervisors: WorkerSupervisor[] = []
+  const listServing = (): WorkerSupervisor[] => supervisors.filter((supervisor) => supervisor.isServing())
+  const { countRestart: onRestart } = createWorkerMetrics(registry, () => listServing().length)
+  let lifecycleProblem: string | undefined = 'the gateway is starting'
+  const findProblem = (): string | undefined =>
+    lifecycleProblem ?? (listServing().length > 0 ? undefined : 'no worker accepts requests')
+  registerReadinessMetrics(registry, [{ name: 'gateway', findProblem }])
   const admin = createAdminServer(
-    async () => [await mergeRegistries(registry, locations)],
+    async () => [await mergeRegistries(registry, supervisors)],
     async () => {
-      const own = problem()
-      return own === undefined ? findWorkerProblems(serving()) : { gateway: own }
+      const own = findProblem()
+      return own === undefined ? findWorkerProblems(listServing()) : { gateway: own }
     },
   )
   const { workerTimeoutMs, drainDelayMs, drainTimeoutMs } = settings.timeouts
-  const looking = setInterval(() => {
-    for (const location of locations) location.checkHeartbeat(workerTimeoutMs / checksPerHang)
-  }, workerTimeoutMs / checksPerHang).unref()
+  const heartbeatTimer = setInterval(() => {
+    for (const supervisor of supervisors) supervisor.checkHeartbeat(workerTimeoutMs / checksPerTimeout)
+  }, workerTimeoutMs / checksPerTimeout).unref()
 
   async function close(): Promise<void> {
-    state = 'the gateway is shutting down'
-    clearInterval(looking)
+    lifecycleProblem = 'the gateway is shutting down'
+    clearInterval(heartbeatTimer)
     // No worker outlives this process.
     process.on('exit', killAll)
-    await Promise.all(locations.map((location) => location.stop(drainDelayMs + drainTimeoutMs + extraStopMs)))
+    await Promise.all(
+      supervisors.map((supervisor) => supervisor.stop(drainDelayMs + drainTimeoutMs + extraStopMs)),
+    )
     process.off('exit', killAll)
     await admin.close()
     await gatewayLog.close()
   }
-  const killAll = (): void => locations.forEach((location) => location.kill())
+  const killAll = (): void => supervisors.forEach((supervisor) => supervisor.kill())
 
   try {
     const adminUrl = await listen(admin, settings.admin)
     const pageTokenSecret = randomBytes(32)
     const charge = createChargeCounter()
-    // Workers accept connections themselves. Measured: of 64 connections opened in sequence, four workers accept 22,
-    // 17, 14 and 11. Node's round-robin would balance them, but it never closes connections that it handed to a killed
-    // or hanging worker, and passes on connections over the limit of all workers forever.
+    // Workers accept connections themselves: of 64, four workers accepted 22, 17, 14 and 11. Node's round-robin would
+    // balance them, but never closes connections that it handed to a killed or hanging worker, and passes on
+    // connections over the limit of all workers forever.
     cluster.schedulingPolicy = cluster.SCHED_NONE
     cluster.setupPrimary({ serialization: 'advanced' })
     for (let number = 1; number <= count; number += 1) {
       const own = createWorkerSettings(settings, number, count)
-      const startMessage = { what: 'begin', settings: own, adminUrl, pageTokenSecret } as const
-      locations.push(
+      const startMessage = { type: 'start', settings: own, adminUrl, pageTokenSecret } as const
+      supervisors.push(
         createWorkerSupervisor(number, { startMessage, charge, hangMs: workerTimeoutMs, log, onRestart }),
       )
     }
     // The first worker starts alone: it creates shared keys, and errors in shared files are reported once.
-    const [first, ...others] = locations
+    const [first, ...others] = supervisors
     const url = (await first?.start()) ?? ''
-    await Promise.all(others.map((location) => location.start()))
-    state = undefined
-    const reload = async (): Promise<void> => locations.forEach((location) => location.reload())
+    await Promise.all(others.map((supervisor) => supervisor.start()))
+    lifecycleProblem = undefined
+    const reload = async (): Promise<void> => supervisors.forEach((supervisor) => supervisor.reload())
     return { url, adminUrl, reload, close }
   } catch (error) {
     await close()
@@ -89,29 +90,26 @@ export async function startWorkers(settings: GatewaySettings, count: number): Pr
   }
 }
 
-async function mergeRegistries(own: Registry, locations: readonly WorkerSupervisor[]): Promise<Registry> {
+async function mergeRegistries(own: Registry, supervisors: readonly WorkerSupervisor[]): Promise<Registry> {
   const reported = await Promise.all([
-    metricsIn([getProcessMetrics(), own]).then((metrics) => ({ worker: 'primary', metrics })),
-    ...locations.map(async (location) => ({
-      worker: String(location.number),
-      metrics: await location.readMetrics(),
+    collectMetrics([getProcessMetrics(), own]).then((metrics) => ({ worker: 'primary', metrics })),
+    ...supervisors.map(async (supervisor) => ({
+      worker: String(supervisor.number),
+      metrics: await supervisor.readMetrics(),
     })),
   ])
-  return registryOf(mergeMetrics(reported))
+  return createMetricsRegistry(mergeMetrics(reported))
 }
 
-/**
- * A problem of any serving worker counts for the gateway, since its requests cannot be routed to others. A worker that
- * is starting receives none.
- */
+/** A problem of any serving worker counts for the gateway: the requests of that worker cannot be routed to others. */
 async function findWorkerProblems(serving: readonly WorkerSupervisor[]): Promise<Record<string, string>> {
   const all: Record<string, string> = {}
-  const found = await Promise.all(serving.map((location) => location.readProblems()))
-  for (const [index, location] of serving.entries()) {
-    if (!location.isServing()) continue
+  const found = await Promise.all(serving.map((supervisor) => supervisor.readProblems()))
+  for (const [index, supervisor] of serving.entries()) {
+    if (!supervisor.isServing()) continue
     const problems = found[index] ?? { gateway: 'unresponsive' }
     for (const [name, problem] of Object.entries(problems))
-      all[name] ??= `worker ${location.number}: ${problem}`
+      all[name] ??= `worker ${supervisor.number}: ${problem}`
   }
   return all
 }

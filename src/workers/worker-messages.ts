@@ -2,18 +2,15 @@ import type { Charge } from '../limits/shared/shared-buckets.ts'
 import type { MetricData } from '../observability/metrics/metric-source.ts'
 import type { GatewaySettings } from '../config/gateway-settings.ts'
 
-/** Parameters of a worker. */
 export interface StartMessage {
-  readonly what: 'begin'
+  readonly type: 'start'
   readonly settings: GatewaySettings
   readonly adminUrl: string
   readonly pageTokenSecret: Uint8Array
 }
 
-/** Reports that the primary process requests from a worker. */
 export interface WorkerReports {
-  /** Heartbeat. */
-  readonly life: true
+  readonly heartbeat: true
   /** Problems by the name of the check. */
   readonly problems: Readonly<Record<string, string>>
   readonly metrics: readonly MetricData[]
@@ -21,17 +18,17 @@ export interface WorkerReports {
 
 export type MessageToWorker =
   | StartMessage
-  | { readonly what: 'requestReport'; readonly id: number; readonly about: keyof WorkerReports }
-  | { readonly what: 'charged'; readonly id: number; readonly fills: readonly number[] }
-  | { readonly what: 'reload' }
-  | { readonly what: 'stop' }
+  | { readonly type: 'requestReport'; readonly id: number; readonly about: keyof WorkerReports }
+  | { readonly type: 'charged'; readonly id: number; readonly fillTimes: readonly number[] }
+  | { readonly type: 'reload' }
+  | { readonly type: 'stop' }
 
 export type MessageFromWorker =
   /** The worker listens for messages; earlier ones are lost. */
-  | { readonly what: 'listening' }
-  | { readonly what: 'serving'; readonly url: string }
+  | { readonly type: 'listening' }
+  | { readonly type: 'serving'; readonly url: string }
   /** The worker cannot start; the message is for the user. */
-  | { readonly what: 'failed'; readonly message: string }
-  | { readonly what: 'report'; readonly id: number; readonly report: Partial<WorkerReports> }
-  /** Charges to limits; `charged` returns how full the buckets are. */
-  | { readonly what: 'charge'; readonly id: number; readonly charges: readonly Charge[] }
+  | { readonly type: 'failed'; readonly message: string }
+  | { readonly type: 'report'; readonly id: number; readonly report: Partial<WorkerReports> }
+  /** `charged` returns the milliseconds until the buckets are full. */
+  | { readonly type: 'charge'; readonly id: number; readonly charges: readonly Charge[] }

@@ -1,6 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-/** Why a worker was restarted. */
 const restartReasons = ['exited', 'unresponsive', 'start_failed'] as const
 export type RestartReason = (typeof restartReasons)[number]
 
@@ -8,14 +7,13 @@ export interface WorkerMetrics {
   readonly countRestart: (reason: RestartReason) => void
 }
 
-/** Registers the metrics of the workers; `serving` is read on collection. */
-export function createWorkerMetrics(registry: Registry, serving: () => number): WorkerMetrics {
+export function createWorkerMetrics(registry: Registry, countServing: () => number): WorkerMetrics {
   const gauge = new Gauge({
     name: 'catalog_gateway_workers_serving',
     help: 'Workers that accept requests.',
     registers: [],
     collect() {
-      this.set(serving())
+      this.set(countServing())
     },
   })
   registry.registerMetric(gauge)

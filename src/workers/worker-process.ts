@@ -2,7 +2,6 @@ import cluster, { type Worker } from 'node:cluster'
 import type { Charge } from '../limits/shared/shared-buckets.ts'
 import type { WorkerReports, StartMessage, MessageFromWorker, MessageToWorker } from './worker-messages.ts'
 
-/** A worker, seen from the primary process. */
 export interface WorkerProcess {
   isDead(): boolean
   /** Resolves with its URL when it accepts requests. Rejects with the error to report if it cannot start. */
@@ -14,22 +13,20 @@ export interface WorkerProcess {
     about: About,
     timeoutMs: number,
   ): Promise<WorkerReports[About] | undefined>
-  /** Reloads its files; a worker that has not started yet reads them anyway. */
+  /** A worker that has not started yet reads its files anyway. */
   reload(): void
-  /** Requests a graceful shutdown. */
   stop(): void
   kill(): void
 }
 
-/** Counts charges of all workers and returns how full the buckets are. */
+/** Returns the milliseconds until each bucket is full. */
 export type ChargeFunction = (charges: readonly Charge[]) => readonly number[]
 
-/** A worker cannot start; the message is for the user. */
 export class WorkerStartFailed extends Error {
   override readonly name = 'WorkerStartFailed'
 }
 
-/** Forks a process that runs the same command as this one, and starts it as a worker. */
+/** The process runs the same command as this one. */
 export function forkWorker(startMessage: StartMessage, charge: ChargeFunction): WorkerProcess {
   const worker = cluster.fork()
   const pendingReports = new Map<number, (report: Partial<WorkerReports>) => void>()
@@ -40,12 +37,12 @@ export function forkWorker(startMessage: StartMessage, charge: ChargeFunction): 
   })
   const serving = new Promise<string>((resolve, reject) => {
     worker.on('message', (message: MessageFromWorker) => {
-      if (message.what === 'charge') {
-        sendToWorker(worker, { what: 'charged', id: message.id, fills: charge(message.charges) })
-      } else if (message.what === 'listening')
-        sendToWorker(worker, isStopping ? { what: 'stop' } : startMessage)
-      else if (message.what === 'serving') resolve(message.url)
-      else if (message.what === 'failed') reject(new WorkerStartFailed(message.message))
+      if (message.type === 'charge') {
+        sendToWorker(worker, { type: 'charged', id: message.id, fillTimes: charge(message.charges) })
+      } else if (message.type === 'listening')
+        sendToWorker(worker, isStopping ? { type: 'stop' } : startMessage)
+      else if (message.type === 'serving') resolve(message.url)
+      else if (message.type === 'failed') reject(new WorkerStartFailed(message.message))
       else pendingReports.get(message.id)?.(message.report)
     })
     void ended.then((end) => reject(new Error(`a worker exited (${end}) before it was ready`)))
@@ -65,15 +62,15 @@ export function forkWorker(startMessage: StartMessage, charge: ChargeFunction): 
           clearTimeout(timer)
           resolve(report)
         })
-        sendToWorker(worker, { what: 'requestReport', id, about })
+        sendToWorker(worker, { type: 'requestReport', id, about })
       })
       pendingReports.delete(id)
       return report[about]
     },
-    reload: () => sendToWorker(worker, { what: 'reload' }),
+    reload: () => sendToWorker(worker, { type: 'reload' }),
     stop() {
       isStopping = true
-      sendToWorker(worker, { what: 'stop' })
+      sendToWorker(worker, { type: 'stop' })
     },
     kill: () => void worker.process.kill('SIGKILL'),
   }

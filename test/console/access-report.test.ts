@@ -60,12 +60,12 @@ it('the report of a namespace separates rules for tables, and shows conditions w
 
 it('the tree has the namespaces that policies mention, level by level', () => {
   expect(listNamespaces(documents, [])).toEqual({
-    nodes: [{ name: 'prod', policies: [], leadsOn: true }],
-    leftOut: 0,
+    nodes: [{ name: 'prod', policies: [], hasChildren: true }],
+    omitted: 0,
   })
   expect(listNamespaces(documents, ['prod']).nodes).toEqual([
-    { name: 'raw', policies: ['raw'], leadsOn: false },
-    { name: 'sales', policies: ['sales'], leadsOn: false },
+    { name: 'raw', policies: ['raw'], hasChildren: false },
+    { name: 'sales', policies: ['sales'], hasChildren: false },
   ])
   expect(listNamespaces(documents, ['prod', 'sales']).nodes).toEqual([])
 })

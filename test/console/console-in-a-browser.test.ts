@@ -9,10 +9,10 @@ import {
 } from '../gateway/support/recording-upstream.ts'
 import { hasBrowser, startBrowser } from './browser.ts'
 
-const isThere = hasBrowser()
-if (!isThere)
+const isInstalled = hasBrowser()
+if (!isInstalled)
   console.warn('SKIPPED: the tests of the console in a browser, as there is no Chromium on this machine.')
-const inBrowser = it.skipIf(!isThere)
+const inBrowser = it.skipIf(!isInstalled)
 
 /** A name that runs script if it is ever used as markup. */
 const hostile = '<img src=x onerror=document.title=1>'
@@ -22,10 +22,10 @@ let browser: Browser
 let gateway: TestedGateway
 let upstream: RecordingUpstream
 let page: Page
-const problem: string[] = []
+const pageErrors: string[] = []
 
 beforeAll(async () => {
-  if (!isThere) return
+  if (!isInstalled) return
   upstream = await startRecordingUpstream()
   upstream.answering = respondWith(200, {})
   gateway = await openGateway(upstream.url, {
@@ -63,13 +63,13 @@ afterAll(async () => {
 })
 
 beforeEach(async () => {
-  if (!isThere) return
-  problem.length = 0
+  if (!isInstalled) return
+  pageErrors.length = 0
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
   page = await context.newPage()
   page.setDefaultTimeout(20_000)
-  page.on('console', (message) => problem.push(message.text()))
-  page.on('pageerror', ({ message }) => problem.push(message))
+  page.on('console', (message) => pageErrors.push(message.text()))
+  page.on('pageerror', ({ message }) => pageErrors.push(message))
   await page.goto(`${gateway.adminUrl}/console`)
   await page
     .getByRole('status')
@@ -77,7 +77,7 @@ beforeEach(async () => {
     .waitFor()
 })
 
-inBrowser('what happens is seen while it happens, and no name becomes markup', async () => {
+inBrowser('requests and changes are shown live, and no name becomes markup', async () => {
   expect((await gateway.post(`${route}/create`, { body: {} })).status).toBe(200)
   expect((await gateway.post(`${route}/drop`, { as: 'alice', body: {} })).status).toBe(403)
   const change = page.getByRole('listitem').filter({ hasText: 'CreateNamespace' })
@@ -93,10 +93,10 @@ inBrowser('what happens is seen while it happens, and no name becomes markup', a
   await page.getByText('1 denied by a policy').waitFor()
   expect(await page.locator('img[src="x"]').count()).toBe(0)
   expect(await page.title()).toBe('catalog-gateway console')
-  expect(problem).toEqual([])
+  expect(pageErrors).toEqual([])
 })
 
-inBrowser('the tree and the matrix tell who may do what, and why', async () => {
+inBrowser('the tree and the matrix show permissions and their rules', async () => {
   await page.getByRole('button', { name: 'beneath /', exact: true }).waitFor()
   await page.getByRole('button', { name: hostile, exact: true }).click()
   await page.getByRole('button', { name: `user ${hostile}` }).waitFor()
@@ -110,13 +110,13 @@ inBrowser('the tree and the matrix tell who may do what, and why', async () => {
   await page.getByLabel('Object').fill('prod//sales')
   await page.getByLabel('Object').press('Enter')
   await page.getByText(/empty/).waitFor()
-  expect(problem.filter((text) => !text.includes('400'))).toEqual([])
+  expect(pageErrors.filter((text) => !text.includes('400'))).toEqual([])
 })
 
 inBrowser.for([
   { width: 360, colorScheme: 'light' },
   { width: 1600, colorScheme: 'dark' },
-] as const)('at $width px, $colorScheme, everybody can use it', async ({ width, colorScheme }) => {
+] as const)('at $width px, $colorScheme, the page is accessible', async ({ width, colorScheme }) => {
   await gateway.get('/v1/namespace/$/list', { as: null })
   await page.setViewportSize({ width, height: 800 })
   await page.emulateMedia({ colorScheme })

@@ -8,7 +8,11 @@ const suite = useSharedGateway({
 })
 
 /** Sends a request to the admin port as a browser would, with these headers. */
-async function ask(path: string, headers: Record<string, string> = {}, method: 'GET' | 'POST' = 'GET') {
+async function sendRequest(
+  path: string,
+  headers: Record<string, string> = {},
+  method: 'GET' | 'POST' = 'GET',
+) {
   const {
     statusCode,
     headers: sent,
@@ -20,38 +24,38 @@ async function ask(path: string, headers: Record<string, string> = {}, method: '
 const paths = ['/console', '/console/console.js', '/console/data', '/console/access', '/console/namespaces']
 
 it.for(['gateway.example', 'localhost.example:2334', '127.0.0.1.example', ''])(
-  'a page under the name "%s", which somebody else may have pointed here, gets nothing',
+  'a page under the name "%s", which an attacker may have pointed to this host, gets nothing',
   async (host) => {
-    for (const path of paths) expectClosedConsole(await ask(path, { host }))
+    for (const path of paths) expectClosedConsole(await sendRequest(path, { host }))
   },
 )
 
 it.for(['localhost', 'LOCALHOST:2334', '127.0.0.1:2334', '[::1]:2334', '10.1.2.3:80'])(
-  'the console answers to %s, which is this host whatever a name server says',
+  'the console responds to %s, which no name server can redirect',
   async (host) => {
-    for (const path of paths) expect(await ask(path, { host })).toMatchObject({ status: 200 })
+    for (const path of paths) expect(await sendRequest(path, { host })).toMatchObject({ status: 200 })
   },
 )
 
 it.for(['cross-site', 'same-site'])('rejects requests from a %s page', async (site) => {
-  for (const path of paths) expectClosedConsole(await ask(path, { 'sec-fetch-site': site }))
+  for (const path of paths) expectClosedConsole(await sendRequest(path, { 'sec-fetch-site': site }))
   const image = { 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }
-  expectClosedConsole(await ask('/console', image))
+  expectClosedConsole(await sendRequest('/console', image))
 })
 
 it('allows links from other sites to the page only', async () => {
   const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
-  expect(await ask('/console', link)).toMatchObject({ status: 200 })
-  expectClosedConsole(await ask('/console/data', link))
+  expect(await sendRequest('/console', link)).toMatchObject({ status: 200 })
+  expectClosedConsole(await sendRequest('/console/data', link))
 })
 
 it('is read-only', async () => {
-  for (const path of paths) expect(await ask(path, {}, 'POST')).toMatchObject({ status: 404 })
+  for (const path of paths) expect(await sendRequest(path, {}, 'POST')).toMatchObject({ status: 404 })
 })
 
 it('forbids foreign scripts, framing and caching', async () => {
   for (const path of paths) {
-    const { headers } = await ask(path)
+    const { headers } = await sendRequest(path)
     expect(headers).toMatchObject({
       'cache-control': 'no-store',
       'cross-origin-resource-policy': 'same-origin',
@@ -66,11 +70,11 @@ it('forbids foreign scripts, framing and caching', async () => {
 })
 
 it('rejects an invalid id with a message', async () => {
-  const { status, text } = await ask('/console/access?id=prod%2F%2Fsales')
+  const { status, text } = await sendRequest('/console/access?id=prod%2F%2Fsales')
   expect(status).toBe(400)
   expect(JSON.parse(text)).toEqual({ error: expect.stringContaining('empty') })
 })
 
 it('health and metrics respond under any host name', async () => {
-  expect(await ask('/livez', { host: 'gateway.example' })).toMatchObject({ status: 200 })
+  expect(await sendRequest('/livez', { host: 'gateway.example' })).toMatchObject({ status: 200 })
 })

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { getOperation, type OperationName } from '../../src/catalog-api/operations.ts'
 import { createLimitKeyFunction, type LimitedRequest } from '../../src/limits/limit-key.ts'
 
-function requested(operation: OperationName, id: readonly string[], name = 'alice'): LimitedRequest {
+function createRequest(operation: OperationName, id: readonly string[], name = 'alice'): LimitedRequest {
   return {
     principal: { name, method: name === 'nobody' ? 'anonymous' : 'api-key' },
     route: { operation: getOperation(operation), id },
@@ -20,15 +20,15 @@ it.each([
   ['address', '192.0.2.7'],
   ['all', ''],
 ] as const)('a limit per %s is shared by requests with the same key', (per, key) => {
-  expect(createLimitKeyFunction({ ...all, per })(requested('QueryTable', ['sales', 'eu', 'orders']))).toBe(
-    key,
-  )
+  expect(
+    createLimitKeyFunction({ ...all, per })(createRequest('QueryTable', ['sales', 'eu', 'orders'])),
+  ).toBe(key)
 })
 
 it('a request without credentials has a different key than any principal', () => {
   const keyOf = createLimitKeyFunction({ ...all, per: 'principal' })
-  expect(keyOf(requested('QueryTable', ['t'], 'nobody'))).toBe('')
-  expect(keyOf(requested('QueryTable', ['t'], 'anonymous'))).toBe('anonymous')
+  expect(keyOf(createRequest('QueryTable', ['t'], 'nobody'))).toBe('')
+  expect(keyOf(createRequest('QueryTable', ['t'], 'anonymous'))).toBe('anonymous')
 })
 
 it.each([
@@ -40,13 +40,13 @@ it.each([
   [['InsertIntoTable', 'drop'], 'CreateTable', false],
 ] as const)('a limit of %j: is %s one of them? %s', (operations, operation, isOne) => {
   const keyOf = createLimitKeyFunction({ ...all, per: 'all', operations: [...operations] })
-  expect(keyOf(requested(operation, ['t']))).toBe(isOne ? '' : undefined)
+  expect(keyOf(createRequest(operation, ['t']))).toBe(isOne ? '' : undefined)
 })
 
 it('a limit of some principals does not apply to others', () => {
   const keyOf = createLimitKeyFunction({ ...all, per: 'principal', principals: ['alice', 'bob'] })
-  expect(keyOf(requested('QueryTable', ['t'], 'bob'))).toBe('bob')
-  expect(keyOf(requested('QueryTable', ['t'], 'carol'))).toBeUndefined()
+  expect(keyOf(createRequest('QueryTable', ['t'], 'bob'))).toBe('bob')
+  expect(keyOf(createRequest('QueryTable', ['t'], 'carol'))).toBeUndefined()
 })
 
 it.each([
@@ -60,7 +60,7 @@ it.each([
   ['BatchCommitTables', [], undefined],
 ] as const)('of listed namespaces, %s of %j uses the key %s', (operation, id, key) => {
   const keyOf = createLimitKeyFunction({ ...all, per: 'namespace', namespaces: [['sales'], ['sales', 'eu']] })
-  expect(keyOf(requested(operation, id))).toBe(key)
+  expect(keyOf(createRequest(operation, id))).toBe(key)
 })
 
 it.each([
@@ -69,5 +69,5 @@ it.each([
   ['QueryTable', ['orders'], ''],
   ['BatchCommitTables', [], ''],
 ] as const)('without listed namespaces, %s of %j uses the key "%s"', (operation, id, key) => {
-  expect(createLimitKeyFunction({ ...all, per: 'namespace' })(requested(operation, id))).toBe(key)
+  expect(createLimitKeyFunction({ ...all, per: 'namespace' })(createRequest(operation, id))).toBe(key)
 })

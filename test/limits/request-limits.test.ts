@@ -131,17 +131,17 @@ it('returns the unused bytes of a body', async () => {
     byteQuotas: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1, burst: 50_000 }],
   })
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
-  const leave = new AbortController()
+  const abort = new AbortController()
   const never = new Readable({ read: () => undefined })
   never.push(Buffer.alloc(20_000))
   const left = gateway.post(insert, {
     headers: { ...arrow, 'content-length': '50000' },
     body: never,
-    signal: leave.signal,
+    signal: abort.signal,
   })
   await eventually(() => expect(upstream.requests).toHaveLength(1))
   expectError(await gateway.post(insert, { headers: arrow, body: 'x' }), { kind: 'Throttling', says: '"up"' })
-  leave.abort()
+  abort.abort()
   await expect(left).rejects.toThrow()
   await eventually(async () => {
     const again = await gateway.post(insert, { headers: arrow, body: 'x'.repeat(25_000) })
@@ -187,8 +187,8 @@ it('limits concurrent requests, and admits another for each completed one', asyn
   const query = '/v1/table/sales$orders/query'
   const retained: ServerResponse[] = []
   upstream.answering = (_arrival, response) => retained.push(response)
-  const leave = new AbortController()
-  const running = [gateway.post(query, { body: {} }), gateway.post(query, { body: {}, signal: leave.signal })]
+  const abort = new AbortController()
+  const running = [gateway.post(query, { body: {} }), gateway.post(query, { body: {}, signal: abort.signal })]
   await eventually(() => expect(retained).toHaveLength(2))
   const refused = await gateway.post(query, { body: {} })
   expectError(refused, { kind: 'Throttling', says: /the limit "together" of 2 requests at a time/ })
@@ -196,7 +196,7 @@ it('limits concurrent requests, and admits another for each completed one', asyn
   expect(await countRefusals(gateway, 'concurrency_limited')).toBe(1)
   // One receives its response, and the client of the other disconnects.
   retained[0]?.end('{}')
-  leave.abort()
+  abort.abort()
   const ends = await Promise.allSettled(running)
   expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
   upstream.answering = respondWith(200, {})

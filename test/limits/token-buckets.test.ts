@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createBuckets } from '../../src/limits/token-buckets.ts'
 
 /** Models a bucket refilled millisecond by millisecond: a thousandth of a token per token a second. */
-function slowBucket({ perSecond, burst }: { perSecond: number; burst: number }) {
+function modelBucket({ perSecond, burst }: { perSecond: number; burst: number }) {
   const full = burst * 1000
   let thousandths = full
   let at = 0
@@ -42,17 +42,17 @@ it('buckets behave like buckets filled millisecond by millisecond', () => {
   fc.assert(
     fc.property(settings, arrivals, fc.nat(2 ** 40), (settings, arrivals, start) => {
       const buckets = createBuckets(settings)
-      const slow = { one: slowBucket(settings), other: slowBucket(settings) }
+      const model = { one: modelBucket(settings), other: modelBucket(settings) }
       let now = 0
       for (const { afterMs, key, tokens, isCertain } of arrivals) {
         now += afterMs
-        const expected = slow[key].waitMs(tokens, now)
+        const expected = model[key].waitMs(tokens, now)
         const wait = buckets.waitMs(key, tokens, start + now)
         expect(Math.max(0, Math.ceil(wait - 0.01))).toBe(expected)
         expect(wait === 0).toBe(expected === 0)
         if (wait > 0 && !isCertain) continue
         buckets.take(key, tokens, start + now)
-        slow[key].take(tokens, now)
+        model[key].take(tokens, now)
       }
     }),
     { numRuns: 40 },

@@ -17,7 +17,7 @@ export const equivalentMutants: readonly EquivalentMutants[] = [
   },
   {
     file: 'src/http1/codec/chunked-decoder.ts',
-    line: '#left = 0',
+    line: '#remaining = 0',
     changes: ['0 -> 1'],
     reason: 'It is set before each chunk, and not read before the first one.',
   },

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 
-/** A recording rule or an alert. */
 interface Rule {
   readonly record?: string
   readonly alert?: string
@@ -11,12 +10,10 @@ interface Rule {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** Path of a file of the chart. */
 export function chartFile(name: string): string {
   return fileURLToPath(new URL(`../../helm/catalog-gateway/files/${name}`, import.meta.url))
 }
 
-/** Reads the rules of the chart, in order. */
 export async function readRules(): Promise<readonly Rule[]> {
   const { groups } = parse(await readFile(chartFile('alerts.yaml'), 'utf8')) as {
     groups: { rules: Rule[] }[]
@@ -32,14 +29,14 @@ export async function readQueries(): Promise<readonly { title: string; expr: str
   }
   return [
     ...panels.flatMap(({ title, targets = [] }) =>
-      targets.map(({ expr }) => ({ title, expr: filled(expr) })),
+      targets.map(({ expr }) => ({ title, expr: substituteVariables(expr) })),
     ),
-    ...annotations.list.map(({ name, expr }) => ({ title: name, expr: filled(expr) })),
+    ...annotations.list.map(({ name, expr }) => ({ title: name, expr: substituteVariables(expr) })),
   ]
 }
 
 /** Substitutes the variables as Grafana does if all values are selected. */
-function filled(expr: string): string {
+function substituteVariables(expr: string): string {
   return expr
     .replaceAll('$__rate_interval', '5s')
     .replaceAll('$__range', '5s')

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 
 /** Whether a Prometheus program is installed (Debian: prometheus); prints a note if tests are skipped. */
 export function hasProgram(program: 'prometheus' | 'promtool'): boolean {
-  const isThere = spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0
-  if (!isThere) console.warn(`SKIPPED: tests that need ${program}, as it is not on this machine.`)
-  return isThere
+  const isInstalled = spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0
+  if (!isInstalled) console.warn(`SKIPPED: tests that need ${program}, as it is not on this machine.`)
+  return isInstalled
 }

@@ -5,7 +5,6 @@ import { expect, it } from 'vitest'
 import { countAvailableCores } from '../../src/workers/available-cores.ts'
 import { temporaryFolder } from '../policy/source/policy-folder.ts'
 
-/** Creates a file system root with these files. */
 async function systemWith(files: Readonly<Record<string, string>>): Promise<string> {
   const root = await temporaryFolder()
   for (const [path, text] of Object.entries(files)) {

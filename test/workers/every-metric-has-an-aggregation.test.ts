@@ -53,7 +53,7 @@ it('every metric has a defined aggregation', async () => {
       adminUrl: 'http://127.0.0.1:0',
       pageTokenSecret: new Uint8Array(32),
       charge: (charges) => Promise.resolve(charges.map(() => 0)),
-      follow: (registries) => (reported = registries()),
+      setAdminSources: (registries) => (reported = registries()),
     },
   })
   const metrics = (await Promise.all(reported.map((registry) => registry.getMetricsAsJSON()))).flat()

@@ -3,7 +3,12 @@ import { expect, it } from 'vitest'
 import { createDurationHistogram } from '../../src/observability/metrics/duration-histogram.ts'
 import type { MetricData } from '../../src/observability/metrics/metric-source.ts'
 import { renderMetrics } from '../../src/observability/metrics/render-metrics.ts'
-import { countedIn, mergeMetrics, metricsIn, registryOf } from '../../src/workers/merge-metrics.ts'
+import {
+  selectCounts,
+  mergeMetrics,
+  collectMetrics,
+  createMetricsRegistry,
+} from '../../src/workers/merge-metrics.ts'
 
 /** Metrics of a process with these values of its counter, gauges and histogram. */
 async function reported(count: number, gauges: number, seconds: readonly number[]): Promise<MetricData[]> {
@@ -29,11 +34,11 @@ async function reported(count: number, gauges: number, seconds: readonly number[
     registry,
   })
   for (const each of seconds) histogram.labels('a').observe(each, `trace-${each}`)
-  return metricsIn([registry])
+  return collectMetrics([registry])
 }
 
 async function textOf(metrics: readonly MetricData[], accept?: string): Promise<string[]> {
-  const { text } = await renderMetrics([registryOf(metrics)], accept)
+  const { text } = await renderMetrics([createMetricsRegistry(metrics)], accept)
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
 }
 
@@ -72,7 +77,7 @@ it('exemplars survive, the newest of each bucket', async () => {
 
 it('counters of an ended process are retained, gauges are not', async () => {
   const ended = mergeMetrics([
-    { worker: '1', metrics: countedIn(await reported(3, 2, [0.5])) },
+    { worker: '1', metrics: selectCounts(await reported(3, 2, [0.5])) },
     { worker: '1', metrics: await reported(4, 6, [0.5]) },
   ])
   const lines = await textOf(ended)

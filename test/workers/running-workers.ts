@@ -21,7 +21,6 @@ export interface RunningWorkers {
   workers(): Promise<number[]>
   /** Process id of the worker that writes the log in that folder. */
   writerOf(log: string): Promise<number>
-  /** Values of a metric by their rendered labels. */
   metric(name: string): Promise<Readonly<Record<string, number>>>
   setPolicies(policies: readonly WrittenPolicy[]): Promise<void>
 }
@@ -69,7 +68,6 @@ export async function workerFiles(
   return { file, key: text }
 }
 
-/** Starts two workers with files in that folder and that upstream URL. */
 export async function startTwoWorkers(
   folder: string,
   upstreamUrl: string,

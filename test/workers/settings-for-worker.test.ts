@@ -52,15 +52,15 @@ it('totals are divided so that the parts add up to the total, or reach the minim
         createWorkerSettings(settings, index + 1, workers),
       )
       for (const [name, value, least] of divided) {
-        const [total = 0, capacities] = [value(settings), all.map((each) => value(each) ?? 0)]
-        const sum = capacities.reduce((sum, capacity) => sum + capacity, 0)
+        const [total = 0, parts] = [value(settings), all.map((each) => value(each) ?? 0)]
+        const sum = parts.reduce((sum, part) => sum + part, 0)
         const isEnough = total >= workers * least
         expect([name, sum]).toEqual([name, isEnough ? total : expect.any(Number)])
-        expect(Math.max(...capacities) - Math.min(...capacities)).toBeLessThanOrEqual(1)
-        expect(Math.min(...capacities)).toBeGreaterThanOrEqual(least)
+        expect(Math.max(...parts) - Math.min(...parts)).toBeLessThanOrEqual(1)
+        expect(Math.min(...parts)).toBeGreaterThanOrEqual(least)
       }
       const pace = all.map(({ limits }) => limits.failedAuthentications?.perSecond ?? 0)
-      expect(pace.reduce((sum, capacity) => sum + capacity, 0)).toBeCloseTo(1)
+      expect(pace.reduce((sum, part) => sum + part, 0)).toBeCloseTo(1)
     }),
     { numRuns: 30 },
   )

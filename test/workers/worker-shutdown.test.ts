@@ -14,7 +14,7 @@ async function upstreamOfTest() {
   return upstream
 }
 
-const killed = 'a primary process that is killed leaves no worker behind, and nobody without an answer'
+const killed = 'a primary process that is killed leaves no worker behind, and no request without a response'
 it.runIf(isThorough)(killed, async () => {
   const upstream = await upstreamOfTest()
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url)
@@ -28,12 +28,12 @@ it.runIf(isThorough)(killed, async () => {
     await ended.promise
     await respondWith(200, {})(arrival, response, request)
   }
-  const answer = client.post('/v1/namespace/last/create')
+  const response = client.post('/v1/namespace/last/create')
   await arrived.promise
   gateway.program.signal('SIGKILL')
   await eventually(async () => expect(await isRunning(gateway.program.pid)).toBe(false))
   ended.resolve(undefined)
-  expect((await answer).status).toBe(200)
+  expect((await response).status).toBe(200)
   for (const worker of workers) await eventually(async () => expect(await isRunning(worker)).toBe(false))
 })
 

@@ -67,7 +67,7 @@ async function logOf(namespace: string): Promise<string> {
   throw new Error(`no log holds a change of ${namespace}`)
 }
 
-async function dropsLetIn(client: WorkerClient, pauseMs: number): Promise<number> {
+async function countAdmittedDrops(client: WorkerClient, pauseMs: number): Promise<number> {
   let count = 0
   while ((await client.post(drop)).status === 200) {
     count += 1
@@ -125,9 +125,9 @@ it('a page token of one worker is valid for the other', async () => {
 })
 
 it('a rate limit covers all workers', async () => {
-  expect(await dropsLetIn(clients[0], 0)).toBe(20)
+  expect(await countAdmittedDrops(clients[0], 0)).toBe(20)
   // On its own it would admit 20 more in two seconds; synchronization takes a moment.
-  expect(await dropsLetIn(clients[1], 100)).toBeLessThan(15)
+  expect(await countAdmittedDrops(clients[1], 100)).toBeLessThan(15)
 })
 
 it('a change of the policies reaches every worker', async () => {

@@ -1,5 +1,5 @@
 import { byId, byIdAndType, element, table } from './elements.js'
-import { quoted } from './words.js'
+import { quoted } from './format.js'
 
 /** @typedef {import('../access-report.ts').AccessReport} AccessReport */
 /** @typedef {AccessReport['callers'][number]} Caller */
@@ -10,68 +10,67 @@ const form = byIdAndType('access-form', HTMLFormElement)
 const idField = byIdAndType('access-id', HTMLInputElement)
 const kindField = byIdAndType('access-kind', HTMLSelectElement)
 
-/** Shows the namespace tree and the permissions at its root. */
-export async function beginAccess() {
+export async function openAccessView() {
   form.addEventListener('submit', (event) => {
     event.preventDefault()
     void showAccess()
   })
-  await reloadAccess()
+  await reloadAccessView()
 }
 
 /** Reloads both after a change of the policies. */
-export async function reloadAccess() {
-  const root = node({ name: '/', policies: [], leadsOn: true }, [])
+export async function reloadAccessView() {
+  const root = namespaceNode({ name: '/', policies: [], hasChildren: true }, [])
   byId('tree').replaceChildren(element('ul', {}, root.item))
   await Promise.all([root.open(), showAccess()])
 }
 
 /**
  * @param {NamespaceEntry} namespace
- * @param {readonly string[]} above
+ * @param {readonly string[]} path
  */
-function node({ name, policies, leadsOn }, above) {
+function namespaceNode({ name, policies, hasChildren }, path) {
   const isRoot = name === '/'
-  const id = isRoot ? '/' : [...above, name].join('/')
+  const id = isRoot ? '/' : [...path, name].join('/')
   const below = element('ul', { hidden: '' })
-  const twist = leadsOn
+  const toggle = hasChildren
     ? element(
         'button',
-        { type: 'button', class: 'twist', 'aria-expanded': 'false', 'aria-label': `beneath ${id}` },
+        { type: 'button', class: 'toggle', 'aria-expanded': 'false', 'aria-label': `beneath ${id}` },
         '▸',
       )
     : element('span', { class: 'leaf' })
-  const choose = element('button', { type: 'button', class: 'id', title: policies.join(', ') }, name)
+  const select = element('button', { type: 'button', class: 'id', title: policies.join(', ') }, name)
   let isLoaded = false
 
   async function open() {
-    const isOpen = twist.getAttribute('aria-expanded') === 'true'
-    twist.setAttribute('aria-expanded', String(!isOpen))
-    twist.textContent = isOpen ? '▸' : '▾'
+    const isOpen = toggle.getAttribute('aria-expanded') === 'true'
+    toggle.setAttribute('aria-expanded', String(!isOpen))
+    toggle.textContent = isOpen ? '▸' : '▾'
     below.toggleAttribute('hidden', isOpen)
     if (isLoaded || isOpen) return
     isLoaded = true
-    const { nodes, leftOut } = await ask('namespaces', { id })
-    const path = isRoot ? [] : [...above, name]
-    below.append(...nodes.map((/** @type {NamespaceEntry} */ child) => node(child, path).item))
-    if (leftOut > 0) below.append(element('li', { class: 'quiet' }, `and ${leftOut} more`))
+    const { nodes, omitted } = await fetchJson('namespaces', { id })
+    const childPath = isRoot ? [] : [...path, name]
+    below.append(...nodes.map((/** @type {NamespaceEntry} */ child) => namespaceNode(child, childPath).item))
+    if (omitted > 0) below.append(element('li', { class: 'quiet' }, `and ${omitted} more`))
   }
 
-  choose.addEventListener('click', () => {
+  select.addEventListener('click', () => {
     idField.value = id
     kindField.value = 'namespace'
     for (const other of byId('tree').querySelectorAll('[aria-current]')) other.removeAttribute('aria-current')
-    choose.setAttribute('aria-current', 'true')
+    select.setAttribute('aria-current', 'true')
     void showAccess()
   })
-  if (leadsOn) twist.addEventListener('click', () => void open())
-  return { item: element('li', {}, twist, choose, below), open }
+  if (hasChildren) toggle.addEventListener('click', () => void open())
+  return { item: element('li', {}, toggle, select, below), open }
 }
 
 async function showAccess() {
   const container = byId('entitlements')
   try {
-    const report = await ask('access', { id: idField.value.trim() || '/', kind: kindField.value })
+    const report = await fetchJson('access', { id: idField.value.trim() || '/', kind: kindField.value })
     container.replaceChildren(...reportView(report))
   } catch (error) {
     container.replaceChildren(
@@ -87,7 +86,7 @@ function reportView({ groups, callers, forTables }) {
   const detail = element('div', {})
   const columns = [{ title: 'Caller' }, ...groups.map(({ name }) => ({ title: name }))]
   const rows = callers.map((caller) => [
-    choice(caller, detail),
+    callerButton(caller, detail),
     ...groups.map(({ operations }) => grantCell(caller, operations)),
   ])
   const matrix = element('div', {
@@ -111,8 +110,8 @@ function grantCell({ grants }, operations) {
   const all = new Set(own.map(({ operation }) => operation))
   if (all.size === 0) return element('span', { class: 'quiet' }, '–')
   const text = all.size === operations.length ? 'all' : `${all.size} of ${operations.length}`
-  const isIf = certain.size < all.size
-  return element('span', { class: isIf ? 'some' : 'good' }, isIf ? `${text}, if` : text)
+  const isConditional = certain.size < all.size
+  return element('span', { class: isConditional ? 'some' : 'good' }, isConditional ? `${text}, if` : text)
 }
 
 /** @param {Grant} grant */
@@ -124,7 +123,7 @@ function isCertain({ if: condition, except, unless }) {
  * @param {Caller} caller
  * @param {Element} detail
  */
-function choice(caller, detail) {
+function callerButton(caller, detail) {
   const button = element(
     'button',
     { type: 'button', 'aria-pressed': 'false' },
@@ -147,9 +146,9 @@ function grantsView({ subject, grants }) {
   const byReason = new Map()
   for (const grant of grants) {
     const key = JSON.stringify({ ...grant, operation: undefined })
-    const alike = byReason.get(key) ?? { grant, operations: [] }
-    alike.operations.push(grant.operation)
-    byReason.set(key, alike)
+    const entry = byReason.get(key) ?? { grant, operations: [] }
+    entry.operations.push(grant.operation)
+    byReason.set(key, entry)
   }
   const title = element('h3', {}, 'What ', quoted(callerText(subject)), ' may do here')
   return [title, element('ul', { class: 'feed' }, ...[...byReason.values()].map(reasonItem))]
@@ -163,13 +162,13 @@ function reasonItem({ grant: { rule, if: condition, except, unless }, operations
     element('p', {}, 'by ', quoted(ruleText(rule))),
     condition === undefined ? undefined : element('p', {}, 'if ', element('code', {}, condition)),
     except === undefined ? undefined : element('p', {}, 'except ', quoted(except.map(callerText).join(', '))),
-    ...unless.map(objection),
+    ...unless.map(overridingDeny),
     element('p', { class: 'quiet' }, operations.join(', ')),
   )
 }
 
-/** @param {Grant['unless'][number]} objection */
-function objection({ rule, subjects, if: condition }) {
+/** @param {Grant['unless'][number]} overridingDeny */
+function overridingDeny({ rule, subjects, if: condition }) {
   return element(
     'p',
     {},
@@ -207,11 +206,11 @@ function ruleText({ policy, rule, line }) {
 }
 
 /**
- * @param {string} what
+ * @param {string} resource
  * @param {Record<string, string>} parameters
  */
-async function ask(what, parameters) {
-  const response = await fetch(`console/${what}?${String(new URLSearchParams(parameters))}`)
+async function fetchJson(resource, parameters) {
+  const response = await fetch(`console/${resource}?${String(new URLSearchParams(parameters))}`)
   const body = await response.json()
   if (!response.ok) throw new Error(body.error ?? `the gateway returned status ${response.status}`)
   return body

@@ -1,12 +1,9 @@
 import { byId, element, facts, showItems } from './elements.js'
-import { clock, idText, milliseconds, quoted } from './words.js'
+import { clock, formatId, formatMs, quoted } from './format.js'
 
 /** @typedef {import('../newest-changes.ts').RecordedChange} RecordedChange */
 
-/**
- * Shows the newest changes, each with its audit records.
- * @param {readonly RecordedChange[]} changes
- */
+/** @param {readonly RecordedChange[]} changes */
 export function showChanges(changes) {
   const feed = byId('change-feed')
   showItems(feed, changes, ({ intent }) => `${intent.chain} ${intent.seq}`, changeItem)
@@ -29,10 +26,10 @@ function changeItem(change) {
       {},
       element(
         'summary',
-        { 'aria-label': `${operation} ${idText(id)} by ${principal}: ${result}` },
+        { 'aria-label': `${operation} ${formatId(id)} by ${principal}: ${result}` },
         element('strong', {}, operation),
         ' ',
-        quoted(idText(id)),
+        quoted(formatId(id)),
         objects > 1 ? ` and ${objects} objects` : undefined,
       ),
       element('dl', {}, ...facts(recordsOf(change))),
@@ -75,6 +72,6 @@ function positionText({ chain, seq, hash }) {
 
 /** @param {NonNullable<RecordedChange['outcome']>} end */
 function endText({ result, status, durationMs }) {
-  const after = durationMs === undefined ? '' : ` after ${milliseconds(durationMs)}`
+  const after = durationMs === undefined ? '' : ` after ${formatMs(durationMs)}`
   return `${result}${status === undefined ? '' : ` (${status})`}${after}`
 }

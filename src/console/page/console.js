@@ -1,10 +1,10 @@
-import { beginAccess, reloadAccess } from './access-view.js'
+import { openAccessView, reloadAccessView } from './access-view.js'
 import { showChanges } from './changes-view.js'
 import { byId } from './elements.js'
 import { showState, showStatus } from './state-views.js'
 import { showTraffic } from './traffic-views.js'
 
-const everyMs = 1000
+const pollIntervalMs = 1000
 const pause = byId('pause')
 let isPaused = false
 /** @type {string | undefined} */
@@ -16,18 +16,18 @@ pause.addEventListener('click', () => {
   pause.textContent = isPaused ? 'Resume' : 'Pause'
 })
 
-void beginAccess().catch(() => undefined)
-void follow()
+void openAccessView().catch(() => undefined)
+void poll()
 
 /** Polls while the page is visible. */
-async function follow() {
+async function poll() {
   for (;;) {
-    if (!isPaused && !document.hidden) await showNow()
-    await new Promise((resolve) => setTimeout(resolve, everyMs))
+    if (!isPaused && !document.hidden) await refresh()
+    await new Promise((resolve) => setTimeout(resolve, pollIntervalMs))
   }
 }
 
-async function showNow() {
+async function refresh() {
   try {
     const response = await fetch('console/data', { signal: AbortSignal.timeout(10_000) })
     if (!response.ok) throw new Error(`the gateway returned status ${response.status}`)
@@ -35,9 +35,9 @@ async function showNow() {
     showState(state, traffic, seal)
     showTraffic(traffic)
     showChanges(changes)
-    const isOther = revision !== undefined && revision !== state.policies.revision
+    const hasChanged = revision !== undefined && revision !== state.policies.revision
     revision = state.policies.revision
-    if (isOther) await reloadAccess()
+    if (hasChanged) await reloadAccessView()
   } catch (error) {
     showStatus(`not reachable: ${error instanceof Error ? error.message : String(error)}`, false)
   }

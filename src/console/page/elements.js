@@ -7,17 +7,16 @@
  * @param {...(Node | string | undefined)} children
  */
 export function element(name, attributes = {}, ...children) {
-  return filled(document.createElement(name), attributes, children)
+  return fill(document.createElement(name), attributes, children)
 }
 
 /**
- * Creates an SVG element.
  * @param {string} name
  * @param {Readonly<Record<string, string | undefined>>} [attributes]
  * @param {...(Node | string | undefined)} children
  */
-export function drawing(name, attributes = {}, ...children) {
-  return filled(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children)
+export function svgElement(name, attributes = {}, ...children) {
+  return fill(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children)
 }
 
 /**
@@ -43,23 +42,18 @@ export function table(columns, rows) {
 }
 
 /**
- * Creates the terms and descriptions of a definition list.
- * @param {readonly (readonly [term: string, description: Node | string])[]} facts
+ * @param {readonly (readonly [term: string, description: Node | string])[]} entries
  */
-export function facts(facts) {
-  return facts.flatMap(([term, description]) => [element('dt', {}, term), element('dd', {}, description)])
+export function facts(entries) {
+  return entries.flatMap(([term, description]) => [element('dt', {}, term), element('dd', {}, description)])
 }
 
-/**
- * Returns the element with that id.
- * @param {string} id
- */
+/** @param {string} id */
 export function byId(id) {
   return byIdAndType(id, HTMLElement)
 }
 
 /**
- * Returns the element of that type with that id.
  * @template {HTMLElement} Type
  * @param {string} id
  * @param {new () => Type} type
@@ -74,8 +68,7 @@ export function byIdAndType(id, type) {
 const shown = new WeakMap()
 
 /**
- * Replaces the children, but only if the data changed: otherwise the page would lose focus, selection or scroll
- * position.
+ * Replaces the children only if the data changed: otherwise the page would lose focus, selection or scroll position.
  * @template Data
  * @param {Element} parent
  * @param {Data} data
@@ -121,7 +114,7 @@ export function showItems(parent, items, keyOf, make) {
  * @param {Readonly<Record<string, string | undefined>>} attributes
  * @param {readonly (Node | string | undefined)[]} children
  */
-function filled(parent, attributes, children) {
+function fill(parent, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (value !== undefined) parent.setAttribute(key, value)
   }

@@ -1,5 +1,5 @@
 import { byId, element, facts, show, table } from './elements.js'
-import { amount, duration, milliseconds, quoted } from './words.js'
+import { formatNumber, formatDuration, formatMs, quoted } from './format.js'
 
 /** @typedef {import('../console-state.ts').ConsoleState} ConsoleState */
 /** @typedef {import('../traffic.ts').TrafficSummary} TrafficSummary */
@@ -9,25 +9,26 @@ import { amount, duration, milliseconds, quoted } from './words.js'
 const rateSeconds = 10
 
 /**
- * Shows the state of the gateway.
  * @param {ConsoleState} state
  * @param {TrafficSummary} traffic
  * @param {NewestChanges['seal']} seal
  */
 export function showState(state, traffic, seal) {
   const { gateway, problems, upstreams, policies, audit } = state
-  const wrong = Object.entries(problems).map(([name, problem]) => `${name}: ${problem}`)
-  showStatus(wrong.length === 0 ? 'ready' : `not ready: ${wrong.join('; ')}`, wrong.length === 0)
+  const problemTexts = Object.entries(problems).map(([name, problem]) => `${name}: ${problem}`)
+  showStatus(
+    problemTexts.length === 0 ? 'ready' : `not ready: ${problemTexts.join('; ')}`,
+    problemTexts.length === 0,
+  )
   byId('about').textContent =
-    `version ${gateway.version}, up for ${duration(gateway.now - gateway.startedAt)}`
-  show(byId('tiles'), tilesOf(state, traffic), (tiles) => tiles.map(tile))
+    `version ${gateway.version}, up for ${formatDuration(gateway.now - gateway.startedAt)}`
+  show(byId('tiles'), createTiles(state, traffic), (tiles) => tiles.map(tile))
   show(byId('upstream-table'), upstreams, upstreamTable)
   show(byId('audit-facts'), auditFacts(audit, seal, gateway.now), facts)
   show(byId('policy-facts'), policyFacts(policies, gateway.now), facts)
 }
 
 /**
- * Shows the status line.
  * @param {string} text
  * @param {boolean} isGood
  */
@@ -45,19 +46,19 @@ export function showStatus(text, isGood) {
  * @param {TrafficSummary} traffic
  * @returns {readonly Tile[]}
  */
-function tilesOf({ upstreams, policies, audit }, { seconds, statuses, operations }) {
+function createTiles({ upstreams, policies, audit }, { seconds, statuses, operations }) {
   const last = seconds.slice(-rateSeconds)
   const sum = (/** @type {(second: TrafficSummary['seconds'][number]) => number} */ count) =>
     last.reduce((total, second) => total + count(second), 0)
-  const rate = (/** @type {number} */ count) => amount(count / rateSeconds)
+  const rate = (/** @type {number} */ count) => formatNumber(count / rateSeconds)
   const failures = statuses.reduce((total, { status, count }) => (status >= 500 ? total + count : total), 0)
   const healthy = upstreams.filter(({ healthy, breaker }) => healthy && breaker === 'closed').length
   const slowest = operations.reduce((most, { p99 }) => Math.max(most, p99), 0)
   return [
     { value: rate(sum(({ allow, deny, none }) => allow + deny + none)), title: 'requests a second' },
     { value: rate(sum(({ deny }) => deny)), title: 'denied a second' },
-    { value: amount(failures), title: '5xx responses in 2 minutes', isBad: failures > 0 },
-    { value: operations.length === 0 ? '–' : milliseconds(slowest), title: 'slowest p99' },
+    { value: formatNumber(failures), title: '5xx responses in 2 minutes', isBad: failures > 0 },
+    { value: operations.length === 0 ? '–' : formatMs(slowest), title: 'slowest p99' },
     {
       value: `${healthy} of ${upstreams.length}`,
       title: upstreams.length === 1 ? 'upstream healthy' : 'upstreams healthy',
@@ -65,7 +66,7 @@ function tilesOf({ upstreams, policies, audit }, { seconds, statuses, operations
     },
     {
       value: audit.writable ? 'writable' : 'stuck',
-      title: `audit log, ${amount(audit.unresolved)} open`,
+      title: `audit log, ${formatNumber(audit.unresolved)} open`,
       isBad: !audit.writable,
     },
     {
@@ -95,12 +96,12 @@ function upstreamTable(upstreams) {
   ]
   const rows = upstreams.map((upstream) => [
     element('span', { title: upstream.origin }, upstream.name),
-    verdict(upstream.healthy ? 'healthy' : 'unhealthy', upstream.healthy),
-    verdict(upstream.breaker, upstream.breaker === 'closed'),
-    amount(upstream.active.small),
-    amount(upstream.active.bulk),
-    amount(upstream.pending),
-    `${amount(upstream.connections)} of ${amount(upstream.maxConnections)}`,
+    statusText(upstream.healthy ? 'healthy' : 'unhealthy', upstream.healthy),
+    statusText(upstream.breaker, upstream.breaker === 'closed'),
+    formatNumber(upstream.active.small),
+    formatNumber(upstream.active.bulk),
+    formatNumber(upstream.pending),
+    `${formatNumber(upstream.connections)} of ${formatNumber(upstream.maxConnections)}`,
     upstream.namespaces ? quoted(upstream.namespaces.join(', ')) : 'everything else',
   ])
   return [table(columns, rows)]
@@ -110,7 +111,7 @@ function upstreamTable(upstreams) {
  * @param {string} text
  * @param {boolean} isGood
  */
-function verdict(text, isGood) {
+function statusText(text, isGood) {
   return element('span', { class: isGood ? 'good' : 'bad' }, text)
 }
 
@@ -127,18 +128,18 @@ function auditFacts({ writable, queued, dropped, unresolved, head, sinks }, seal
     ['Last record', `${head.seq}, ${head.hash}`],
     [
       'Last seal',
-      seal ? `after record ${seal.seq}, ${duration(now - Date.parse(seal.time))} ago` : 'none yet',
+      seal ? `after record ${seal.seq}, ${formatDuration(now - Date.parse(seal.time))} ago` : 'none yet',
     ],
-    ['Queued records', amount(queued)],
-    ['Pending intents', amount(unresolved)],
-    ['Dropped', amount(dropped)],
+    ['Queued records', formatNumber(queued)],
+    ['Pending intents', formatNumber(unresolved)],
+    ['Dropped', formatNumber(dropped)],
     ...sinks.map(
       ({ name, lagRecords, lagSeconds }) =>
         /** @type {const} */ ([
           `Sink ${name}`,
           lagRecords === 0
             ? 'up to date'
-            : `${amount(lagRecords)} records, ${duration(lagSeconds * 1000)} behind`,
+            : `${formatNumber(lagRecords)} records, ${formatDuration(lagSeconds * 1000)} behind`,
         ]),
     ),
   ]
@@ -152,11 +153,13 @@ function auditFacts({ writable, queued, dropped, unresolved, head, sinks }, seal
 function policyFacts({ revision, documents, loadedAt, failedAt }, now) {
   return [
     ['Revision', revision],
-    ['Policies', amount(documents)],
-    ['Loaded', `${duration(now - loadedAt)} ago`],
+    ['Policies', formatNumber(documents)],
+    ['Loaded', `${formatDuration(now - loadedAt)} ago`],
     [
       'Files',
-      failedAt === undefined ? 'in force' : `reload failing for ${duration(now - failedAt)}: see the log`,
+      failedAt === undefined
+        ? 'in force'
+        : `reload failing for ${formatDuration(now - failedAt)}: see the log`,
     ],
   ]
 }

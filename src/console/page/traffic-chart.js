@@ -1,5 +1,5 @@
-import { drawing, element } from './elements.js'
-import { amount } from './words.js'
+import { svgElement, element } from './elements.js'
+import { formatNumber } from './format.js'
 
 const decisions = /** @type {const} */ (['none', 'deny', 'allow'])
 const labels = {
@@ -10,7 +10,6 @@ const labels = {
 const height = 100
 
 /**
- * Bars of the requests per second, by decision, with a legend and the maximum.
  * @param {readonly { readonly allow: number, readonly deny: number, readonly none: number }[]} seconds
  */
 export function trafficChart(seconds) {
@@ -19,8 +18,12 @@ export function trafficChart(seconds) {
   const largest = Math.max(1, ...seconds.map(({ allow, deny, none }) => allow + deny + none))
   const label = decisions.map((decision) => `${totals[decision]} ${labels[decision]}`).join(', ')
   return [
-    element('p', { class: 'scale' }, element('span', {}, `${amount(largest)} requests a second at most`)),
-    drawing(
+    element(
+      'p',
+      { class: 'scale' },
+      element('span', {}, `${formatNumber(largest)} requests a second at most`),
+    ),
+    svgElement(
       'svg',
       {
         viewBox: `0 0 ${seconds.length} ${height}`,
@@ -29,7 +32,7 @@ export function trafficChart(seconds) {
         'aria-label': `Requests in the last two minutes: ${label}`,
       },
       ...seconds.flatMap((second, index) => bars(second, index, largest)),
-      drawing('line', {
+      svgElement('line', {
         class: 'axis',
         x1: '0',
         x2: String(seconds.length),
@@ -45,7 +48,7 @@ export function trafficChart(seconds) {
       ...decisions
         .toReversed()
         .map((decision) =>
-          element('li', { class: decision }, `${amount(totals[decision])} ${labels[decision]}`),
+          element('li', { class: decision }, `${formatNumber(totals[decision])} ${labels[decision]}`),
         ),
     ),
   ]
@@ -63,6 +66,6 @@ function bars(second, index, largest) {
     if (size === 0) return []
     top -= size
     const area = { x: String(index + 0.08), y: String(top), width: '0.84', height: String(size) }
-    return [drawing('rect', { class: decision, ...area })]
+    return [svgElement('rect', { class: decision, ...area })]
   })
 }

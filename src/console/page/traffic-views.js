@@ -1,14 +1,11 @@
 import { byId, element, show, showItems, table } from './elements.js'
 import { trafficChart } from './traffic-chart.js'
-import { amount, clock, idText, milliseconds, quoted } from './words.js'
+import { formatNumber, clock, formatId, formatMs, quoted } from './format.js'
 
 /** @typedef {import('../traffic.ts').TrafficSummary} TrafficSummary */
 /** @typedef {import('../traffic.ts').RefusedRequest} RefusedRequest */
 
-/**
- * Shows the traffic, the operations and the refusals.
- * @param {TrafficSummary} traffic
- */
+/** @param {TrafficSummary} traffic */
 export function showTraffic({ seconds, statuses, operations, sampledRequests, refusals }) {
   show(byId('chart'), seconds, trafficChart)
   show(byId('statuses'), statuses, (statuses) =>
@@ -17,14 +14,14 @@ export function showTraffic({ seconds, statuses, operations, sampledRequests, re
         'li',
         { class: status >= 500 ? 'bad' : undefined },
         String(status),
-        element('b', {}, amount(count)),
+        element('b', {}, formatNumber(count)),
       ),
     ),
   )
   show(byId('operation-table'), { operations, sampledRequests }, operationTable)
   show(byId('refusal-counts'), refusals.counts, (counts) =>
     counts.map(({ stage, reason, count }) =>
-      element('li', {}, `${stage}: ${reason}`, element('b', {}, amount(count))),
+      element('li', {}, `${stage}: ${reason}`, element('b', {}, formatNumber(count))),
     ),
   )
   const feed = byId('refusal-feed')
@@ -45,11 +42,11 @@ function operationTable({ operations, sampledRequests }) {
   ]
   const rows = operations.map(({ operation, count, p50, p99 }) => [
     operation,
-    amount(count),
-    milliseconds(p50),
-    milliseconds(p99),
+    formatNumber(count),
+    formatMs(p50),
+    formatMs(p99),
   ])
-  const note = `Of the last ${amount(sampledRequests)} requests, from the request head to the end of the response.`
+  const note = `Of the last ${formatNumber(sampledRequests)} requests, from the request head to the end of the response.`
   return [table(columns, rows), element('p', { class: 'quiet' }, note)]
 }
 
@@ -63,7 +60,7 @@ function refusalItem({ time, stage, reason, status, operation, id, principal, cl
       {},
       element('strong', { class: status >= 500 ? 'bad' : undefined }, `${status} ${reason}`),
       element('span', {}, operation),
-      id && quoted(idText(id)),
+      id && quoted(formatId(id)),
       clock(time),
     ),
     element(

@@ -25,8 +25,8 @@ export interface BodyChecker {
   readonly members: JsonObject
   /** The object `query` of the body, once a member of it has been read. */
   getQueryObject(): OpenObjectReference | undefined
-  /** Called when the intent has been created: further members that belong into it are rejected. */
-  freezeIntent(): void
+  /** Called when the intent has been created: further members that it would have to contain are rejected. */
+  freezeAuditedMembers(): void
 }
 
 interface BodyCheckerOptions {
@@ -45,23 +45,23 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
   const { operation } = request.route
   // No prototype: `__proto__` is a name like any other.
   const members: Record<string, unknown> = { __proto__: null }
-  let hasIntent = false
+  let isFrozen = false
   let query: OpenObjectReference | undefined
-  const found: OnMember = (name, value) => {
-    const isLate = hasIntent && operation.effect !== 'read' && listDetailMembers(operation).has(name)
+  const onMember: OnMember = (name, value) => {
+    const isLate = isFrozen && operation.effect !== 'read' && listDetailMembers(operation).has(name)
     if (isLate) throw lateMemberError(name)
     members[name] = value
   }
-  const watcher: JsonVisitor =
+  const visitor: JsonVisitor =
     operation.body === 'map'
-      ? createMapVisitor(request, found)
-      : createMemberVisitor(request, options, found, (object) => (query ??= object))
+      ? createMapVisitor(request, onMember)
+      : createMemberVisitor(request, options, onMember, (object) => (query ??= object))
   return {
-    json: new JsonTransformer(watcher, options.maxValueBytes),
+    json: new JsonTransformer(visitor, options.maxValueBytes),
     members,
     getQueryObject: () => query,
-    freezeIntent() {
-      hasIntent = true
+    freezeAuditedMembers() {
+      isFrozen = true
     },
   }
 }
@@ -71,8 +71,8 @@ type OnMember = (name: string, value: unknown) => void
 function createMemberVisitor(
   request: Matched,
   { retainsAll, retainsFilters }: BodyCheckerOptions,
-  found: OnMember,
-  foundQuery: (object: OpenObjectReference) => void,
+  onMember: OnMember,
+  onQueryObject: (object: OpenObjectReference) => void,
 ): JsonVisitor {
   const { operation, parameters } = request.route
   const recorded = listDetailMembers(operation)
@@ -106,7 +106,7 @@ function createMemberVisitor(
       if (depth === 2 && parent === 'context')
         return isOverriddenByHeader(name, request) ? 'removal' : 'nothing'
       if (depth === 2 && parent === 'query') {
-        foundQuery(object)
+        onQueryObject(object)
         return queryMemberInterest(name)
       }
       return parent !== undefined && holdsOptional.has(parent) ? 'members' : 'nothing'
@@ -123,7 +123,7 @@ function createMemberVisitor(
       }
       const value: unknown = recordsNumbers(operation, name) ? parseExactJson(text) : JSON.parse(text)
       const replacement = checkMember(request, name, value)
-      found(name, replacement === undefined ? value : JSON.parse(replacement))
+      onMember(name, replacement === undefined ? value : JSON.parse(replacement))
       return replacement
     },
   }

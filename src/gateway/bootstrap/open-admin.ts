@@ -23,7 +23,7 @@ export async function openAdmin(
   const registries = (): readonly Registry[] => [getProcessMetrics(), metrics.registry]
   registerReadinessMetrics(metrics.registry, checks)
   if (worker !== undefined) {
-    worker.follow(registries, checks)
+    worker.setAdminSources(registries, checks)
     return worker.adminUrl
   }
   const admin = createAdminServer(registries, () => findProblems(checks))

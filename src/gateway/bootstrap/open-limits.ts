@@ -5,7 +5,7 @@ import type { BucketStore } from '../../limits/shared/bucket-store.ts'
 import { createWorkerSharedLimits } from '../../limits/shared/worker-shared-limits.ts'
 import type { SharedLimits } from '../../limits/shared/shared-limits.ts'
 import { createLoadShedder, type LoadShedder } from '../../limits/overload/load-shedder.ts'
-import { maxServerConnections } from '../../http1/server/max-connections.ts'
+import { computeMaxConnections } from '../../http1/server/max-connections.ts'
 import { RequestQueue } from '../../http1/server/request-queue.ts'
 import { registerBodyMemoryMetrics } from '../../observability/metrics/body-memory-metrics.ts'
 import { registerSharedLimitsMetrics } from '../../observability/metrics/shared-limits-metrics.ts'
@@ -70,7 +70,7 @@ async function allowedConnections({ settings, log }: Pick<Bootstrap, 'settings' 
     (sum, { maxConnections, maxBulkConnections }) => sum + maxConnections + maxBulkConnections,
     0,
   )
-  const allowed = await maxServerConnections(wanted, toUpstreams)
+  const allowed = await computeMaxConnections(wanted, toUpstreams)
   if (allowed < wanted) {
     log.warn({ connections: allowed, wanted }, 'connection limit lowered: too few file descriptors')
   }

@@ -107,7 +107,7 @@ export async function startGateway({ settings, staticKey, worker }: GatewayOptio
       ),
     })
     const checks = [
-      { name: 'gateway', problem: server.findProblem },
+      { name: 'gateway', findProblem: server.findProblem },
       ...createReadinessChecks({
         audit: auditLog,
         policies,

@@ -11,5 +11,5 @@ export interface WorkerPart {
   /** Counts limits for all workers. */
   readonly charge: BucketStore['charge']
   /** Receives what the admin port shows. */
-  readonly follow: (registries: () => readonly Registry[], checks: readonly ReadinessCheck[]) => void
+  readonly setAdminSources: (registries: () => readonly Registry[], checks: readonly ReadinessCheck[]) => void
 }

@@ -7,7 +7,7 @@ import { defaultDelimiter } from '../../catalog-api/identifiers.ts'
 import { getOperation } from '../../catalog-api/operations.ts'
 import { getMember } from '../facts/stated-facts.ts'
 import { readCreatedVersion } from './created-versions.ts'
-import { readResponse } from '../../http1/client/read-response.ts'
+import { sendRequest } from '../../http1/client/send-request.ts'
 import { buildUpstreamTarget } from '../upstream/upstream-target.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
@@ -82,7 +82,7 @@ async function requestVersion(
     headers: ['content-type', 'application/json', requestIdHeader, randomUUID(), ...upstream.fixedHeaders],
     body: Buffer.from(JSON.stringify({ id, branch, version })),
   }
-  const { status, body } = await readResponse(upstream.client, request, maxResponseBytes, signal)
+  const { status, body } = await sendRequest(upstream.client, request, maxResponseBytes, signal)
   return { status, body: JSON.parse(body.toString('utf8')) as unknown }
 }
 

@@ -77,7 +77,7 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
     const next = Math.min(...[...pending].map(({ nextAt }) => nextAt))
     timer = setTimeout(
       () => {
-        running = askAllDue().finally(() => {
+        running = resolveAllDue().finally(() => {
           running = undefined
           schedule()
         })
@@ -86,32 +86,33 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
     ).unref()
   }
 
-  async function askAllDue(): Promise<void> {
-    for (const each of [...pending].filter(({ nextAt }) => nextAt <= Date.now())) {
+  async function resolveAllDue(): Promise<void> {
+    for (const entry of [...pending].filter(({ nextAt }) => nextAt <= Date.now())) {
       if (isClosed) return
-      await askOne(each).catch(() => postpone(each))
+      await tryToResolve(entry).catch(() => postpone(entry))
     }
   }
 
-  async function askOne(each: PendingResolution): Promise<void> {
-    if (each.resolution !== undefined) return conclude(each, each.resolution)
-    const { judgement, versions } = await poll(each)
-    each.hasLookupResult = true
-    const { result, evidence } = judgement
-    const resolvedAt = each.change.since + times.settleTimeMs
+  async function tryToResolve(entry: PendingResolution): Promise<void> {
+    if (entry.resolution !== undefined) return conclude(entry, entry.resolution)
+    const { decision, versions } = await lookUp(entry)
+    entry.hasLookupResult = true
+    const { result, evidence } = decision
+    const resolvedAt = entry.change.since + times.settleTimeMs
     // An undecided change may be decided by the outcomes of other changes.
     const isEarly = Date.now() < resolvedAt && (result === 'absent' || result === 'undecided')
-    if (isEarly) each.nextAt = resolvedAt
-    else if (result === 'undecided' && othersMayReport(each)) each.nextAt = Date.now() + initialRetryDelayMs
-    else if (result !== 'absent') await decide(each, result, evidence, versions)
-    else if (each.absentSince === undefined) {
-      each.absentSince = Date.now()
-      each.nextAt = each.absentSince + times.settleTimeMs
-    } else await decide(each, 'not_committed', evidence, versions)
+    if (isEarly) entry.nextAt = resolvedAt
+    else if (result === 'undecided' && mayBeDecidedByOthers(entry))
+      entry.nextAt = Date.now() + initialRetryDelayMs
+    else if (result !== 'absent') await decide(entry, result, evidence, versions)
+    else if (entry.absentSince === undefined) {
+      entry.absentSince = Date.now()
+      entry.nextAt = entry.absentSince + times.settleTimeMs
+    } else await decide(entry, 'not_committed', evidence, versions)
   }
 
   /** Whether another change of the same tables has not been looked up yet: it may have created the version. */
-  function othersMayReport({ change }: PendingResolution): boolean {
+  function mayBeDecidedByOthers({ change }: PendingResolution): boolean {
     const keys = new Set(change.change.tables.map(({ key }) => key))
     for (const other of pending) {
       if (!other.hasLookupResult && other.change.change.tables.some(({ key }) => keys.has(key))) return true
@@ -120,59 +121,59 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
   }
 
   /** A batch is atomic: the first conclusive lookup decides for all entries. */
-  async function poll(
-    each: PendingResolution,
-  ): Promise<{ judgement: ResolutionDecision; versions: CreatedVersion[] }> {
-    const { change: request } = each
+  async function lookUp(
+    entry: PendingResolution,
+  ): Promise<{ decision: ResolutionDecision; versions: CreatedVersion[] }> {
+    const { change: request } = entry
     const upstream = byName.get(request.upstream)
     const versions: CreatedVersion[] = []
     if (upstream === undefined)
-      return { judgement: undecidedResolution('its upstream is no longer configured'), versions }
-    let judgement = undecidedResolution('the change leaves no trace that identifies it')
+      return { decision: undecidedResolution('its upstream is no longer configured'), versions }
+    let decision = undecidedResolution('the change leaves no trace that identifies it')
     for (const lookup of request.lookups) {
       const found = await fetchVersion(upstream, lookup, closing.signal)
-      each.lookups += 1
+      entry.lookups += 1
       if (typeof found.found === 'object') versions.push(found.found)
       // The other versions of a committed batch are looked up for the record.
-      if (judgement.result !== 'committed') judgement = decideResolution(request, lookup, found, history)
-      if (judgement.result === 'taken' || judgement.result === 'absent') break
+      if (decision.result !== 'committed') decision = decideResolution(request, lookup, found, history)
+      if (decision.result === 'taken' || decision.result === 'absent') break
     }
-    return { judgement, versions }
+    return { decision, versions }
   }
 
   function decide(
-    each: PendingResolution,
+    entry: PendingResolution,
     result: Resolution,
     evidence: string,
     versions: CreatedVersion[],
   ): Promise<void> {
-    const { change, lookups } = each
+    const { change, lookups } = entry
     const outOfBand = history.end(change.change, toChangeEffect({ result, versions }))
     const found = versions.length > 0 && { versions }
-    each.resolution = {
+    entry.resolution = {
       result,
       evidence,
       looks: lookups,
       ...found,
       ...(isContinuous && outOfBand.length > 0 && { outOfBand }),
     }
-    return conclude(each, each.resolution)
+    return conclude(entry, entry.resolution)
   }
 
-  async function conclude(each: PendingResolution, entry: ResolvedEntry): Promise<void> {
-    await audit.recordResolution(each.change.intent, entry)
-    pending.delete(each)
-    onResolved(entry, each.change)
+  async function conclude(entry: PendingResolution, resolution: ResolvedEntry): Promise<void> {
+    await audit.recordResolution(entry.change.intent, resolution)
+    pending.delete(entry)
+    onResolved(resolution, entry.change)
   }
 
   /** Called if a lookup or the record failed. */
-  async function postpone(each: PendingResolution): Promise<void> {
+  async function postpone(entry: PendingResolution): Promise<void> {
     const now = Date.now()
-    each.nextAt = now + each.retryDelayMs * (0.75 + 0.5 * Math.random())
-    each.retryDelayMs = Math.min(maxRetryDelayMs, each.retryDelayMs * 2)
-    if (isClosed || each.resolution !== undefined || now - each.change.since < times.maxAgeMs) return
+    entry.nextAt = now + entry.retryDelayMs * (0.75 + 0.5 * Math.random())
+    entry.retryDelayMs = Math.min(maxRetryDelayMs, entry.retryDelayMs * 2)
+    if (isClosed || entry.resolution !== undefined || now - entry.change.since < times.maxAgeMs) return
     const evidence = 'the upstream gave no answer within the maximum age'
-    await decide(each, 'undecided', evidence, []).catch(() => undefined)
+    await decide(entry, 'undecided', evidence, []).catch(() => undefined)
   }
 
   return {

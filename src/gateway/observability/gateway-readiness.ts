@@ -24,12 +24,12 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
   return [
     {
       name: 'policies',
-      problem: () =>
+      findProblem: () =>
         policies.current().size > 0 ? undefined : 'no policies loaded: every request is denied',
     },
     {
       name: 'jwks',
-      problem: () => {
+      findProblem: () => {
         const { issuers } = authenticator.status()
         hadKeys ||= issuers.length === 0 || issuers.some(({ isUsable }) => isUsable)
         return hadKeys ? undefined : 'no JWKS loaded yet: tokens cannot be verified'
@@ -37,19 +37,19 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
     },
     {
       name: 'audit',
-      problem: () => (audit.status().writable ? undefined : 'audit log unavailable: changes are refused'),
+      findProblem: () => (audit.status().writable ? undefined : 'audit log unavailable: changes are refused'),
     },
     {
       name: 'shared_limits',
       // As with keys, losing the server later does not make the gateway unready.
-      problem: () =>
+      findProblem: () =>
         shared?.isReady() === false
           ? 'shared limits not connected yet: limited requests are refused'
           : undefined,
     },
     {
       name: 'upstreams',
-      problem: async () => {
+      findProblem: async () => {
         await Promise.all(upstreams.all.map(({ health }) => health.firstCheck))
         return upstreams.all.some(({ health }) => health.isHealthy()) ? undefined : 'no healthy upstream'
       },

@@ -125,24 +125,29 @@ async function checkJson(request: Admitted, body: DownstreamBody, limits: BodyLi
   const { route, permit, countReceived, reserveMemory } = request
   const { operation } = route
   const { contentLength } = request.head
-  const isWhole = isDecidedByBody(operation) || permit.decisions.some(({ result }) => result === 'undecided')
+  const needsWholeBody =
+    isDecidedByBody(operation) || permit.decisions.some(({ result }) => result === 'undecided')
   const window =
-    isWhole || operation.effect !== 'read'
+    needsWholeBody || operation.effect !== 'read'
       ? limits.maxJsonBytes
       : Math.min(readWindowBytes, limits.maxJsonBytes)
-  const maxBytes = isWhole ? limits.maxJsonBytes : limits.maxStreamedJsonBytes
+  const maxBytes = needsWholeBody ? limits.maxJsonBytes : limits.maxStreamedJsonBytes
   assertBodyLength(contentLength, maxBytes)
-  const isShort = contentLength !== undefined && contentLength <= window
-  if (isShort) reserveMemory(contentLength)
-  const { bytes, rest }: BodyStart = isShort
+  const fitsWindow = contentLength !== undefined && contentLength <= window
+  if (fitsWindow) reserveMemory(contentLength)
+  const { bytes, rest }: BodyStart = fitsWindow
     ? { bytes: await readWholeBody(body, countReceived) }
     : await readBodyStart(readChunks(body.stream, maxBytes, countReceived), window, reserveMemory)
   const retainsFilters = rest === undefined && operation.effect !== 'read'
-  const judge = createBodyChecker(request, { retainsAll: isWhole, retainsFilters, maxValueBytes: window })
+  const checker = createBodyChecker(request, {
+    retainsAll: needsWholeBody,
+    retainsFilters,
+    maxValueBytes: window,
+  })
   try {
-    judge.json.push(bytes)
-    if (rest !== undefined) return checkStreamedJson(request, judge, rest)
-    return await checkWholeJson(request, judge, limits)
+    checker.json.push(bytes)
+    if (rest !== undefined) return checkStreamedJson(request, checker, rest)
+    return await checkWholeJson(request, checker, limits)
   } catch (error) {
     await rest?.return()
     throw error
@@ -151,10 +156,10 @@ async function checkJson(request: Admitted, body: DownstreamBody, limits: BodyLi
 
 async function checkWholeJson(
   request: Admitted,
-  judge: BodyChecker,
+  checker: BodyChecker,
   limits: BodyLimits,
 ): Promise<CheckedBody> {
-  const { json, members } = judge
+  const { json, members } = checker
   const { operation } = request.route
   const isObject = json.end()
   if (!isObject) assertBodyNotRequired(request)
@@ -162,20 +167,20 @@ async function checkWholeJson(
   const body = { members: isObject ? members : {}, isWhole: true }
   const isBatch = operation.entries !== undefined
   const permit = isBatch ? await authorizeBatch(request, body) : authorizeBody(request, body)
-  if (isObject) restateBody(operation, permit.stated, judge)
+  if (isObject) restateBody(operation, permit.stated, checker)
   const payload: Payload = { form: 'bytes', bytes: concatChunks(json.takeRest()) }
   return { permit, payload, payloadType: 'application/json', members }
 }
 
 function checkStreamedJson(
   request: Admitted,
-  judge: BodyChecker,
+  checker: BodyChecker,
   rest: AsyncGenerator<Buffer, void>,
 ): CheckedBody {
-  const { members } = judge
-  judge.freezeIntent()
+  const { members } = checker
+  checker.freezeAuditedMembers()
   const permit = authorizeBody(request, { members, isWhole: false })
-  const body = createJsonStream(judge.json, rest, (isObject) => {
+  const body = createJsonStream(checker.json, rest, (isObject) => {
     if (!isObject) assertBodyNotRequired(request)
     reauthorize(request, permit)
   })

@@ -54,7 +54,7 @@ export async function forward(
   const startedAt = performance.now()
   const { route, payload, intent, permit } = request
   const isRead = route.operation.effect === 'read'
-  const client: UpstreamCallOptions = {
+  const options: UpstreamCallOptions = {
     response,
     headers: gatewayHeaders(responseContext(request)),
     spans,
@@ -66,10 +66,10 @@ export async function forward(
   let upstreamResponse: UpstreamResponse
   let outgoing: UpstreamRequest | undefined
   try {
-    const mayRepeat = isRead && payload.form !== 'stream'
+    const mayRetry = isRead && payload.form !== 'stream'
     upstreamResponse =
       route.operation.lists === undefined
-        ? await callUpstream(request.upstream, (outgoing = createUpstreamRequest(request)), client, mayRepeat)
+        ? await callUpstream(request.upstream, (outgoing = createUpstreamRequest(request)), options, mayRetry)
         : await createListingResponse(request, response, { upstreams, pageTokens, spans })
   } catch (error) {
     if (intent !== undefined) {
@@ -79,6 +79,7 @@ export async function forward(
   }
   if (intent !== undefined)
     await recordOutcome(intent, auditLog, createOutcome(upstreamResponse, request, startedAt))
+  // A streamed response has been written already.
   if (upstreamResponse.body === undefined) return undefined
   if (upstreamResponse.status < 300) {
     sendHeldResponse(upstreamResponse, upstreamResponse.body, request, response)
@@ -117,7 +118,7 @@ function createUpstreamRequest(request: Audited): UpstreamRequest {
     headers,
     body: payload.form === 'bytes' ? payload.bytes : payload.form === 'stream' ? payload.body : null,
     // Arrow bodies pass unchanged.
-    ownsBody: payload.form === 'stream' && payload.meter !== undefined,
+    releasesChunks: payload.form === 'stream' && payload.meter !== undefined,
   }
 }
 

@@ -42,19 +42,19 @@ export function limit(
   const holder = getPrincipalKey(principal)
   shedding.admit(upstream.name, route.operation.name, holder)
   if (!activeRequests.canTake(holder)) throw new Overloaded()
-  const capacity = limits.admit(limitedRequest(request))
+  const lease = limits.admit(limitedRequest(request))
   activeRequests.take(holder)
-  const stopCounting = capacity?.countSent && countSent(response, capacity.countSent)
+  const stopCounting = lease?.countSent && countSent(response, lease.countSent)
   response.onClose.add(() => {
     activeRequests.release(holder)
     stopCounting?.()
-    capacity?.release()
+    lease?.release()
   })
   const reserveMemory = bodyMemory.createReservation(holder, (release) => {
     if (response.isDestroyed) release()
     else response.onClose.add(release)
   })
-  return { ...request, countReceived: capacity?.countReceived, reserveMemory }
+  return { ...request, countReceived: lease?.countReceived, reserveMemory }
 }
 
 /**

@@ -15,7 +15,7 @@ import type { Upstream } from './upstream.ts'
 const retryDelayMs = 50
 
 /**
- * Sends a request to an upstream when a slot of its pool is free and the circuit is closed. A request that `mayRepeat`
+ * Sends a request to an upstream when a slot of its pool is free and the circuit is closed. A request that `mayRetry`
  * (a read whose body is in memory) is retried if the connection failed before the response began, within the retry
  * budget of the upstream. A response is never retried, whatever its status: a 503 with `retry-after` tells the client
  * when to retry, and retries of the gateway would only add to the load. Rejects with AttemptFailed if the request was
@@ -25,7 +25,7 @@ export async function callUpstream(
   upstream: Upstream,
   request: UpstreamRequest,
   options: UpstreamCallOptions,
-  canRetry: boolean,
+  mayRetry: boolean,
 ): Promise<UpstreamResponse> {
   assertCircuitClosed(upstream)
   const { breaker, retryBudget } = upstream
@@ -45,7 +45,7 @@ export async function callUpstream(
         return response
       } catch (error) {
         if (isUpstreamFailure(error, request)) breaker.recordFailure()
-        const isLast = !canRetry || attempt > upstream.retries.maxRetries || !isRetryable(error)
+        const isLast = !mayRetry || attempt > upstream.retries.maxRetries || !isRetryable(error)
         if (isLast || breaker.state === 'open' || !retryBudget.tryWithdraw()) throw error
       }
       if (attempt > 1) await pause(Math.random() * retryDelayMs * 2 ** attempt)
@@ -70,9 +70,9 @@ export function assertCircuitClosed({ breaker }: Upstream): void {
  */
 function isUpstreamFailure(error: unknown, { body }: UpstreamRequest): boolean {
   if (!(error instanceof AttemptFailed) || !isTransportFailure(error.cause)) return false
-  const isCutOff =
+  const isIncompleteUpload =
     body !== null && 'readableEnded' in body && !body.readableEnded && error.progress !== 'unsent'
-  return !isCutOff
+  return !isIncompleteUpload
 }
 
 function isRetryable(error: unknown): boolean {

@@ -61,7 +61,7 @@ export function createConnectionSlots(options: ConnectionSlotsOptions): Connecti
     if (requests?.size === 0) pending.delete(holder)
   }
 
-  function next(): CapacityHolder | undefined {
+  function findNextHolder(): CapacityHolder | undefined {
     let found: CapacityHolder | undefined
     let fewest = Infinity
     for (const holder of pending.keys()) {
@@ -74,9 +74,9 @@ export function createConnectionSlots(options: ConnectionSlotsOptions): Connecti
     return found
   }
 
-  function serve(): void {
+  function grantSlots(): void {
     for (;;) {
-      const holder = next()
+      const holder = findNextHolder()
       if (holder === undefined || !slots.take(holder)) return
       const requests = pending.get(holder) ?? new Set()
       const [first] = requests
@@ -105,33 +105,33 @@ export function createConnectionSlots(options: ConnectionSlotsOptions): Connecti
       if (response.isDestroyed) throw createClientClosed()
       if (!queue.take(holder)) throw queueFullError()
       await new Promise<void>((resolve, reject) => {
-        const leave = (): void => {
+        const stopWaiting = (): void => {
           dequeue(holder, request)
           clearTimeout(timer)
-          response.onClose.delete(closed)
+          response.onClose.delete(onClose)
         }
-        const closed = (): void => {
-          leave()
+        const onClose = (): void => {
+          stopWaiting()
           reject(createClientClosed())
         }
         const request: PendingRequest = {
           since: performance.now(),
           proceed() {
-            leave()
+            stopWaiting()
             resolve()
           },
         }
         const timer = setTimeout(() => {
-          leave()
+          stopWaiting()
           reject(queueFullError())
         }, options.queueTimeoutMs)
-        response.onClose.add(closed)
+        response.onClose.add(onClose)
         enqueue(holder, request)
       })
     },
     release(holder) {
       slots.release(holder)
-      serve()
+      grantSlots()
     },
   }
 }

@@ -1,7 +1,7 @@
 import { getOperation } from '../../catalog-api/operations.ts'
 import { buildTarget } from '../../catalog-api/request-target.ts'
 import type { ConnectorOptions } from '../../http1/client/connector.ts'
-import { readResponse } from '../../http1/client/read-response.ts'
+import { sendRequest } from '../../http1/client/send-request.ts'
 import { createHttp1Client } from '../../http1/client/http1-client.ts'
 import { isUnavailableStatus } from './attempt-failure.ts'
 
@@ -61,7 +61,7 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
     try {
       const signal = AbortSignal.timeout(timeoutMs)
       const request = { method: 'GET', path, headers: options.headers, body: null } as const
-      const { status } = await readResponse(client, request, maxResponseBytes, signal)
+      const { status } = await sendRequest(client, request, maxResponseBytes, signal)
       return !isUnavailableStatus(status)
     } catch {
       return false

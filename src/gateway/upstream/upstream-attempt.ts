@@ -104,17 +104,17 @@ class ResponseRelay implements ResponseHandler {
   #bufferedBytes = 0
 
   constructor(
-    client: UpstreamCallOptions,
+    options: UpstreamCallOptions,
     { timeouts, allowedResponseHeaders }: AttemptUpstream,
     resolve: (response: UpstreamResponse) => void,
     reject: (error: AttemptFailed) => void,
   ) {
-    this.#options = client
+    this.#options = options
     this.#sendTimeoutMs = timeouts.sendTimeoutMs
     this.#allowedHeaders = allowedResponseHeaders
     this.#resolve = resolve
     this.#reject = reject
-    if (client.abortsWithClient) client.response.onClose.add(this.#clientClosed)
+    if (options.abortsWithClient) options.response.onClose.add(this.#clientClosed)
   }
 
   /** A retry uses a new connection: idle ones may have failed like that of the previous attempt. */

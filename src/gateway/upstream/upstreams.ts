@@ -35,9 +35,9 @@ export function createUpstreams(options: readonly UpstreamOptions[]): Upstreams 
     forId: (id) => findUpstream(tree, id, root),
     listMountNames: (namespace) => [...(findNode(tree, namespace)?.children.keys() ?? [])],
     hasMountAtOrBelow(namespace) {
-      const branch = findNode(tree, namespace)
+      const node = findNode(tree, namespace)
       // Every leaf but the root is a mount point.
-      return branch !== undefined && (branch !== tree || branch.children.size > 0)
+      return node !== undefined && (node !== tree || node.children.size > 0)
     },
     close() {
       for (const upstream of all) upstream.close()
@@ -46,28 +46,28 @@ export function createUpstreams(options: readonly UpstreamOptions[]): Upstreams 
 }
 
 function getOrCreateNode(tree: MountNode, namespace: Identifier): MountNode {
-  let branch = tree
+  let node = tree
   for (const part of namespace) {
-    let next = branch.children.get(part)
-    if (next === undefined) branch.children.set(part, (next = { upstream: undefined, children: new Map() }))
-    branch = next
+    let next = node.children.get(part)
+    if (next === undefined) node.children.set(part, (next = { upstream: undefined, children: new Map() }))
+    node = next
   }
-  return branch
+  return node
 }
 
 function findNode(tree: MountNode, namespace: Identifier): MountNode | undefined {
-  let branch: MountNode | undefined = tree
-  for (const part of namespace) branch = branch?.children.get(part)
-  return branch
+  let node: MountNode | undefined = tree
+  for (const part of namespace) node = node?.children.get(part)
+  return node
 }
 
 function findUpstream(tree: MountNode, id: Identifier, root: Upstream): Upstream {
   let found = root
-  let branch: MountNode | undefined = tree
+  let node: MountNode | undefined = tree
   for (const part of id) {
-    branch = branch.children.get(part)
-    if (branch === undefined) break
-    if (branch.upstream !== undefined) found = branch.upstream
+    node = node.children.get(part)
+    if (node === undefined) break
+    if (node.upstream !== undefined) found = node.upstream
   }
   return found
 }

@@ -5,7 +5,6 @@ const largeBytes = 1024 * 1024
 const maxPooled = 16
 const pooled: Buffer[] = []
 
-/** A buffer of 1 MiB for large reads. */
 export function acquireBuffer(): Buffer {
   return pooled.pop() ?? Buffer.allocUnsafeSlow(largeBytes)
 }

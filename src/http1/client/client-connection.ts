@@ -27,7 +27,6 @@ export interface ClientTimeouts {
 export interface ConnectionOwner {
   readonly host: string
   readonly timeouts: ClientTimeouts
-  /** The connection can be reused. */
   onIdle(connection: ClientConnection): void
   onClose(connection: ClientConnection): void
 }
@@ -45,10 +44,9 @@ interface Active {
   readonly kind: 'active'
   readonly controller: RequestController
   readonly parser: ResponseParser
-  sending: 'body' | 'done'
-  stopBody: (() => void) | undefined
+  isSent: boolean
+  stopSending: (() => void) | undefined
   response: ResponseHead | undefined
-  /** A large response is read into it. */
   pooledBuffer: PooledBuffer | undefined
 }
 
@@ -57,21 +55,17 @@ const closed: State = { kind: 'closed' }
 /** Smaller chunks are copied: that costs less than pausing the connection until they have been written. */
 const smallBytes = 16 * 1024
 
-/**
- * An upstream connection. Carries one request at a time, and is reused only if the request was written completely and
- * nothing was received behind the end of its response.
- */
+/** Carries one request at a time. Is reused only if the request was written completely and nothing follows its response. */
 export class ClientConnection implements ControlledConnection, ResponseParserHandler {
   #state: State
   readonly #owner: ConnectionOwner
   readonly #socket: Socket
   readonly #connectTimer: NodeJS.Timeout
-  /** Whether the socket allocates a buffer for each read, as TLS does. */
+  /** As TLS sockets do. */
   readonly #allocatesReads: boolean
   #readBuffer: Buffer = sharedReadBuffer
   #lastActivityAt = 0
 
-  /** Opens a connection for a first request. */
   constructor(connector: Connector, owner: ConnectionOwner, controller: RequestController) {
     this.#owner = owner
     this.#state = { kind: 'connecting', controller }
@@ -102,7 +96,7 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     return this.#state.kind === 'idle' && now < this.#state.until
   }
 
-  /** Sends another request: only for a reusable connection. */
+  /** Only for a reusable connection. */
   send(controller: RequestController): void {
     this.#state = { kind: 'scheduled', controller }
     controller.attach(this)
@@ -110,7 +104,7 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     scheduleAtTickEnd(() => this.#start(controller))
   }
 
-  flowChanged(): void {
+  applyFlowControl(): void {
     const state = this.#state
     if (state.kind === 'closed') return
     const isBlocked =
@@ -125,13 +119,12 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     }
   }
 
-  /** Closes the connection if a timeout has expired. */
   checkTimeouts(now: number): void {
     const state = this.#state
     const { headersTimeoutMs, bodyTimeoutMs, totalTimeoutMs } = this.#owner.timeouts
     if (state.kind === 'closed') return
     if (state.kind === 'idle') {
-      if (now >= state.until) this.close(idleTimeout())
+      if (now >= state.until) this.close(createIdleTimeoutError())
       return
     }
     if (now - state.controller.startedAt > totalTimeoutMs) {
@@ -143,10 +136,7 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     if (state.response !== undefined) {
       if (inactiveMs > bodyTimeoutMs)
         this.close(new TransportError('BODY_TIMEOUT', 'the response did not continue in time'))
-    } else if (
-      inactiveMs > headersTimeoutMs &&
-      (state.sending === 'done' || this.#socket.writableNeedDrain)
-    ) {
+    } else if (inactiveMs > headersTimeoutMs && (state.isSent || this.#socket.writableNeedDrain)) {
       this.close(new TransportError('HEADERS_TIMEOUT', 'the response did not start in time'))
     }
   }
@@ -173,7 +163,7 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     if (chunk.length > smallBytes && pooledBuffer !== undefined && this.#readBuffer === pooledBuffer.buffer) {
       const release = pooledBuffer.retain()
       controller.handler.onResponseData(chunk, release)
-      this.flowChanged()
+      this.applyFlowControl()
     } else {
       controller.handler.onResponseData(this.#allocatesReads ? chunk : Buffer.from(chunk), undefined)
     }
@@ -183,10 +173,10 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     const state = this.#state
     if (state.kind !== 'active') return
     const keepAliveMs = state.response?.keepAliveMs ?? 0
-    if (state.sending === 'done' && this.#socket.writableLength === 0 && keepAliveMs > 0) {
-      release(state)
+    if (state.isSent && this.#socket.writableLength === 0 && keepAliveMs > 0) {
+      detachRequest(state)
       this.#state = { kind: 'idle', until: performance.now() + keepAliveMs }
-      this.flowChanged()
+      this.applyFlowControl()
       this.#owner.onIdle(this)
     } else {
       this.#destroy()
@@ -209,8 +199,8 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
       kind: 'active',
       controller,
       parser: new ResponseParser(this),
-      sending: 'body',
-      stopBody: undefined,
+      isSent: false,
+      stopSending: undefined,
       response: undefined,
       pooledBuffer: undefined,
     }
@@ -226,21 +216,21 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
   }
 
   #write(state: Active, head: SerializedHead): void {
-    const { body, ownsBody = false } = state.controller.request
+    const { body, releasesChunks = false } = state.controller.request
     if (body === null || Buffer.isBuffer(body)) {
-      state.sending = 'done'
+      state.isSent = true
       new MessageWriter(this.#socket, head.text, false).end(body ?? '')
       return
     }
-    state.stopBody = sendBody(
+    state.stopSending = sendBody(
       this.#socket,
       head,
-      { body, ownsBody },
+      { body, releasesChunks },
       {
         onProgress: () => (this.#lastActivityAt = performance.now()),
         onSent: () => {
-          state.sending = 'done'
-          state.stopBody = undefined
+          state.isSent = true
+          state.stopSending = undefined
           this.#lastActivityAt = performance.now()
         },
         onError: (error) => this.close(error),
@@ -260,7 +250,7 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     const state = this.#state
     // A full read suggests a large body: switch to a pooled buffer.
     if (size === sharedReadBuffer.length && state.kind === 'active' && state.response !== undefined)
-      state.pooledBuffer ??= new PooledBuffer(() => this.flowChanged())
+      state.pooledBuffer ??= new PooledBuffer(() => this.applyFlowControl())
     return true
   }
 
@@ -292,21 +282,21 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     const state = this.#state
     this.#state = closed
     clearTimeout(this.#connectTimer)
-    if ('controller' in state) release(state)
+    if ('controller' in state) detachRequest(state)
     this.#socket.on('error', () => undefined)
     this.#socket.destroy()
     this.#owner.onClose(this)
   }
 }
 
-export function idleTimeout(): TransportError {
+export function createIdleTimeoutError(): TransportError {
   return new TransportError('CLIENT_CLOSED', 'the connection was idle')
 }
 
-function release(state: Extract<State, { controller: RequestController }>): void {
+function detachRequest(state: Extract<State, { controller: RequestController }>): void {
   state.controller.attach(undefined)
   if (state.kind !== 'active') return
   state.parser.stop()
-  state.stopBody?.()
+  state.stopSending?.()
   state.pooledBuffer?.close()
 }

@@ -10,7 +10,7 @@ export interface ConnectorOptions {
     readonly ca?: string | undefined
     readonly cert?: string | undefined
     readonly key?: string | undefined
-    /** The name to verify, if it is not the host of the URL. */
+    /** Default: the host of the URL. */
     readonly servername?: string | undefined
   }
 }
@@ -29,7 +29,7 @@ export function createConnector({ url, tls }: ConnectorOptions): Connector {
   const isSecure = url.protocol === 'https:'
   const port = Number(url.port) || (isSecure ? 443 : 80)
   if (!isSecure) {
-    return { isSecure, open: (onread) => configured(connectPlain({ host, port, onread })) }
+    return { isSecure, open: (onread) => configureSocket(connectPlain({ host, port, onread })) }
   }
   const { ca, cert, key } = tls
   const secureContext = createSecureContext({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) })
@@ -48,12 +48,12 @@ export function createConnector({ url, tls }: ConnectorOptions): Connector {
         ...(session && { session }),
       })
       socket.on('session', (latest) => (session = latest))
-      return configured(socket)
+      return configureSocket(socket)
     },
   }
 }
 
-function configured(socket: Socket): Socket {
+function configureSocket(socket: Socket): Socket {
   socket.setNoDelay(true)
   socket.setKeepAlive(true, keepAliveProbeMs)
   deferWriteErrors(socket)

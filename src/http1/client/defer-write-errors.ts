@@ -1,14 +1,13 @@
 import type { Socket } from 'node:net'
 
-/** How long a response may take to be read after a write has failed. */
+/** For reading the response after a failed write. */
 const readTimeoutMs = 1_000
 
 type Callback = (error?: Error | null) => void
 
 /**
- * Lets writes of the socket fail only when its input has been read. An upstream may respond to an incomplete upload and
- * close the connection: the next write fails, and node would destroy the socket with the response unread. Node has no
- * option for that, and a socket of node:tls cannot be of another class, so the methods of the socket are wrapped.
+ * Reports a failed write only when the input has been read: an upstream may respond to an incomplete upload and close
+ * the connection, and node would destroy the socket with the response unread. Node has no option for that.
  */
 export function deferWriteErrors(socket: Socket): void {
   const write = socket._write.bind(socket)
@@ -16,13 +15,12 @@ export function deferWriteErrors(socket: Socket): void {
   const deferred =
     (callback: Callback): Callback =>
     (error) =>
-      error ? afterClose(socket, () => callback(error)) : callback()
+      error ? callAfterClose(socket, () => callback(error)) : callback()
   socket._write = (chunk, encoding, callback) => write(chunk, encoding, deferred(callback))
   if (writev) socket._writev = (chunks, callback) => writev(chunks, deferred(callback))
 }
 
-/** Reading ends with `close`, be it at the end of the input or with an error. */
-function afterClose(socket: Socket, proceed: () => void): void {
+function callAfterClose(socket: Socket, proceed: () => void): void {
   const finish = (): void => {
     clearTimeout(timer)
     socket.off('close', finish)

@@ -8,8 +8,8 @@ export interface OutgoingRequest {
   /** Names and values in turn. A `content-length` is used for a stream only; without one, the stream is sent in chunks. */
   readonly headers: readonly string[]
   readonly body: Buffer | Readable | null
-  /** Whether the memory of streamed chunks may be released when they have been written. */
-  readonly ownsBody?: boolean
+  /** Whether the memory of streamed chunks is freed when they have been written. */
+  readonly releasesChunks?: boolean
 }
 
 export interface SerializedHead {
@@ -19,7 +19,7 @@ export interface SerializedHead {
 }
 
 const targetGrammar = /^\/[\x21-\x7e]*$/
-/** Headers that frame or route the request: only the client writes them. */
+/** Only the client writes them. */
 const connectionHeaders: ReadonlySet<string> = new Set(['host', 'connection', 'transfer-encoding'])
 
 /** Throws TransportError for a request that a server could parse as anything but exactly this request. */

@@ -1,10 +1,10 @@
 import { acquireBuffer, releaseBuffer } from './buffer-pool.ts'
 
-/** A buffer from the pool that one response is read into; counts the chunks in it that are in use. */
+/** Holds one response; counts the chunks in it that are in use. */
 export class PooledBuffer {
   readonly buffer = acquireBuffer()
   readonly #onUnused: () => void
-  #chunks = 0
+  #retainedChunks = 0
   #isClosed = false
 
   /** `onUnused` is called each time when no chunk is in use any more. */
@@ -13,23 +13,23 @@ export class PooledBuffer {
   }
 
   get isInUse(): boolean {
-    return this.#chunks > 0
+    return this.#retainedChunks > 0
   }
 
   /** Counts a chunk. Call the result once, when the chunk is not used any more. */
   retain(): () => void {
-    this.#chunks += 1
+    this.#retainedChunks += 1
     return () => {
-      this.#chunks -= 1
-      if (this.#chunks > 0) return
+      this.#retainedChunks -= 1
+      if (this.#retainedChunks > 0) return
       if (this.#isClosed) releaseBuffer(this.buffer)
       else this.#onUnused()
     }
   }
 
-  /** Ends reading into it. It returns to the pool when no chunk is in use any more. */
+  /** The buffer returns to the pool when no chunk is in use any more. */
   close(): void {
     this.#isClosed = true
-    if (this.#chunks === 0) releaseBuffer(this.buffer)
+    if (this.#retainedChunks === 0) releaseBuffer(this.buffer)
   }
 }

@@ -1,18 +1,12 @@
 import type { OutgoingRequest } from './outgoing-request.ts'
 import type { ResponseHead } from './response-head.ts'
 
-/**
- * Receives the response to a request. Either `onResponseEnd` or `onResponseError` is called, exactly once and last;
- * both may be called before `dispatch` has returned.
- */
+/** Either `onResponseEnd` or `onResponseError` is called, once and last, and maybe before `dispatch` returns. */
 export interface ResponseHandler {
   /** There is a connection: the request may reach the upstream from now on. */
   onRequestStart(): void
   onResponseStart(head: ResponseHead): void
-  /**
-   * A chunk of the body. If there is a `release`, the chunk lies in a pooled buffer: its bytes are valid until `release`
-   * is called, once, and nothing more is read until then.
-   */
+  /** With a `release`, the chunk is valid until `release` is called, once, and nothing more is read until then. */
   onResponseData(chunk: Buffer, release: (() => void) | undefined): void
   /** `last` is the last chunk if it has not been passed as data. Its bytes are valid until this returns. */
   onResponseEnd(last: Buffer | undefined): void
@@ -21,12 +15,12 @@ export interface ResponseHandler {
 
 export interface ControlledConnection {
   close(reason: Error): void
-  /** Pauses or resumes the socket if it has to be. */
-  flowChanged(): void
+  /** Pauses or resumes the socket as needed. */
+  applyFlowControl(): void
   readonly isPaused: boolean
 }
 
-/** Controls a request that was dispatched. Has no effect when its response has ended. */
+/** Has no effect when the response has ended. */
 export class RequestController {
   readonly request: OutgoingRequest
   readonly handler: ResponseHandler
@@ -40,7 +34,6 @@ export class RequestController {
     this.handler = handler
   }
 
-  /** Whether `pause` was called. */
   get isPaused(): boolean {
     return this.#isPaused
   }
@@ -62,12 +55,12 @@ export class RequestController {
   /** Chunks that have been read already may still be passed on. */
   pause(): void {
     this.#isPaused = true
-    this.#connection?.flowChanged()
+    this.#connection?.applyFlowControl()
   }
 
   resume(): void {
     if (!this.#isPaused) return
     this.#isPaused = false
-    this.#connection?.flowChanged()
+    this.#connection?.applyFlowControl()
   }
 }

@@ -12,7 +12,6 @@ export interface ResponseHead {
 }
 
 const maxHeaders = 256
-/** Used if the upstream announces no keep-alive timeout. */
 const defaultKeepAliveMs = 4_000
 const maxKeepAliveMs = 600_000
 /** A connection is not reused this close to the end of its keep-alive timeout. */
@@ -21,8 +20,7 @@ const keepAliveMarginMs = 2_000
 const statusLine = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: |$)/
 
 /**
- * Parses the head of a response, without the empty line at its end (RFC 9112). Throws TransportError for every
- * deviation from the grammar, and wherever parsers differ on where the response ends.
+ * Takes a head without the empty line at its end (RFC 9112). Throws TransportError for every deviation and ambiguity.
  */
 export function parseResponseHead(text: string): ResponseHead {
   if (!headGrammar.test(text)) throw badResponse('the head of the response has invalid characters')
@@ -68,8 +66,8 @@ function parseFraming(status: number, isHttp11: boolean, headers: readonly strin
   if (coding !== undefined && (length !== undefined || !isHttp11))
     throw badResponse('the end of the response is ambiguous')
   if (status === 204 || status === 304) {
-    const isPlain = status === 304 || (coding === undefined && Number(length ?? 0) === 0)
-    return { body: 0, keepAliveMs: isPlain ? keepAliveMs : 0 }
+    const isReusable = status === 304 || (coding === undefined && Number(length ?? 0) === 0)
+    return { body: 0, keepAliveMs: isReusable ? keepAliveMs : 0 }
   }
   if (coding !== undefined) return { body: 'chunked', keepAliveMs }
   if (length !== undefined) return { body: Number(length), keepAliveMs }

@@ -14,23 +14,18 @@ export interface ResponseParserHandler {
 const smallBytes = 16 * 1024
 
 const maxHeadBytes = 64 * 1024
-/** Interim responses (1xx) before the final one. */
-const maxInterim = 8
+const maxInterimResponses = 8
 const headStart = Buffer.from('HTTP/1.')
 const headEnd = Buffer.from('\r\n\r\n')
 
-/**
- * Parses one response incrementally. Throws TransportError for an invalid response, and for bytes behind it: in both
- * cases `onResponseEnd` is not called, and the connection cannot be reused.
- */
+/** Throws TransportError for an invalid response, and for bytes behind it; the connection cannot be reused then. */
 export class ResponseParser {
   readonly #handler: ResponseParserHandler
-  #part: 'head' | 'length' | 'chunked' | 'until closed' | 'complete' | 'stopped' = 'head'
-  #left = 0
+  #state: 'head' | 'sized' | 'chunked' | 'until closed' | 'complete' | 'stopped' = 'head'
+  #remaining = 0
   #last: Buffer | undefined
   #decoder: ChunkedDecoder | undefined
-  #interim = 0
-  /** Buffer for an incomplete head, and how much of it is used. */
+  #interimResponses = 0
   #partialHead: Buffer | undefined
   #partialBytes = 0
 
@@ -38,20 +33,20 @@ export class ResponseParser {
     this.#handler = handler
   }
 
-  /** No further callback is called. */
+  /** Prevents further callbacks. */
   stop(): void {
-    this.#part = 'stopped'
+    this.#state = 'stopped'
   }
 
   parse(bytes: Buffer): void {
     let at = 0
     while (at < bytes.length) {
-      switch (this.#part) {
+      switch (this.#state) {
         case 'head':
           at = this.#parseHead(bytes, at)
           break
-        case 'length':
-          at = this.#parseLength(bytes, at)
+        case 'sized':
+          at = this.#parseSized(bytes, at)
           break
         case 'chunked':
           at = this.#parseChunks(bytes, at)
@@ -65,26 +60,26 @@ export class ResponseParser {
           return
       }
     }
-    if (this.#part === 'complete') this.#end()
+    if (this.#state === 'complete') this.#end()
   }
 
   /** The upstream has closed its side. Throws TransportError if the response is incomplete. */
   finish(): void {
-    if (this.#part === 'stopped') return
-    if (this.#part !== 'until closed')
+    if (this.#state === 'stopped') return
+    if (this.#state !== 'until closed')
       throw new TransportError('CONNECTION_CLOSED', 'the connection ended before the response')
     this.#end()
   }
 
   #end(): void {
-    this.#part = 'stopped'
+    this.#state = 'stopped'
     this.#handler.onResponseEnd(this.#last)
   }
 
   #parseChunks(bytes: Buffer, from: number): number {
     const decoder = (this.#decoder ??= new ChunkedDecoder(badResponse))
     const at = decoder.decode(bytes, from, this.#onChunk)
-    if (decoder.isComplete && !this.#isStopped()) this.#part = 'complete'
+    if (decoder.isComplete && !this.#isStopped()) this.#state = 'complete'
     return at
   }
 
@@ -94,18 +89,18 @@ export class ResponseParser {
   }
 
   #isStopped(): boolean {
-    return this.#part === 'stopped'
+    return this.#state === 'stopped'
   }
 
-  #parseLength(bytes: Buffer, from: number): number {
-    const end = Math.min(bytes.length, from + this.#left)
-    this.#left -= end - from
+  #parseSized(bytes: Buffer, from: number): number {
+    const end = Math.min(bytes.length, from + this.#remaining)
+    this.#remaining -= end - from
     const chunk = bytes.subarray(from, end)
-    if (this.#left > 0) {
+    if (this.#remaining > 0) {
       this.#handler.onResponseData(chunk)
       return end
     }
-    this.#part = 'complete'
+    this.#state = 'complete'
     if (end === bytes.length && chunk.length <= smallBytes) this.#last = chunk
     else this.#handler.onResponseData(chunk)
     return end
@@ -145,14 +140,14 @@ export class ResponseParser {
   #endHead(text: string): void {
     const head = parseResponseHead(text)
     if (head.status < 200) {
-      this.#interim += 1
+      this.#interimResponses += 1
       if (head.status === 101) throw badResponse('the upstream switches protocols without being asked')
-      if (this.#interim > maxInterim) throw badResponse('too many interim responses')
+      if (this.#interimResponses > maxInterimResponses) throw badResponse('too many interim responses')
       return
     }
-    this.#left = typeof head.body === 'number' ? head.body : 0
-    if (typeof head.body !== 'number') this.#part = head.body
-    else this.#part = this.#left === 0 ? 'complete' : 'length'
+    this.#remaining = typeof head.body === 'number' ? head.body : 0
+    if (typeof head.body !== 'number') this.#state = head.body
+    else this.#state = this.#remaining === 0 ? 'complete' : 'sized'
     this.#handler.onResponseStart(head)
   }
 }

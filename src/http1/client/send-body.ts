@@ -12,13 +12,13 @@ export interface SendBodyHandler {
 }
 
 /**
- * Sends a head and a streamed body, no faster than the upstream reads. Fails if the body is not as long as its
- * content-length. Returns a function that stops sending and destroys the stream.
+ * Fails if the body is not as long as its content-length. Returns a function that stops sending and destroys the
+ * stream.
  */
 export function sendBody(
   socket: Socket,
   { text, length }: SerializedHead,
-  { body, ownsBody }: { readonly body: Readable; readonly ownsBody: boolean },
+  { body, releasesChunks }: { readonly body: Readable; readonly releasesChunks: boolean },
   handler: SendBodyHandler,
 ): () => void {
   const writer = new MessageWriter(socket, text, length === undefined)
@@ -40,14 +40,17 @@ export function sendBody(
   }
   const onData = (chunk: Buffer): void => {
     written += chunk.length
-    if (length !== undefined && written > length) return fail(mismatch('longer'))
+    if (length !== undefined && written > length) return fail(createLengthError('longer'))
     if (chunk.length === 0) return
-    const canWrite = writer.write(chunk, ownsBody ? (error) => !error && releaseReadMemory(chunk) : undefined)
+    const canWrite = writer.write(
+      chunk,
+      releasesChunks ? (error) => !error && releaseReadMemory(chunk) : undefined,
+    )
     if (!canWrite) body.pause()
     handler.onProgress()
   }
   const onEnd = (): void => {
-    if (length !== undefined && written < length) return fail(mismatch('shorter'))
+    if (length !== undefined && written < length) return fail(createLengthError('shorter'))
     writer.end()
     stop()
     handler.onSent()
@@ -67,6 +70,6 @@ export function sendBody(
   return stop
 }
 
-function mismatch(how: string): TransportError {
-  return new TransportError('BAD_REQUEST', `the body of the request is ${how} than its content-length`)
+function createLengthError(comparison: 'longer' | 'shorter'): TransportError {
+  return new TransportError('BAD_REQUEST', `the body of the request is ${comparison} than its content-length`)
 }

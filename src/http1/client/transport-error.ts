@@ -22,7 +22,6 @@ export class RequestTimeout extends Error {
   override readonly name = 'RequestTimeout'
 }
 
-/** The response violates the grammar of HTTP/1.1, or is ambiguous. */
 export function badResponse(message: string): TransportError {
   return new TransportError('BAD_RESPONSE', message)
 }

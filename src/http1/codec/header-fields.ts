@@ -1,8 +1,7 @@
 import { fieldNameGrammar } from '../../lib/http/field-name.ts'
 
 /**
- * The characters of a head: no controls but the tab, and no CR or LF except in CRLF, as parsers differ on where such a
- * line ends. Matching the allowed characters takes a third of the time of searching for a forbidden one.
+ * Parsers differ on a CR or LF outside of CRLF. This takes a third of the time of searching for a forbidden character.
  */
 export const headGrammar = /^[\t\x20-\x7e\x80-\xff]*(?:\r\n[\t\x20-\x7e\x80-\xff]*)*$/
 const forbiddenInValue = /[^\t\x20-\x7e\x80-\xff]/
@@ -10,13 +9,13 @@ export const contentLengthGrammar = /^[0-9]{1,15}$/
 
 /**
  * Parses the header lines of a head from an offset on (RFC 9112, section 5). Returns lower-case names and values in
- * turn. Throws `error(has)` for an invalid name and for more than `maxFields` headers; `has` completes "the message
- * has ...".
+ * turn. Throws `createError(problem)` for an invalid name and for more than `maxFields` headers; `problem` completes
+ * "the message has ...".
  */
 export function parseHeaderFields(
   text: string,
   from: number,
-  error: (has: string) => Error,
+  createError: (problem: string) => Error,
   maxFields = Infinity,
 ): string[] {
   const headers: string[] = []
@@ -25,21 +24,20 @@ export function parseHeaderFields(
     const end = found === -1 ? text.length : found
     const colon = text.indexOf(':', at)
     const name = colon === -1 || colon >= end ? '' : text.slice(at, colon)
-    if (!fieldNameGrammar.test(name)) throw error('a header with an invalid name')
-    if (headers.length === maxFields * 2) throw error('too many headers')
-    headers.push(name.toLowerCase(), trimmed(text, colon + 1, end))
+    if (!fieldNameGrammar.test(name)) throw createError('a header with an invalid name')
+    if (headers.length === maxFields * 2) throw createError('too many headers')
+    headers.push(name.toLowerCase(), trim(text, colon + 1, end))
     at = end + 2
   }
   return headers
 }
 
-/** Whether the header can be written as one line of a head. */
+/** Whether the header is one valid line of a head. */
 export function isHeaderField(name: string, value: string): boolean {
   return fieldNameGrammar.test(name) && !forbiddenInValue.test(value)
 }
 
-/** A slice of the text without spaces and tabs around it. */
-function trimmed(text: string, from: number, to: number): string {
+function trim(text: string, from: number, to: number): string {
   let start = from
   let end = to
   while (start < end && isBlank(text.charCodeAt(start))) start += 1

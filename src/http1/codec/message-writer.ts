@@ -11,14 +11,10 @@ interface PendingChunk {
 /** Smaller last chunks are written as text, in one write with the head. */
 const smallBytes = 16 * 1024
 
-/**
- * Writes one message to a socket: its head, and its body as it is or in the chunked coding (RFC 9112, section 7.1).
- * Chunks written within one tick are written together, and as one chunk of the coding.
- */
+/** Writes the head and the body of a message. Chunks of one tick become one write, and one chunk of the coding. */
 export class MessageWriter {
   readonly #socket: Socket
   readonly #isChunked: boolean
-  /** The head, until it has been written. */
   #head: string
   #pending: PendingChunk[] = []
   #pendingBytes = 0
@@ -46,7 +42,7 @@ export class MessageWriter {
     this.#flush()
     const text = isSmall ? last.toString('latin1') : ''
     const end = this.#isChunked ? (text === '' ? '0\r\n\r\n' : '\r\n0\r\n\r\n') : ''
-    const rest = this.#start(text.length) + text + end
+    const rest = this.#takePrefix(text.length) + text + end
     if (rest !== '') this.#socket.write(rest, 'latin1')
   }
 
@@ -54,8 +50,8 @@ export class MessageWriter {
     if (this.#pending.length === 0) return
     const socket = this.#socket
     socket.cork()
-    const start = this.#start(this.#pendingBytes)
-    if (start !== '') socket.write(start, 'latin1')
+    const prefix = this.#takePrefix(this.#pendingBytes)
+    if (prefix !== '') socket.write(prefix, 'latin1')
     for (const { bytes, onWritten } of this.#pending) socket.write(bytes, onWritten)
     if (this.#isChunked) socket.write('\r\n', 'latin1')
     this.#pending = []
@@ -63,10 +59,9 @@ export class MessageWriter {
     socket.uncork()
   }
 
-  /** The text in front of that many bytes of the body. */
-  #start(bytes: number): string {
+  #takePrefix(chunkBytes: number): string {
     const head = this.#head
     this.#head = ''
-    return this.#isChunked && bytes > 0 ? `${head}${bytes.toString(16)}\r\n` : head
+    return this.#isChunked && chunkBytes > 0 ? `${head}${chunkBytes.toString(16)}\r\n` : head
   }
 }

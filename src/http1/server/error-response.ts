@@ -10,7 +10,6 @@ export interface ErrorResponse {
   readonly body: string
 }
 
-/** Writes the response and closes the connection. */
 export function closeWithError(socket: Socket, { status, headers, body }: ErrorResponse): void {
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
   for (let index = 0; index < headers.length; index += 2)

@@ -5,13 +5,10 @@ export interface GracefulShutdownOptions {
   readonly server: Pick<Http1Server, 'connectionCount' | 'destroyAll' | 'drain' | 'isBusy' | 'stopAccepting'>
   /** For load balancers to notice the shutdown. */
   readonly drainDelayMs: number
-  /** For pending requests. */
   readonly graceMs: number
   /** Whether requests are being processed whose connections may be closed already. */
   readonly isProcessing: () => boolean
-  /** Aborts what is still being processed after the grace period. */
   readonly abort: () => void
-  /** Called if requests are still pending after the grace period. */
   readonly onGraceExpired: () => void
 }
 
@@ -20,10 +17,7 @@ const lingerMs = 250
 const maxAbortMs = 10_000
 const pollMs = 10
 
-/**
- * Stops a server without resetting a connection that has a request: drains connections, then accepts no new ones, waits
- * for pending requests, and closes the rest.
- */
+/** Resets no connection that has a request: drains, stops accepting, waits for pending requests, closes the rest. */
 export async function shutDownGracefully(options: GracefulShutdownOptions): Promise<void> {
   const { server, isProcessing } = options
   server.drain()
@@ -41,7 +35,6 @@ export async function shutDownGracefully(options: GracefulShutdownOptions): Prom
   await closed
 }
 
-/** Polls the condition. Resolves with whether it became true in time. */
 async function waitUntil(condition: () => boolean, timeoutMs: number): Promise<boolean> {
   const end = performance.now() + timeoutMs
   while (!condition()) {

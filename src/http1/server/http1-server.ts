@@ -24,7 +24,6 @@ export type ConnectionErrorReason =
 export interface Http1ServerOptions {
   readonly maxHeadBytes: number
   readonly maxConnections: number
-  /** No limit if undefined. */
   readonly maxConnectionsPerAddress: number | undefined
   readonly timeouts: ConnectionTimeouts
   readonly scheduler: RequestScheduler
@@ -45,7 +44,6 @@ export interface Http1ServerHandler {
     remoteAddress: string | undefined,
     cause?: string,
   ) => void
-  /** The response to bytes that are not a request; undefined to close the connection without one. */
   readonly errorResponse: (error: RequestError) => ErrorResponse | undefined
 }
 
@@ -55,9 +53,8 @@ export interface Http1Server {
   /** Resolves with the port. */
   listen(address: { readonly host: string; readonly port: number }): Promise<number>
   /**
-   * Uses these certificates for new connections of a TLS server. If authorities or revocation list have changed,
-   * connections with a client certificate are closed after their current response: TLS verifies a certificate only when
-   * a connection starts.
+   * If authorities or revocation list change, connections with a client certificate end after their response: TLS
+   * verifies only new ones.
    */
   setCertificates(context: SecureContextOptions): void
   /** Makes the current or next response of each connection its last one. */
@@ -65,19 +62,14 @@ export interface Http1Server {
   /** Accepts no new connections and closes idle ones. Resolves when all connections are closed. */
   stopAccepting(): Promise<void>
   connectionCount(): number
-  /** Whether a request is pending or being served. */
   isBusy(): boolean
   destroyAll(): void
 }
 
 const maxTimeoutCheckIntervalMs = 1_000
-/**
- * Connections that the kernel holds until they are accepted, if the system allows as many. Node accepts one per tick, and
- * clients retry a connection that was dropped only after a second.
- */
+/** Node accepts one connection per tick, and clients retry a dropped one only after a second. */
 const backlog = 4_096
 
-/** Creates a server; `listen` starts it. */
 export function createHttp1Server(options: Http1ServerOptions, handler: Http1ServerHandler): Http1Server {
   const { timeouts, maxConnections, maxConnectionsPerAddress, tls } = options
   const { headersTimeoutMs } = timeouts
@@ -85,12 +77,11 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
   const sockets = new Set<Socket>()
   const connections = new Set<ServerConnection>()
   const connectionsByAddress = new Map<string, number>()
-  /** TCP connections without a TLS session yet, by peer. */
+  /** Without a TLS session yet, by peer. */
   const handshakes = new Map<string, Socket>()
-  /** Connections with a client certificate. */
-  const authenticated = new Set<ServerConnection>()
+  const connectionsWithCertificate = new Set<ServerConnection>()
   let currentContext = tls?.context
-  /** The context that verifies the certificate of a peer: that in force when TCP was accepted. */
+  /** A certificate is verified by the context in force when TCP was accepted. */
   const contextByPeer = new Map<string, SecureContextOptions | undefined>()
   let timeoutChecks: NodeJS.Timeout | undefined
   const connectionHandler: ConnectionHandler & { isDraining: boolean } = {
@@ -105,7 +96,7 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
     onSendTimeout: (remoteAddress) => handler.onConnectionError('send_timeout', remoteAddress),
     onClose(connection) {
       connections.delete(connection)
-      authenticated.delete(connection)
+      connectionsWithCertificate.delete(connection)
     },
   }
   const tlsServer = tls && createTls(tls)
@@ -127,9 +118,9 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
       ...context,
     })
     secure.on('secureConnection', (socket: TLSSocket) => {
-      handshakes.delete(peerOf(socket))
+      handshakes.delete(formatPeer(socket))
       const hasCertificate = socket.getPeerX509Certificate() !== undefined
-      const isStale = contextByPeer.get(peerOf(socket)) !== currentContext
+      const isStale = contextByPeer.get(formatPeer(socket)) !== currentContext
       const isInvalid = clientCertificate === 'optional' && !socket.authorized
       if (hasCertificate && (isStale || isInvalid)) {
         const cause = isStale ? 'verified by previous authorities' : String(socket.authorizationError)
@@ -138,7 +129,7 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
         return
       }
       const connection = serve(socket)
-      if (hasCertificate && connection !== undefined) authenticated.add(connection)
+      if (hasCertificate && connection !== undefined) connectionsWithCertificate.add(connection)
     })
     secure.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
       // A client that aborts the handshake is not an error.
@@ -166,10 +157,7 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
     })
   }
 
-  /**
-   * Closes the oldest connection without a request, preferably one without a TLS session, so that idle connections do
-   * not block clients. Returns whether it closed one.
-   */
+  /** Frees a place for a new client, preferably one without a TLS session. Returns whether it closed a connection. */
   function closeOldestIdle(): boolean {
     const [oldest] = handshakes
     if (oldest !== undefined) {
@@ -196,7 +184,7 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
       handler.onConnectionError('too_many_connections', address)
       return
     }
-    const peer = peerOf(socket)
+    const peer = formatPeer(socket)
     sockets.add(socket)
     connectionsByAddress.set(address, others + 1)
     contextByPeer.set(peer, currentContext)
@@ -229,7 +217,7 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
       tlsServer?.setSecureContext(context)
       if (context.ca === currentContext?.ca && context.crl === currentContext?.crl) return
       currentContext = context
-      for (const connection of authenticated) connection.revoke()
+      for (const connection of connectionsWithCertificate) connection.revoke()
     },
     drain() {
       connectionHandler.isDraining = true
@@ -257,6 +245,6 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
 /** Half-open, so that a client that ends in the middle of a request gets an error response. */
 const tcpOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true }
 
-function peerOf({ remoteAddress, remotePort }: Socket): string {
+function formatPeer({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }

@@ -13,15 +13,14 @@ export interface RequestBodyHandler {
 export interface RequestConnection {
   readonly socket: Socket
   readonly remoteAddress: string
-  /** Continues to read the body if it is wanted now. */
-  flowChanged(): void
+  /** Reads the body if a handler wants it, and stops otherwise. */
+  applyFlowControl(): void
 }
 
-/** A request: its head, and its body, which is read from the connection only while a handler consumes it. */
+/** The body is read from the connection only while a handler consumes it. */
 export class IncomingRequest {
   readonly head: RequestHead
   readonly socket: Socket
-  /** IP address of the peer. */
   readonly remoteAddress: string
   /** When the head was received, on the clock of performance.now(). */
   readonly receivedAt: number
@@ -43,12 +42,10 @@ export class IncomingRequest {
     return this.#state === 'complete'
   }
 
-  /** Whether the rest of it cannot be read any more. */
   get isAborted(): boolean {
     return this.#state === 'aborted'
   }
 
-  /** Whether a handler accepts the next bytes of the body now. */
   get wantsBody(): boolean {
     return this.#handler !== undefined && !this.#isPaused
   }
@@ -78,9 +75,7 @@ export class IncomingRequest {
     return Object.fromEntries(byName)
   }
 
-  /**
-   * Attaches a handler to the rest of the body, instead of the previous one; the end is reported even if it is past.
-   */
+  /** Replaces the previous handler. The end is reported even if it is past. */
   consume(handler: RequestBodyHandler): void {
     this.#handler = undefined
     this.#isPaused = false
@@ -88,11 +83,11 @@ export class IncomingRequest {
     else if (this.#state === 'aborted') handler.onRequestError()
     else {
       this.#handler = handler
-      this.#connection.flowChanged()
+      this.#connection.applyFlowControl()
     }
   }
 
-  /** Detaches the handler, if it is attached: the body is not read until another one is attached. */
+  /** The body is not read until another handler is attached. No effect if the handler is not attached. */
   detach(handler: RequestBodyHandler): void {
     if (this.#handler === handler) this.#handler = undefined
   }
@@ -104,7 +99,7 @@ export class IncomingRequest {
   resume(): void {
     if (!this.#isPaused) return
     this.#isPaused = false
-    this.#connection.flowChanged()
+    this.#connection.applyFlowControl()
   }
 
   receive(chunk: Buffer): void {

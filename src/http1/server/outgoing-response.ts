@@ -7,11 +7,11 @@ import { MessageWriter, type WriteCallback } from '../codec/message-writer.ts'
 import { httpDate } from './http-date.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 
-/** Headers that frame the response or control its connection: only this class writes them. */
+/** Only this class writes them. */
 const connectionHeaders: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 
 export interface ResponseConnection {
-  /** How long the connection may stay idle; announced to the client. */
+  /** Announced to the client. */
   readonly keepAliveSeconds: number
   /** Whether the connection has reached its maximum age, so that the response is its last one. */
   readonly isExpired: boolean
@@ -19,7 +19,7 @@ export interface ResponseConnection {
   readonly bytesReceived: number
   readonly bytesSent: number
   /** The response is complete, or was destroyed together with the connection. */
-  responseEnded(): void
+  onResponseEnd(): void
 }
 
 export class OutgoingResponse {
@@ -35,10 +35,9 @@ export class OutgoingResponse {
   readonly #connection: ResponseConnection
   readonly #socket: Socket
   #state: 'open' | 'ended' | 'complete' | 'destroyed' = 'open'
-  #body: 'sized' | 'chunked' | 'until closed' | 'none' = 'none'
-  #left = 0
-  #isContinued = false
-  /** Set by `writeHead`. */
+  #framing: 'sized' | 'chunked' | 'until closed' | 'none' = 'none'
+  #remaining = 0
+  #hasSentContinue = false
   #writer: MessageWriter | undefined
 
   constructor(request: IncomingRequest, connection: ResponseConnection) {
@@ -52,20 +51,15 @@ export class OutgoingResponse {
     return this.status !== 0
   }
 
-  /** Whether all of it was written to the kernel. */
   get isComplete(): boolean {
     return this.#state === 'complete'
   }
 
-  /** Whether the connection was closed before the response was complete. */
   get isDestroyed(): boolean {
     return this.#state === 'destroyed'
   }
 
-  /**
-   * Bytes on the connection since the previous response ended: the request and its response, heads included. Bytes of
-   * pipelined requests may count for the one before.
-   */
+  /** Heads included. Bytes of pipelined requests may count for the one before. */
   get bytesReceived(): number {
     return this.#connection.bytesReceived
   }
@@ -74,22 +68,18 @@ export class OutgoingResponse {
     return this.#connection.bytesSent
   }
 
-  /** Sends `100 Continue`, unless the head is known already. */
   writeContinue(): void {
     if (this.#state !== 'open' || this.hasHead) return
-    this.#isContinued = true
+    this.#hasSentContinue = true
     this.#socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
   }
 
-  /**
-   * Sets status and headers (lower-case names and values in turn). They are written with the first chunk of the body, or
-   * at the end. Throws for headers that could not be written as one line each, or that control the connection.
-   */
+  /** Takes lower-case names and values in turn. Throws for headers that are not one line or control the connection. */
   writeHead(status: number, headers: readonly string[]): void {
     if (this.hasHead || this.#state !== 'open') return
     const { method, version, expectsContinue } = this.request.head
     // The client may or may not send the body now: nothing behind the head can be parsed.
-    if (expectsContinue && !this.#isContinued && !this.request.isComplete) this.keepAlive = false
+    if (expectsContinue && !this.#hasSentContinue && !this.request.isComplete) this.keepAlive = false
     let length: string | undefined
     let hasDate = false
     // RFC 9110, section 8.6: 204 has no content-length; for 304 it would be the length of the representation.
@@ -107,80 +97,76 @@ export class OutgoingResponse {
       if (name === 'date') hasDate = true
       text += `${name}: ${value}\r\n`
     }
-    if (method === 'HEAD' || isBodiless) this.#body = 'none'
-    else if (length !== undefined) this.#body = 'sized'
-    else if (version === '1.1') this.#body = 'chunked'
-    else this.#body = 'until closed'
-    this.#left = Number(length ?? 0)
-    if (this.#body === 'until closed' || this.#connection.isExpired) this.keepAlive = false
-    if (this.#body === 'chunked') text += 'transfer-encoding: chunked\r\n'
+    if (method === 'HEAD' || isBodiless) this.#framing = 'none'
+    else if (length !== undefined) this.#framing = 'sized'
+    else if (version === '1.1') this.#framing = 'chunked'
+    else this.#framing = 'until closed'
+    this.#remaining = Number(length ?? 0)
+    if (this.#framing === 'until closed' || this.#connection.isExpired) this.keepAlive = false
+    if (this.#framing === 'chunked') text += 'transfer-encoding: chunked\r\n'
     text += this.keepAlive
       ? `connection: keep-alive\r\nkeep-alive: timeout=${this.#connection.keepAliveSeconds}\r\n`
       : 'connection: close\r\n'
     this.status = status
     // The date of the origin server is preserved (RFC 9110, section 6.6.1).
     const head = hasDate ? `${text}\r\n` : `${text}date: ${httpDate()}\r\n\r\n`
-    this.#writer = new MessageWriter(this.#socket, head, this.#body === 'chunked')
+    this.#writer = new MessageWriter(this.#socket, head, this.#framing === 'chunked')
   }
 
   /**
-   * Writes a chunk of the body. Returns false if the next chunk should wait for `onDrain`. Destroys the response if the
-   * chunk exceeds its content-length.
+   * Returns false if the next chunk should wait for `onDrain`. Destroys the response if the chunk exceeds its length.
    */
   write(chunk: Buffer, onWritten?: WriteCallback): boolean {
     if (this.#state !== 'open' || this.#writer === undefined) {
       onWritten?.(new Error('the response has ended'))
       return true
     }
-    if (this.#body === 'none' || chunk.length === 0) {
+    if (this.#framing === 'none' || chunk.length === 0) {
       onWritten?.()
       return true
     }
     // The client would parse the excess as the next response.
-    if (this.#body === 'sized' && chunk.length > this.#left) this.destroy()
+    if (this.#framing === 'sized' && chunk.length > this.#remaining) this.destroy()
     if (this.#socket.destroyed) {
       onWritten?.(new Error('the connection is closed'))
       return true
     }
-    this.#left -= chunk.length
+    this.#remaining -= chunk.length
     return this.#writer.write(chunk, onWritten)
   }
 
-  /**
-   * Ends the response with the last chunk; text is latin1. Destroys it if the body is not as long as its
-   * content-length.
-   */
+  /** Text is latin1. Destroys the response if the body is shorter or longer than its content-length. */
   end(last: Buffer | string = ''): void {
     if (this.#state !== 'open') return
     if (this.#writer === undefined) throw new Error('the response has no head')
-    const bytes = this.#body === 'none' ? 0 : last.length
-    if ((this.#body === 'sized' && this.#left !== bytes) || this.#socket.destroyed) {
+    const bytes = this.#framing === 'none' ? 0 : last.length
+    if ((this.#framing === 'sized' && this.#remaining !== bytes) || this.#socket.destroyed) {
       this.destroy()
       return
     }
     this.#state = 'ended'
     this.#writer.end(bytes === 0 ? '' : last)
     if (this.#socket.writableLength === 0) this.#finish()
-    else this.#socket.write('', 'latin1', (error) => this.#flushed(error))
+    else this.#socket.write('', 'latin1', (error) => this.#onFlush(error))
   }
 
   /**
-   * Closes the connection, so that the client does not take a partial response for a complete one. If the body ends
-   * with the connection, a TCP connection is reset; a TLS connection is closed without close_notify.
+   * A partial response must not look complete: one that ends with the connection resets TCP, and omits close_notify in
+   * TLS.
    */
   destroy(): void {
-    const canReset = this.#body === 'until closed' && !(this.#socket instanceof TLSSocket)
+    const canReset = this.#framing === 'until closed' && !(this.#socket instanceof TLSSocket)
     if (canReset) this.#socket.resetAndDestroy()
     else this.#socket.destroy()
-    this.connectionClosed()
+    this.onConnectionClose()
   }
 
-  connectionClosed(): void {
+  onConnectionClose(): void {
     if (this.#state !== 'complete' && this.#state !== 'destroyed') this.#close('destroyed')
   }
 
   /** A write to a connection that was closed meanwhile may be reported without an error. */
-  #flushed(error: Error | null | undefined): void {
+  #onFlush(error: Error | null | undefined): void {
     if (error || this.#socket.destroyed) this.destroy()
     else this.#finish()
   }
@@ -192,6 +178,6 @@ export class OutgoingResponse {
   #close(state: 'complete' | 'destroyed'): void {
     this.#state = state
     this.onClose.call()
-    this.#connection.responseEnded()
+    this.#connection.onResponseEnd()
   }
 }

@@ -3,11 +3,10 @@ import type { IncomingRequest, RequestBodyHandler } from './incoming-request.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
 
 export interface RequestBodyOptions {
-  /** How long no data may arrive while the body is being read, in milliseconds. */
+  /** Without data, while the body is being read. */
   readonly timeoutMs: number
   /** Received bytes restore used time at this rate. */
   readonly minBytesPerSecond: number
-  /** The error that reading fails with. */
   readonly error: (reason: 'timeout' | 'aborted') => Error
 }
 
@@ -22,8 +21,7 @@ const highWaterMark = 64 * 1024
 const startBytes = 16 * 1024
 
 /**
- * Reads the body of a request, as a stream or into memory, with a timeout that counts only the time in which data is
- * wanted and none arrives. Sends `100 Continue` with the first read, if the client waits for it.
+ * The timeout counts only while data is wanted and none arrives. The first read sends `100 Continue` if it is awaited.
  */
 export class RequestBody {
   readonly #request: IncomingRequest
@@ -108,10 +106,9 @@ export class RequestBody {
     // The stream may fail before anything reads it; a later reader gets the error, too.
     stream.on('error', () => undefined)
     let last: Buffer | undefined
-    /** Whether it did not throw. */
-    const succeeds = (watch: () => void): boolean => {
+    const callWatcher = (call: () => void): boolean => {
       try {
-        watch()
+        call()
         return true
       } catch (error) {
         stream.destroy(error instanceof Error ? error : new Error(String(error)))
@@ -120,7 +117,7 @@ export class RequestBody {
     }
     const reader = this.#read({
       onData: (chunk) => {
-        if (!succeeds(() => this.#watcher?.chunk(chunk))) return false
+        if (!callWatcher(() => this.#watcher?.chunk(chunk))) return false
         this.#received += chunk.length
         if (this.#received >= startBytes) this.#onStarted?.()
         if (this.#watcher?.end === undefined) return stream.push(chunk)
@@ -129,7 +126,7 @@ export class RequestBody {
         return before === undefined || stream.push(before)
       },
       onEnd: () => {
-        if (!succeeds(() => this.#watcher?.end?.())) return
+        if (!callWatcher(() => this.#watcher?.end?.())) return
         if (last !== undefined) stream.push(last)
         stream.push(null)
         this.#onStarted?.()
@@ -147,13 +144,12 @@ interface Consumer {
   onError(error: Error): void
 }
 
-/** Reads the body of a request on demand, with a timeout. */
 class TimedReader implements RequestBodyHandler {
   readonly #request: IncomingRequest
   readonly #response: OutgoingResponse
   readonly #options: RequestBodyOptions
   readonly #consumer: Consumer
-  /** Milliseconds left, not counting the current wait. */
+  /** Not counting the current wait. */
   #leftMs: number
   #waitingSince: number | undefined
   #timer: NodeJS.Timeout | undefined

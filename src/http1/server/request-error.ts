@@ -7,7 +7,7 @@ export type RequestErrorReason =
   | 'malformed_request'
   | 'tls_on_plain_port'
 
-/** The bytes on a connection are not a request. The message is for logs, not for clients. */
+/** The message is for logs, not for clients. */
 export class RequestError extends Error {
   override readonly name = 'RequestError'
   readonly reason: RequestErrorReason

@@ -10,12 +10,8 @@ export interface RequestHead {
   readonly version: string
   /** Lower-case names and values in turn. */
   readonly headers: readonly string[]
-  /**
-   * Length in bytes, or the chunked coding. `unknown` for other transfer codings and HTTP versions: the request must be
-   * refused, and nothing after it can be read.
-   */
+  /** `unknown`: for other transfer codings and HTTP versions. Refuse the request; nothing after it can be read. */
   readonly body: number | 'chunked' | 'unknown'
-  /** Whether the client allows further requests on the connection. */
   readonly keepAlive: boolean
   /** Whether the client sends the body only after `100 Continue` (RFC 9110, section 10.1.1). */
   readonly expectsContinue: boolean
@@ -23,21 +19,14 @@ export interface RequestHead {
 
 const methods: ReadonlySet<string> = new Set(METHODS)
 const requestLine = /^([A-Z-]+) ([\x21-\x7e]+) HTTP\/([0-9]\.[0-9])$/
-/**
- * Origin form and asterisk form (RFC 9112, section 3.2). An absolute target names a host besides the `host` header, and
- * parsers differ on which one counts.
- */
+/** Origin and asterisk form (RFC 9112, section 3.2). Parsers differ on whether an absolute target overrides `host`. */
 const targetForm = /^[/*]/
 /** Parsers differ on whether a tab is whitespace around the value (RFC 9112, section 5) or a part of it. */
 const framingWithTab = /\r\n(?:content-length|transfer-encoding):[^\r]*\t/i
-/** Every prefix of a request line. */
 const requestLinePrefix =
   /^[A-Z-]{1,32}(?: (?:[\x21-\x7e]+(?: (?:H(?:T(?:T(?:P(?:\/(?:[0-9](?:\.[0-9]?)?)?)?)?)?)?)?)?)?)?\r?$/
 
-/**
- * Parses the head of a request, without the empty line at its end (RFC 9112). Throws RequestError for every deviation
- * from the grammar, and wherever parsers differ on where the request ends.
- */
+/** Takes a head without the empty line at its end (RFC 9112). Throws RequestError for every deviation and ambiguity. */
 export function parseRequestHead(text: string): RequestHead {
   if (!headGrammar.test(text)) throw malformed('the head has invalid characters')
   if (text.includes('\t') && framingWithTab.test(text))
@@ -54,12 +43,12 @@ export function parseRequestHead(text: string): RequestHead {
 /** Throws RequestError if the line is neither a request line with `\r\n` at its end nor a prefix of one. */
 export function assertRequestLinePrefix(line: string): void {
   if (line.endsWith('\r\n')) parseRequestLine(line.slice(0, -2))
-  else if (!requestLinePrefix.test(line)) throw noRequestLine()
+  else if (!requestLinePrefix.test(line)) throw missingRequestLine()
 }
 
 function parseRequestLine(line: string): Pick<RequestHead, 'method' | 'target' | 'version'> {
   const match = requestLine.exec(line)
-  if (match === null) throw noRequestLine()
+  if (match === null) throw missingRequestLine()
   const [, method = '', target = '', version = ''] = match
   if (!methods.has(method)) throw malformed('the method is unknown')
   // The authority form of CONNECT is of no use to a server that refuses the method.
@@ -67,7 +56,7 @@ function parseRequestLine(line: string): Pick<RequestHead, 'method' | 'target' |
   return { method, target, version }
 }
 
-function noRequestLine(): Error {
+function missingRequestLine(): Error {
   return malformed('the head does not start with a request line')
 }
 
@@ -98,13 +87,13 @@ function parseFraming(version: string, headers: readonly string[]): Framing {
   }
   if (coding !== undefined && length !== undefined)
     throw malformed('there is both a content-length and a transfer-encoding')
-  const isKnown = version === '1.1' || (version === '1.0' && coding === undefined)
-  const isUnknown = !isKnown || (coding !== undefined && coding !== 'chunked')
+  const isSupported = version === '1.1' || (version === '1.0' && coding === undefined)
+  const isUnknown = !isSupported || (coding !== undefined && coding !== 'chunked')
   const body = isUnknown ? 'unknown' : coding === undefined ? Number(length ?? 0) : 'chunked'
   return { body, keepAlive: !isUnknown && isPersistent(version, connection), expectsContinue }
 }
 
-/** RFC 9112, section 9.3; `connection` is the value of all headers of that name. */
+/** RFC 9112, section 9.3. */
 function isPersistent(version: string, connection: string): boolean {
   if (connection === '') return version === '1.1'
   const options = connection.split(',').map((option) => option.trim().toLowerCase())

@@ -16,20 +16,16 @@ const lineFeed = 0x0a
 const tlsHandshake = 0x16
 const usualHeadBytes = 2 * 1024
 
-/**
- * Parses the requests of a connection incrementally. Each call parses one part (a head, or a chunk of a body), so that
- * the handler can pause between two parts.
- */
+/** Each call parses one part (a head, or a chunk of a body), so that the handler can pause in between. */
 export class RequestParser {
   readonly #handler: RequestParserHandler
   readonly #maxHeadBytes: number
-  #part: 'head' | 'length' | 'chunked' = 'head'
-  #left = 0
+  #state: 'head' | 'sized' | 'chunked' = 'head'
+  #remaining = 0
   #decoder: ChunkedDecoder | undefined
-  /** Buffer for an incomplete head, and how much of it is used. */
   #partialHead: Buffer | undefined
   #partialBytes = 0
-  /** Whether the request line of the incomplete head has been checked. */
+  /** Of the incomplete head. */
   #hasRequestLine = false
 
   constructor(handler: RequestParserHandler, maxHeadBytes: number) {
@@ -37,20 +33,17 @@ export class RequestParser {
     this.#maxHeadBytes = maxHeadBytes
   }
 
-  /**
-   * Parses from an offset to the end of the next part, or of the bytes. Returns the offset where it stopped. Throws
-   * RequestError; the parser cannot be used any more then.
-   */
+  /** Returns the offset where it stopped. Throws RequestError; the parser cannot be used any more then. */
   parse(bytes: Buffer, from: number): number {
-    if (this.#part === 'head') return this.#parseHead(bytes, from)
-    return this.#part === 'length' ? this.#parseLength(bytes, from) : this.#parseChunk(bytes, from)
+    if (this.#state === 'head') return this.#parseHead(bytes, from)
+    return this.#state === 'sized' ? this.#parseSized(bytes, from) : this.#parseChunk(bytes, from)
   }
 
-  #parseLength(bytes: Buffer, from: number): number {
-    const end = Math.min(bytes.length, from + this.#left)
-    this.#left -= end - from
+  #parseSized(bytes: Buffer, from: number): number {
+    const end = Math.min(bytes.length, from + this.#remaining)
+    this.#remaining -= end - from
     this.#handler.onRequestData(bytes.subarray(from, end))
-    if (this.#left === 0) this.#endBody()
+    if (this.#remaining === 0) this.#endBody()
     return end
   }
 
@@ -67,7 +60,7 @@ export class RequestParser {
   }
 
   #endBody(): void {
-    this.#part = 'head'
+    this.#state = 'head'
     this.#decoder = undefined
     this.#handler.onRequestEnd()
   }
@@ -78,7 +71,7 @@ export class RequestParser {
     if (start === bytes.length) return start
     const end = bytes.indexOf(headEnd, start)
     if (end === -1) {
-      this.#assertHeadPrefix(this.#append(bytes.subarray(start)))
+      this.#assertHeadPrefix(this.#appendToHead(bytes.subarray(start)))
       return bytes.length
     }
     this.#endHead(bytes, start, end)
@@ -92,7 +85,7 @@ export class RequestParser {
       this.#dropPartialHead()
       return from + 1
     }
-    const known = this.#append(bytes.subarray(from))
+    const known = this.#appendToHead(bytes.subarray(from))
     const end = known.indexOf(headEnd, Math.max(0, before - headEnd.length + 1))
     if (end === -1) {
       this.#assertHeadPrefix(known)
@@ -108,8 +101,7 @@ export class RequestParser {
     this.#partialBytes = 0
   }
 
-  /** Appends to the incomplete head and returns it. */
-  #append(bytes: Buffer): Buffer {
+  #appendToHead(bytes: Buffer): Buffer {
     const length = this.#partialBytes + bytes.length
     if (this.#partialHead === undefined || this.#partialHead.length < length) {
       const larger = Buffer.allocUnsafe(Math.max(usualHeadBytes, 2 * length))
@@ -132,9 +124,9 @@ export class RequestParser {
     this.#hasRequestLine = false
     assertHeadSize(end - start, this.#maxHeadBytes)
     const head = parseRequestHead(bytes.toString('latin1', start, end))
-    if (head.body === 'chunked') this.#part = 'chunked'
-    else if (typeof head.body === 'number' && head.body > 0) this.#part = 'length'
-    this.#left = Number(head.body)
+    if (head.body === 'chunked') this.#state = 'chunked'
+    else if (typeof head.body === 'number' && head.body > 0) this.#state = 'sized'
+    this.#remaining = Number(head.body)
     this.#handler.onRequestStart(head)
   }
 }

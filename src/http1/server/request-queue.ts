@@ -1,7 +1,6 @@
 /** About as many requests as fit into the caches of a core, with everything that they allocate. */
 const defaultBatchSize = 32
 
-/** Decides when the next request of a connection starts. */
 export interface RequestScheduler {
   /** Calls `start` exactly once, now or later, unless cancelled. */
   schedule(start: () => void): void
@@ -10,10 +9,8 @@ export interface RequestScheduler {
 }
 
 /**
- * Starts a limited number of requests in each tick of the event loop, first come, first served. If a thousand
- * connections send a request at once and all of them start, each outlives garbage collections half done, and is in no
- * cache any more when its response arrives. In batches they cost up to a third less; a pending request holds no more
- * than the bytes that were read.
+ * First come, first served. A thousand requests that start at once leave the CPU caches; batches cost up to a third
+ * less.
  */
 export class RequestQueue implements RequestScheduler {
   readonly #batchSize: number

@@ -28,11 +28,10 @@ export interface ConnectionHandler {
   /** Whether every response is the last one of its connection. */
   readonly isDraining: boolean
   onRequest(request: IncomingRequest, response: OutgoingResponse): void
-  /** The connection is closed, after the error response if there is one. */
   onRequestError(error: RequestError, remoteAddress: string): void
-  /** Undefined to close the connection without a response. */
+  /** The connection is closed without a response if undefined. */
   errorResponse(error: RequestError): ErrorResponse | undefined
-  /** The connection is closed because the client reads nothing of its response. */
+  /** The client reads nothing of its response. */
   onSendTimeout(remoteAddress: string): void
   onClose(connection: ServerConnection): void
 }
@@ -48,7 +47,7 @@ type State =
   | { readonly kind: 'readingHead'; readonly since: number }
   | { readonly kind: 'serving'; readonly request: IncomingRequest; readonly response: OutgoingResponse }
   /** The response is complete, the body of the request is not. */
-  | { readonly kind: 'draining'; readonly request: IncomingRequest }
+  | { readonly kind: 'drainingBody'; readonly request: IncomingRequest }
   /** The rest of the request is malformed; its response had started, and is the last one. Input is discarded. */
   | { readonly kind: 'finishing'; readonly response: OutgoingResponse }
   /** Closed, or about to be when the last bytes have been written. Input is discarded. */
@@ -56,7 +55,7 @@ type State =
 
 const closing: State = { kind: 'closing' }
 
-/** Part of the maximum age that is subtracted at random, so that connections of one moment do not expire together. */
+/** Maximum ratio of the age that is subtracted at random, so that simultaneous connections do not expire together. */
 const ageJitter = 0.1
 
 /** A downstream connection. Serves one request at a time; pipelined bytes stay unread until the response is complete. */
@@ -67,12 +66,11 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   #state: State
   readonly #handler: ConnectionHandler
   readonly #parser: RequestParser
-  /** Bytes that have been received and not parsed. */
   #unparsed: Buffer | undefined
   #receivedAt = performance.now()
   /** Bytes of the connection when the last response ended. */
-  #readBefore = 0
-  #writtenBefore = 0
+  #bytesReadBefore = 0
+  #bytesWrittenBefore = 0
   readonly #expiresAt: number
 
   constructor(socket: Socket, handler: ConnectionHandler) {
@@ -95,7 +93,6 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
       .on('close', this.#onClose)
   }
 
-  /** Whether a request is pending or being served. */
   get isBusy(): boolean {
     const { kind } = this.#state
     return kind === 'queued' || kind === 'serving' || kind === 'finishing'
@@ -106,11 +103,11 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   }
 
   get bytesReceived(): number {
-    return this.socket.bytesRead - this.#readBefore
+    return this.socket.bytesRead - this.#bytesReadBefore
   }
 
   get bytesSent(): number {
-    return this.socket.bytesWritten - this.#writtenBefore
+    return this.socket.bytesWritten - this.#bytesWrittenBefore
   }
 
   /** Makes the current response the last one, unless its head has announced otherwise. */
@@ -133,14 +130,13 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     this.#abort()
   }
 
-  /** Closes the connection if no request is pending or being served. Returns whether it did. */
+  /** Returns whether it closed the connection. */
   closeIfIdle(): boolean {
     const isIdle = !this.isBusy && this.#state.kind !== 'closing'
     if (isIdle) this.#abort()
     return isIdle
   }
 
-  /** Closes the connection if a timeout has expired. */
   checkTimeouts(now: number): void {
     const state = this.#state
     const { headersTimeoutMs, keepAliveTimeoutMs } = this.#handler.timeouts
@@ -151,20 +147,20 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     else if (state.kind === 'idle' && now - state.since > keepAliveTimeoutMs) this.#abort()
   }
 
-  flowChanged(): void {
+  applyFlowControl(): void {
     this.#parse()
   }
 
-  responseEnded(): void {
-    this.#readBefore = this.socket.bytesRead
-    this.#writtenBefore = this.socket.bytesWritten
+  onResponseEnd(): void {
+    this.#bytesReadBefore = this.socket.bytesRead
+    this.#bytesWrittenBefore = this.socket.bytesWritten
     const state = this.#state
     if (state.kind === 'finishing') this.#close()
     if (state.kind !== 'serving') return
     const { request, response } = state
     if (!response.keepAlive || this.socket.destroyed) this.#close()
     else if (request.isComplete) this.#becomeIdle()
-    else this.#state = { kind: 'draining', request }
+    else this.#state = { kind: 'drainingBody', request }
   }
 
   onRequestStart(head: RequestHead): void {
@@ -177,13 +173,13 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
 
   onRequestData(chunk: Buffer): void {
     const state = this.#state
-    if (state.kind === 'serving' || state.kind === 'draining') state.request.receive(chunk)
+    if (state.kind === 'serving' || state.kind === 'drainingBody') state.request.receive(chunk)
   }
 
   onRequestEnd(): void {
     const before = this.#state
-    if (before.kind === 'serving' || before.kind === 'draining') before.request.complete()
-    if (this.#state.kind === 'draining') this.#becomeIdle()
+    if (before.kind === 'serving' || before.kind === 'drainingBody') before.request.complete()
+    if (this.#state.kind === 'drainingBody') this.#becomeIdle()
   }
 
   readonly #onData = (bytes: Buffer): void => {
@@ -210,7 +206,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     this.#parse()
   }
 
-  /** Parses what has been received, as far as it is wanted. The socket is paused while bytes are left. */
+  /** The socket is paused while unparsed bytes are left. */
   #parse(): void {
     try {
       while (this.#unparsed !== undefined && this.#canParse()) this.#parseNext(this.#unparsed)
@@ -227,7 +223,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
 
   #canParse(): boolean {
     const state = this.#state
-    if (state.kind === 'serving' || state.kind === 'draining')
+    if (state.kind === 'serving' || state.kind === 'drainingBody')
       return !state.request.isComplete && state.request.wantsBody
     return state.kind === 'readingHead'
   }
@@ -250,7 +246,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   #reject(error: RequestError): void {
     this.#handler.onRequestError(error, this.remoteAddress)
     const state = this.#state
-    if (state.kind === 'draining') {
+    if (state.kind === 'drainingBody') {
       this.#close()
       return
     }
@@ -262,13 +258,13 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
       if (state.response.hasHead) return
     }
     this.#stop()
-    if (state.kind === 'serving') state.response.connectionClosed()
+    if (state.kind === 'serving') state.response.onConnectionClose()
     const response = this.#handler.errorResponse(error)
     if (response === undefined) this.socket.destroy()
     else closeWithError(this.socket, response)
   }
 
-  /** Closes the connection when the last bytes have been written. */
+  /** Sends the last bytes first. */
   #close(): void {
     this.#stop()
     if (this.socket.isPaused()) this.socket.resume()
@@ -285,7 +281,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     this.#state = closing
     this.#unparsed = undefined
     if (state.kind === 'queued') this.#handler.scheduler.cancel(this.#startRequest)
-    if (state.kind === 'serving' || state.kind === 'draining') state.request.abort()
+    if (state.kind === 'serving' || state.kind === 'drainingBody') state.request.abort()
   }
 
   readonly #onDrain = (): void => {
@@ -317,7 +313,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   readonly #onClose = (): void => {
     const state = this.#state
     this.#stop()
-    if (state.kind === 'serving' || state.kind === 'finishing') state.response.connectionClosed()
+    if (state.kind === 'serving' || state.kind === 'finishing') state.response.onConnectionClose()
     this.#handler.onClose(this)
   }
 }

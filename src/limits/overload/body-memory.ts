@@ -9,11 +9,13 @@ export interface BodyMemory {
   readonly maxBytes: number
   reservedBytes(): number
   /**
-   * Returns a function to call with the total number of bytes of one body before they are buffered: it reserves memory
-   * in powers of two, and throws Overloaded (503) if the principal may not hold more. Passes a function that releases
-   * the reservation to `whenOver`.
+   * Call the result with the bytes of each chunk before it is buffered. It reserves memory in powers of two, passes
+   * their release to `registerRelease`, and throws Overloaded (503) if the principal may not hold more.
    */
-  createReservation(holder: CapacityHolder, whenOver: (release: () => void) => void): (bytes: number) => void
+  createReservation(
+    holder: CapacityHolder,
+    registerRelease: (release: () => void) => void,
+  ): (bytes: number) => void
 }
 
 export function createBodyMemory(maxBytes: number): BodyMemory {
@@ -21,16 +23,16 @@ export function createBodyMemory(maxBytes: number): BodyMemory {
   return {
     maxBytes,
     reservedBytes: () => capacity.used,
-    createReservation(holder, whenOver) {
-      let retained = 0
+    createReservation(holder, registerRelease) {
+      let buffered = 0
       let reserved = unreservedBytes
       return (bytes) => {
-        retained += bytes
-        while (retained > reserved) {
-          const more = reserved
-          if (!capacity.take(holder, more)) throw new Overloaded()
-          whenOver(() => capacity.release(holder, more))
-          reserved += more
+        buffered += bytes
+        while (buffered > reserved) {
+          const increment = reserved
+          if (!capacity.take(holder, increment)) throw new Overloaded()
+          registerRelease(() => capacity.release(holder, increment))
+          reserved += increment
         }
       }
     },

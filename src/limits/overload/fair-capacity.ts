@@ -2,7 +2,7 @@
 export type CapacityHolder = string | symbol
 
 /**
- * A capacity shared by an unknown number of principals: each may hold at most `heldToFree` times the free amount. With
+ * A capacity shared by an unknown number of principals: each may hold at most `maxHeldToFree` times the free amount. With
  * 1, the first holder that never releases gets a half, the second a quarter, and so on, so that the next one still gets
  * some. (Dynamic thresholds, as in switches with a shared buffer: Choudhury and Hahne, 1998.)
  */
@@ -12,9 +12,9 @@ export class FairCapacity {
   #used = 0
   readonly #held = new Map<CapacityHolder, number>()
 
-  constructor(limit: number, heldToFree: number) {
-    this.capacity = limit
-    this.#maxHeldToFree = heldToFree
+  constructor(capacity: number, maxHeldToFree: number) {
+    this.capacity = capacity
+    this.#maxHeldToFree = maxHeldToFree
   }
 
   get used(): number {

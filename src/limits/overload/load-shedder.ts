@@ -4,13 +4,13 @@ import type { CapacityHolder } from './fair-capacity.ts'
 import { createShedController, type ShedController } from './shed-controller.ts'
 import { shedClasses, getShedClass, type ShedClass } from './shed-class.ts'
 
-/** Refuses a part of the requests under overload: those with rows before listings, and small reads never. */
+/** Sheds requests for rows before listings, and small reads never. */
 export interface LoadShedder {
   admit(upstream: string, operation: OperationName, holder: CapacityHolder): void
   /** Throws Overloaded (503) if the document is shed; documents are shed like listings. */
   admitDocument(): void
   /** Ratio of shed requests per class and upstream, from 0 to 1. */
-  shedRatios(): readonly { readonly upstream: string; readonly class: ShedClass; readonly share: number }[]
+  shedRatios(): readonly { readonly upstream: string; readonly class: ShedClass; readonly ratio: number }[]
   close(): void
 }
 
@@ -19,10 +19,8 @@ export interface QueueDelay {
   oldestPendingMs(): number
 }
 
-interface PoolLoad {
-  /** Milliseconds since the oldest pending request arrived; 0 if there is none. */
-  oldestPendingMs(): number
-  /** Returns whether a request of the principal would get a slot without waiting. */
+interface PoolLoad extends QueueDelay {
+  /** Whether a request of the principal would get a slot without waiting. */
   isFreeFor(holder: CapacityHolder): boolean
 }
 
@@ -47,9 +45,8 @@ const tickMs = 50
 
 /**
  * Monitors the event loop lag, the delay of requests queued in it, and the queue delay of each connection pool. While a
- * delay exceeds `maxDelayMs`, an increasing share is refused: of all requests if the process is overloaded, otherwise
- * of those that would wait for that pool. Requests that would not wait are admitted: refusing them would not relieve
- * the upstream, and principals within their fair share are not refused because others queue.
+ * delay exceeds `maxDelayMs`, an increasing ratio is refused: of all requests if the process is overloaded, else of
+ * those that would wait for that pool, so that principals within their fair share are not refused because others queue.
  */
 export function createLoadShedder(
   maxDelayMs: number,
@@ -57,7 +54,7 @@ export function createLoadShedder(
   upstreams: readonly UpstreamLoad[],
 ): LoadShedder {
   const processController = createShedController(maxDelayMs)
-  const shedsFromAll = createEvenShedder(processController)
+  const shouldShedForProcess = createEvenShedder(processController)
   const shedders = new Map(
     upstreams.map(
       ({ name, slots: { small, bulk } }) =>
@@ -79,21 +76,22 @@ export function createLoadShedder(
     admit(upstream, operation, holder) {
       const shedClass = getShedClass(operation)
       if (shedClass === undefined) return
-      const shedder = shedders.get(upstream)?.[getPool(shedClass)]
-      const isRefused = shedder !== undefined && !shedder.pool.isFreeFor(holder) && shedder.refuses(shedClass)
-      if (shedsFromAll(shedClass) || isRefused) throw new Overloaded()
+      const shedder = shedders.get(upstream)?.[getPoolName(shedClass)]
+      const isRefused =
+        shedder !== undefined && !shedder.pool.isFreeFor(holder) && shedder.shouldShed(shedClass)
+      if (shouldShedForProcess(shedClass) || isRefused) throw new Overloaded()
     },
     admitDocument() {
-      if (shedsFromAll('listing')) throw new Overloaded()
+      if (shouldShedForProcess('listing')) throw new Overloaded()
     },
     shedRatios: () =>
       [...shedders].flatMap(([upstream, shedder]) =>
-        shedClasses.map((each) => ({
+        shedClasses.map((shedClass) => ({
           upstream,
-          class: each,
-          share: Math.max(
-            processController.shedRatio(each),
-            shedder[getPool(each)].controller.shedRatio(each),
+          class: shedClass,
+          ratio: Math.max(
+            processController.shedRatio(shedClass),
+            shedder[getPoolName(shedClass)].controller.shedRatio(shedClass),
           ),
         })),
       ),
@@ -103,21 +101,21 @@ export function createLoadShedder(
 
 function createPoolShedder(pool: PoolLoad, maxDelayMs: number) {
   const controller = createShedController(maxDelayMs)
-  return { pool, controller, refuses: createEvenShedder(controller) }
+  return { pool, controller, shouldShed: createEvenShedder(controller) }
 }
 
-function getPool(shedClass: ShedClass): 'small' | 'bulk' {
+function getPoolName(shedClass: ShedClass): 'small' | 'bulk' {
   return shedClass === 'bulk' ? 'bulk' : 'small'
 }
 
-/** Refuses the ratio of each class, spread evenly. */
+/** Spreads the refusals of each class evenly. */
 function createEvenShedder(controller: ShedController): (shedClass: ShedClass) => boolean {
-  const owed = { bulk: 0, data: 0, listing: 0 }
+  const accumulated = { bulk: 0, data: 0, listing: 0 }
   return (shedClass) => {
     const ratio = controller.shedRatio(shedClass)
-    owed[shedClass] = ratio === 0 ? 0 : owed[shedClass] + ratio
-    if (owed[shedClass] < 1) return false
-    owed[shedClass] -= 1
+    accumulated[shedClass] = ratio === 0 ? 0 : accumulated[shedClass] + ratio
+    if (accumulated[shedClass] < 1) return false
+    accumulated[shedClass] -= 1
     return true
   }
 }

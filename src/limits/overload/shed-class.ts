@@ -5,14 +5,14 @@ import {
   type OperationName,
 } from '../../catalog-api/operations.ts'
 
-/** Classes shed under overload, in this order. */
+/** In the order of shedding. */
 export const shedClasses = ['bulk', 'data', 'listing'] as const
 
 export type ShedClass = (typeof shedClasses)[number]
 
 /**
- * Returns the class of an operation: `bulk` transfers rows as Arrow, `data` processes rows, `listing` returns pages.
- * All others are undefined and never shed: descriptions are small, and other requests wait for changes such as commits.
+ * `bulk` transfers rows as Arrow, `data` processes rows, `listing` returns pages. Others are never shed: descriptions
+ * are small, and other requests wait for changes such as commits.
  */
 export function getShedClass(name: OperationName): ShedClass | undefined {
   return shedClassByOperation.get(name)

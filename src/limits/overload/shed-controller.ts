@@ -1,13 +1,10 @@
 import { shedClasses, type ShedClass } from './shed-class.ts'
 
-/**
- * Controls the ratio of shed requests so that delays remain limited. The ratio rises while the delay exceeds its
- * maximum, in proportion to the excess, and falls more slowly, so that it converges.
- */
+/** The ratio rises in proportion to the excess delay and falls more slowly, so that it converges. */
 export interface ShedController {
   /** Must be called with the current delay at every tick. */
   observe(delayMs: number): void
-  shedRatio(of: ShedClass): number
+  shedRatio(shedClass: ShedClass): number
 }
 
 const risePerTick = 0.1
@@ -17,10 +14,7 @@ const fallPerTick = 0.05
 /** Excess that must accumulate before anything is refused: ignores short delays. */
 const slack = 1
 
-/**
- * Creates a controller that initially sheds nothing. If the overload persists, the classes are shed one after the
- * other.
- */
+/** If the overload persists, the classes are shed one after the other. */
 export function createShedController(maxDelayMs: number): ShedController {
   let pressure = 0
   return {
@@ -29,6 +23,6 @@ export function createShedController(maxDelayMs: number): ShedController {
       const change = delayMs > maxDelayMs ? rise : -fallPerTick
       pressure = Math.min(slack + shedClasses.length, Math.max(0, pressure + change))
     },
-    shedRatio: (of) => Math.min(1, Math.max(0, pressure - slack - shedClasses.indexOf(of))),
+    shedRatio: (shedClass) => Math.min(1, Math.max(0, pressure - slack - shedClasses.indexOf(shedClass))),
   }
 }

@@ -7,15 +7,14 @@ import { withTimeout } from '../../lib/async/with-timeout.ts'
 
 /** A connection to the server; unusable after the first failure. */
 export interface BucketStore {
-  /** Charges the keys. Resolves with the milliseconds until each is full. */
+  /** Resolves with the milliseconds until each bucket is full. */
   charge(charges: readonly Charge[]): Promise<readonly number[]>
   close(): void
 }
 
 /**
- * Connects with the current contents of the files. Does not reconnect: the caller is notified of a lost connection.
- * Rejects if the server cannot be reached in time or refuses the login. Uses the client of the Redis project: actively
- * developed, and without dependencies.
+ * Reads the files of the settings. Does not reconnect: `onLost` reports a lost connection. Rejects if the server cannot
+ * be reached in time or refuses the login.
  */
 export async function openBucketStore(
   settings: SharedLimitsSettings,
@@ -56,14 +55,14 @@ export async function openBucketStore(
         if (String(error).includes('NOSCRIPT')) return client.eval(chargeScript, parameters)
         throw lost ?? error
       })
-      return parseFills(response, charges.length)
+      return parseFillTimes(response, charges.length)
     },
     close: () => client.destroy(),
   }
 }
 
-function parseFills(response: unknown, count: number): readonly number[] {
-  const fills = Array.isArray(response) ? response.map(Number) : []
-  if (fills.length === count && fills.every(Number.isFinite)) return fills
+function parseFillTimes(response: unknown, count: number): readonly number[] {
+  const fillTimes = Array.isArray(response) ? response.map(Number) : []
+  if (fillTimes.length === count && fillTimes.every(Number.isFinite)) return fillTimes
   throw new Error('unexpected response of the server')
 }

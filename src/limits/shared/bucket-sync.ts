@@ -15,20 +15,18 @@ export interface SyncObserver {
 export interface BucketSyncOptions {
   readonly connect: (onLost: () => void, signal: AbortSignal) => Promise<BucketStore>
   readonly timeoutMs: number
-  /** Whether requests are refused while nothing is shared. */
+  /** Whether requests are refused while not synced. */
   readonly isClosedOnFailure: boolean
   /** Key of an unused bucket, for probing the server. */
   readonly probeKey: string
   readonly observer: SyncObserver
 }
 
-/** Buckets and the mapping of their keys to shared ones. */
 interface SyncedBuckets {
   readonly buckets: SharedBuckets
   readonly getStoreKey: (key: string) => string
 }
 
-/** Sends local charges to the server and applies the shared state. */
 export interface BucketSync extends SyncState {
   /** Must be called before `start`. */
   add(synced: SyncedBuckets): void
@@ -44,70 +42,70 @@ const batchMs = 20
 const probeIntervalMs = 5_000
 /** Maximum keys per call: the server processes nothing else in the meantime. */
 const maxKeys = 256
-const [firstPauseMs, longestPauseMs] = [100, 5_000]
+const [minPauseMs, maxPauseMs] = [100, 5_000]
 const probeMs = 1
 
-/** Creates a sync, not started yet. Runs in the background with one call in flight; no request waits for it. */
+/** Syncs in the background with one call in flight; no request waits for it. */
 export function createBucketSync(options: BucketSyncOptions): BucketSync {
   const { connect, timeoutMs, isClosedOnFailure, probeKey, observer } = options
-  const all: SyncedBuckets[] = []
+  const allBuckets: SyncedBuckets[] = []
   const notifier = createNotifier()
-  const ending = new AbortController()
-  const { signal } = ending
+  const closing = new AbortController()
+  const { signal } = closing
   const probe: readonly Charge[] = [{ key: probeKey, ms: probeMs }]
-  let isShared = false
-  let wasShared = false
+  let isSynced = false
+  let hasSynced = false
   let running: Promise<void> | undefined
 
   return {
-    add: (synced) => void all.push(synced),
-    isSynced: () => isShared,
-    hasSynced: () => wasShared,
+    add: (synced) => void allBuckets.push(synced),
+    isSynced: () => isSynced,
+    hasSynced: () => hasSynced,
     requestSync: () => notifier.notify(),
     assertAvailable() {
-      if (isClosedOnFailure && !isShared) throw new LimitsUnavailable()
+      if (isClosedOnFailure && !isSynced) throw new LimitsUnavailable()
     },
     start: () =>
-      new Promise((tried) => {
-        running = run(tried)
+      new Promise((onAttempt) => {
+        running = run(onAttempt)
       }),
     async close() {
-      ending.abort()
+      closing.abort()
       notifier.notify()
       await running
     },
   }
 
-  async function run(tried: () => void): Promise<void> {
-    let pauseMs = firstPauseMs
+  async function run(onAttempt: () => void): Promise<void> {
+    let pauseMs = minPauseMs
     while (!signal.aborted) {
       const startedAt = performance.now()
       try {
-        await serve(tried)
+        await syncUntilFailure(onAttempt)
       } catch (error) {
-        isShared = false
+        isSynced = false
         // Charges made while sharing was impossible must not be applied later.
-        for (const { buckets } of all) buckets.discardCharges()
+        for (const { buckets } of allBuckets) buckets.discardCharges()
         if (!signal.aborted) observer.failed(error)
       }
-      tried()
+      onAttempt()
       // Continue to back off if connections are lost repeatedly.
-      if (performance.now() - startedAt > longestPauseMs) pauseMs = firstPauseMs
-      await idle(pauseMs * (0.5 + Math.random() / 2))
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs)
+      if (performance.now() - startedAt > maxPauseMs) pauseMs = minPauseMs
+      await sleep(pauseMs * (0.5 + Math.random() / 2))
+      pauseMs = Math.min(pauseMs * 2, maxPauseMs)
     }
   }
 
   /** Syncs over one connection until it fails or the sync is closed. */
-  async function serve(tried: () => void): Promise<void> {
+  async function syncUntilFailure(onAttempt: () => void): Promise<void> {
     const connection = await connect(notifier.notify, signal)
     try {
       while (!signal.aborted) {
         await sync(connection)
-        isShared = true
-        wasShared = true
-        tried()
-        await idle(batchMs)
+        isSynced = true
+        hasSynced = true
+        onAttempt()
+        await sleep(batchMs)
         await notifier.wait(probeIntervalMs)
       }
     } finally {
@@ -116,20 +114,18 @@ export function createBucketSync(options: BucketSyncOptions): BucketSync {
   }
 
   async function sync(connection: BucketStore): Promise<void> {
-    const charges = all.flatMap(({ buckets, getStoreKey }) =>
+    const charges = allBuckets.flatMap(({ buckets, getStoreKey }) =>
       buckets.takeCharges().map(({ key, ms }) => ({ buckets, localKey: key, key: getStoreKey(key), ms })),
     )
     const startedAt = performance.now()
-    const responses = splitCharges(charges.length > 0 ? charges : probe).map((group) =>
-      connection.charge(group),
-    )
-    const fills = (await withTimeout(Promise.all(responses), timeoutMs, signal)).flat()
+    const results = splitCharges(charges.length > 0 ? charges : probe).map((part) => connection.charge(part))
+    const fills = (await withTimeout(Promise.all(results), timeoutMs, signal)).flat()
     const now = performance.now()
     charges.forEach(({ buckets, localKey }, index) => buckets.setFillTime(localKey, fills[index] ?? 0, now))
     observer.synced((now - startedAt) / 1000)
   }
 
-  async function idle(ms: number): Promise<void> {
+  async function sleep(ms: number): Promise<void> {
     await pause(ms, undefined, { signal }).catch(() => undefined)
   }
 }

@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Charges buckets. Each key stores the milliseconds until its bucket is full, and the time of that value. Takes the
- * milliseconds to charge for each key, and returns the milliseconds until each is full now. A key expires when its
- * bucket is full. Uses the clock of the server, so that those of the gateways do not matter. If it goes back, for
- * example after a failover, nothing is refilled in the meantime.
+ * A key stores the milliseconds until its bucket is full, with their time, and expires when it is full. Returns the new
+ * milliseconds. Uses the clock of the server; if it goes back, as after a failover, nothing is refilled meanwhile.
  */
 export const chargeScript = `
 local time = redis.call('TIME')
@@ -30,5 +28,4 @@ end
 return fills
 `
 
-/** Name of the script for EVALSHA. */
 export const chargeScriptHash = createHash('sha1').update(chargeScript).digest('hex')

@@ -14,9 +14,9 @@ export async function readRedisAccess({ url, username, passwordFile, tls }: Shar
     connectTimeout: connectTimeoutMs,
     reconnectStrategy: false as const,
   }
-  const material = tls && (await readTlsFiles(tls, 'of the shared limits'))
+  const tlsFiles = tls && (await readTlsFiles(tls, 'of the shared limits'))
   return {
-    socket: protocol === 'rediss:' ? { ...socket, tls: true as const, ...material } : socket,
+    socket: protocol === 'rediss:' ? { ...socket, tls: true as const, ...tlsFiles } : socket,
     ...(username !== undefined && { username }),
     ...(passwordFile !== undefined && { password: (await readFile(passwordFile, 'utf8')).trim() }),
   }

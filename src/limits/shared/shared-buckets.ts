@@ -9,12 +9,11 @@ export interface Charge {
 export interface SharedBuckets extends TokenBuckets {
   /** Returns and clears the charges since the last call. */
   takeCharges(): readonly Charge[]
-  /** Sets how full a bucket is after all charges returned so far, including those of other gateways. */
+  /** The fill time includes all charges returned so far, also those of other gateways. */
   setFillTime(key: string, fillMs: number, now: number): void
   discardCharges(): void
 }
 
-/** State of the sharing, as used by the buckets. */
 export interface SyncState {
   /** Throws LimitsUnavailable (503) if requests must be refused now. */
   assertAvailable(): void
@@ -24,37 +23,37 @@ export interface SyncState {
 }
 
 /**
- * Creates buckets that are charged immediately, based on the last known shared state; charges are sent later.
- * Concurrent charges by other gateways become known with the next sync, and an excess leaves a debt.
+ * Buckets are charged at once, based on the last known shared state. Concurrent charges by other gateways become known
+ * with the next sync; an excess leaves a debt.
  */
-export function createSharedBuckets(settings: BucketSettings, sharing: SyncState): SharedBuckets {
-  const known = createBuckets(settings)
+export function createSharedBuckets(settings: BucketSettings, sync: SyncState): SharedBuckets {
+  const local = createBuckets(settings)
   const msPerToken = 1000 / settings.perSecond
-  let owed = new Map<string, number>()
-  const owe = (key: string, ms: number): void => {
-    if (!sharing.isSynced()) return
-    owed.set(key, (owed.get(key) ?? 0) + ms)
-    sharing.requestSync()
+  let unsent = new Map<string, number>()
+  const addCharge = (key: string, ms: number): void => {
+    if (!sync.isSynced()) return
+    unsent.set(key, (unsent.get(key) ?? 0) + ms)
+    sync.requestSync()
   }
   return {
     waitMs(key, tokens, now) {
-      sharing.assertAvailable()
-      const wait = known.waitMs(key, tokens, now)
+      sync.assertAvailable()
+      const wait = local.waitMs(key, tokens, now)
       // Another gateway may have returned tokens.
-      if (wait > 0) owe(key, 0)
+      if (wait > 0) addCharge(key, 0)
       return wait
     },
     take(key, tokens, now) {
-      known.take(key, tokens, now)
-      owe(key, tokens * msPerToken)
+      local.take(key, tokens, now)
+      addCharge(key, tokens * msPerToken)
     },
     takeCharges() {
-      const charges = Array.from(owed, ([key, ms]) => ({ key, ms }))
-      owed = new Map()
+      const charges = Array.from(unsent, ([key, ms]) => ({ key, ms }))
+      unsent = new Map()
       return charges
     },
     setFillTime: (key, fillMs, now) =>
-      known.setFillTime(key, Math.max(0, fillMs + (owed.get(key) ?? 0)), now),
-    discardCharges: () => owed.clear(),
+      local.setFillTime(key, Math.max(0, fillMs + (unsent.get(key) ?? 0)), now),
+    discardCharges: () => unsent.clear(),
   }
 }

@@ -17,8 +17,8 @@ export interface SharedLimits {
 }
 
 /**
- * Opens limits counted in Redis or Valkey. Import this file only if they are configured: loading the library takes time
- * and memory. Rejects if a file of the settings cannot be read or used, but not if the server is unreachable.
+ * Import this file only if shared limits are configured: the library costs time and memory. Rejects if a file cannot be
+ * used, but not if the server is unreachable.
  */
 export async function openSharedLimits(
   settings: SharedLimitsSettings,
@@ -40,8 +40,7 @@ export async function openSharedLimits(
     createBuckets(limit, bucketSettings) {
       const { perSecond, burst } = bucketSettings
       const buckets = createSharedBuckets(bucketSettings, sync)
-      // Settings are part of the key: a changed limit is a new one, so that gateways with old and new settings can run
-      // concurrently.
+      // Settings are part of the key, so that gateways with old and new settings can run concurrently.
       sync.add({ buckets, getStoreKey: (key) => formatKey(limit, perSecond, burst, key) })
       return buckets
     },

@@ -6,10 +6,7 @@ import { createSharedBuckets } from './shared-buckets.ts'
 /** Timeout of the counting process, which does little else. */
 const timeoutMs = 1_000
 
-/**
- * Creates limits that the processes of one gateway share in the process called by `charge`. While it does not respond,
- * each process counts for itself; none outlives it for long.
- */
+/** Counts in the process called by `charge`; while it does not respond, each process counts for itself. */
 export function createWorkerSharedLimits(charge: BucketStore['charge']): SharedLimits {
   const sync = createBucketSync({
     connect: () => Promise.resolve({ charge, close: () => undefined }),

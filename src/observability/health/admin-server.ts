@@ -7,9 +7,8 @@ const maxConnections = 100
 const timeoutMs = 10_000
 
 /**
- * Creates the server of the admin port. `/livez` responds while the event loop runs, whatever else fails; `/readyz`
- * responds with 503 and the problems by name while there are any; `/metrics` renders the registries for Prometheus. It
- * needs no credentials: keep it off public networks.
+ * `/livez` responds while the event loop runs; `/readyz` responds with 503 and the problems by name while there are
+ * any. No endpoint needs credentials: keep the port off public networks.
  */
 export function createAdminServer(
   registries: () => readonly Registry[] | Promise<readonly Registry[]>,

@@ -3,23 +3,23 @@ import { Gauge, type Registry } from 'prom-client'
 /** A condition for receiving requests. */
 export interface ReadinessCheck {
   readonly name: string
-  /** Returns the problem in words for an operator, or undefined. */
-  readonly problem: () => string | undefined | Promise<string | undefined>
+  /** In words for an operator; undefined if the check passes. */
+  readonly findProblem: () => string | undefined | Promise<string | undefined>
 }
 
-/** Returns the problems by the name of the check; empty if all checks pass. */
+/** Problems by the name of the check; empty if all checks pass. */
 export async function findProblems(
   checks: readonly ReadinessCheck[],
 ): Promise<Readonly<Record<string, string>>> {
   const problems: Record<string, string> = {}
-  for (const { name, problem } of checks) {
-    const found = await problem()
+  for (const { name, findProblem } of checks) {
+    const found = await findProblem()
     if (found !== undefined) problems[name] = found
   }
   return problems
 }
 
-/** Registers a gauge of the checks, to find out later why requests were not routed here. */
+/** Shows later why requests were not routed to this gateway. */
 export function registerReadinessMetrics(registry: Registry, checks: readonly ReadinessCheck[]): void {
   const gauge = new Gauge({
     name: 'catalog_gateway_ready',

@@ -5,21 +5,17 @@ import { openLineWriter } from './line-writer.ts'
 
 export type { Logger }
 
-/** The log of a gateway. */
 export interface GatewayLog {
   readonly logger: Logger
-  /**
-   * Writes a line like those of the logger, in a fraction of the time; used for request lines. `members` are JSON, each
-   * preceded by a comma. `message` must not need escaping.
-   */
+  /** Faster than the logger. `members` are JSON, each preceded by a comma. `message` must not need escaping. */
   write(level: 'info' | 'warn' | 'error', members: string, message: string): void
   /** Resolves when every line is written. Later lines are written when the process exits normally. */
   close(): Promise<void>
 }
 
 /**
- * Opens a log of JSON lines on standard error; standard output is reserved for command output. A line is written within
- * a second, or when the process exits. If the reader is blocked, lines are dropped rather than awaited.
+ * Writes JSON lines to standard error within a second, or on exit. If the reader is blocked, lines are dropped rather
+ * than awaited.
  */
 export function openLog(level: LogLevel, onLost: (lines: number) => void): GatewayLog {
   const time = createClock()

@@ -2,7 +2,6 @@ import { write, writeSync } from 'node:fs'
 import { takeAtomicLines } from '../../lib/fs/atomic-lines.ts'
 import { hasErrorCode } from '../../lib/fs/system-error.ts'
 
-/** Writes log lines in batches. */
 export interface LineWriter {
   /** Never blocks and never throws. */
   write(line: string): void
@@ -25,16 +24,13 @@ export interface LineWriterOptions {
 const flushChars = 64 * 1024
 const defaultMaxPendingChars = 8 * 1024 * 1024
 const defaultFlushDelayMs = 1_000
-/**
- * Interval between attempts on a descriptor that is not writable, and the number of attempts while the process exits.
- */
+/** For a descriptor that is not writable, in milliseconds; attempts are limited while the process exits. */
 const retryMs = 10
-const maxExitTries = 100
+const maxExitAttempts = 100
 
 /**
- * Writes lines to an open descriptor outside of the event loop: a blocked reader costs memory up to the maximum, and
- * then lines, but never time. Buffered lines are written when the process exits. (The destination of pino does the
- * same, but there a failing descriptor, as on a full disk, ends the process or keeps it from ending.)
+ * A blocked reader costs memory and then lines, but never time. (With the destination of pino, a failing descriptor, as
+ * on a full disk, ends the process or keeps it from ending.)
  */
 export function openLineWriter(descriptor: number, options: LineWriterOptions): LineWriter {
   const {
@@ -48,43 +44,43 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
   let lines = 0
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> | undefined
-  process.on('exit', writeRest)
+  process.on('exit', writePendingOnExit)
 
   function flush(): void {
     clearTimeout(timer)
     timer = undefined
     if (writing !== undefined || pending === '') return
     const count = lines
-    writing = writeAsynchronously(descriptor, take(), isShared)
+    writing = writeAsynchronously(descriptor, takePending(), isShared)
       .catch(() => onLost(count))
       .then(() => {
         writing = undefined
-        flushInTime()
+        scheduleFlush()
       })
   }
 
   /** Batched: the write itself dominates the cost of a line. */
-  function flushInTime(): void {
+  function scheduleFlush(): void {
     if (pending.length >= flushChars) flush()
     else if (pending !== '') timer ??= setTimeout(flush, flushDelayMs).unref()
   }
 
-  async function writeAll(): Promise<void> {
+  async function drain(): Promise<void> {
     flush()
     if (writing === undefined) return
     await writing
-    await writeAll()
+    await drain()
   }
 
-  function take(): Buffer {
+  function takePending(): Buffer {
     const bytes = Buffer.from(pending)
     pending = ''
     lines = 0
     return bytes
   }
 
-  function writeRest(): void {
-    if (pending !== '') writeSynchronously(descriptor, take())
+  function writePendingOnExit(): void {
+    if (pending !== '') writeSynchronously(descriptor, takePending())
   }
 
   return {
@@ -95,16 +91,16 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
       }
       pending += line
       lines += 1
-      flushInTime()
+      scheduleFlush()
     },
     async close() {
-      await writeAll()
-      process.off('exit', writeRest)
+      await drain()
+      process.off('exit', writePendingOnExit)
     },
   }
 }
 
-/** Writes all bytes, in as many writes as needed. Rejects with the system error. */
+/** Rejects with the system error. */
 async function writeAsynchronously(descriptor: number, bytes: Buffer, isShared: boolean): Promise<void> {
   for (let rest = bytes; rest.length > 0;) {
     const chunk = isShared ? takeAtomicLines(rest) : rest
@@ -119,10 +115,10 @@ async function writeAsynchronously(descriptor: number, bytes: Buffer, isShared: 
   }
 }
 
-/** For process exit: blocks for at most a second and ignores errors. */
+/** Blocks for at most a second and ignores errors. */
 function writeSynchronously(descriptor: number, bytes: Buffer): void {
   let rest = bytes
-  for (let tries = 0; rest.length > 0 && tries < maxExitTries; tries += 1) {
+  for (let attempts = 0; rest.length > 0 && attempts < maxExitAttempts; attempts += 1) {
     try {
       rest = rest.subarray(writeSync(descriptor, rest))
     } catch (error) {

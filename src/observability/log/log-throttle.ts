@@ -1,13 +1,9 @@
-/** Suppresses log lines that are too frequent. */
 export interface LogThrottle {
-  /**
-   * Returns undefined if the line is suppressed; else the number of lines of this kind that were suppressed since the
-   * last one.
-   */
+  /** Undefined if the line is suppressed; else the number of suppressed lines of this kind since the last one. */
   take(kind: string): number | undefined
 }
 
-/** Allows `perSecond` lines of each kind per second. Kinds come from a closed set. */
+/** Kinds come from a closed set. */
 export function createLogThrottle(perSecond: number): LogThrottle {
   const kinds = new Map<string, { second: number; passed: number; suppressed: number }>()
   return {

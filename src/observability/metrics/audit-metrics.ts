@@ -6,7 +6,6 @@ import type { Logger } from '../log/gateway-log.ts'
 /** Hex digits that a number represents exactly. */
 const exactHexDigits = 12
 
-/** Registers gauges of the audit log: writability and queue. Read on collection. */
 export function registerAuditMetrics(registry: Registry, audit: AuditLog): void {
   const gauge = (name: string, aggregator: Aggregator, help: string, read: (status: AuditStatus) => number) =>
     new Gauge({
@@ -33,10 +32,7 @@ export function registerAuditMetrics(registry: Registry, audit: AuditLog): void 
   )
 }
 
-/**
- * Registers the last record of the audit log as metrics, so that a truncated log can be detected from stored metrics.
- * The hash is no label: each would be a new series.
- */
+/** A truncated log can be detected from stored metrics. The hash is no label: each would be a new series. */
 export function registerAuditHeadMetrics(registry: Registry, audit: AuditLog): void {
   const sequence = new Gauge({
     name: 'catalog_gateway_audit_head_sequence',
@@ -60,7 +56,7 @@ export function registerAuditHeadMetrics(registry: Registry, audit: AuditLog): v
   registry.registerMetric(hash)
 }
 
-/** Logs the events of the audit log; seals only if `logsSeals`. */
+/** Logs seals only if `logsSeals`. */
 export function createAuditEventLogger(log: Logger, logsSeals: boolean): (event: AuditLogEvent) => void {
   return (event) => {
     switch (event.kind) {

@@ -1,7 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { BodyMemory } from '../../limits/overload/body-memory.ts'
 
-/** Registers gauges of the memory for JSON bodies. */
 export function registerBodyMemoryMetrics(registry: Registry, memory: BodyMemory): void {
   const gauge = (name: string, help: string, value: () => number): void => {
     registry.registerMetric(

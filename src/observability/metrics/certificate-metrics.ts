@@ -6,9 +6,7 @@ import { Gauge, type Registry } from 'prom-client'
 type PemCertificates = SecureContextOptions['cert']
 
 export interface CertificateMetrics {
-  /** Sets the downstream server certificate. */
   setListener(certificate: PemCertificates): void
-  /** Sets the client certificate for that upstream. */
   setUpstream(name: string, certificate: PemCertificates): void
 }
 
@@ -23,13 +21,13 @@ export function registerCertificateMetrics(registry: Registry): CertificateMetri
     aggregator: 'min',
     registers: [registry],
   })
-  const note = (labels: { side: string; upstream: string }, certificate: PemCertificates): void => {
+  const setExpiry = (labels: { side: string; upstream: string }, certificate: PemCertificates): void => {
     const found = String(certificate ?? '').match(certificateBlocks) ?? []
-    const ends = found.map((block) => Date.parse(new X509Certificate(block).validTo))
-    if (ends.length > 0) gauge.set(labels, Math.min(...ends) / 1000)
+    const expiryTimes = found.map((block) => Date.parse(new X509Certificate(block).validTo))
+    if (expiryTimes.length > 0) gauge.set(labels, Math.min(...expiryTimes) / 1000)
   }
   return {
-    setListener: (certificate) => note({ side: 'downstream', upstream: '' }, certificate),
-    setUpstream: (upstream, certificate) => note({ side: 'upstream', upstream }, certificate),
+    setListener: (certificate) => setExpiry({ side: 'downstream', upstream: '' }, certificate),
+    setUpstream: (upstream, certificate) => setExpiry({ side: 'upstream', upstream }, certificate),
   }
 }

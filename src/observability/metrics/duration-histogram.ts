@@ -9,15 +9,14 @@ interface DurationHistogramOptions<Label extends string> {
   readonly registry: Registry
 }
 
-/** One series of a histogram. Look it up once and reuse it. */
+/** Look it up once and reuse it. */
 interface DurationSeries {
-  /** Records one duration; the trace id becomes the exemplar of its bucket. */
+  /** The trace id becomes the exemplar of its bucket. */
   observe(seconds: number, traceId?: string): void
 }
 
-/** Histogram of durations for Prometheus. */
 export interface DurationHistogram {
-  /** Returns the series of these label values, in the order of the label names. */
+  /** Label values in the order of the names. */
   labels(...values: string[]): DurationSeries
 }
 
@@ -35,22 +34,19 @@ interface Exemplar {
   readonly timestamp: number
 }
 
-/**
- * A histogram with a cheap `observe`: 0.02 us instead of 0.35 us in prom-client, which validates and joins the labels
- * each time; a request has nine of them. The registry of prom-client still renders it.
- */
+/** Observes in 0.02 us instead of 0.35 us: prom-client validates and joins the labels each time. A request has nine. */
 export function createDurationHistogram<Label extends string>(
   options: DurationHistogramOptions<Label>,
 ): DurationHistogram {
   const { name, help, labelNames, buckets, registry } = options
   const series = new Map<string, Series>()
-  const described = { name, help, type: 'histogram', aggregator: 'sum' } as const
+  const metadata = { name, help, type: 'histogram', aggregator: 'sum' } as const
   const metric = {
-    ...described,
+    ...metadata,
     get: () =>
       Promise.resolve({
-        ...described,
-        values: [...series.values()].flatMap((each) => each.samples(name)),
+        ...metadata,
+        values: [...series.values()].flatMap((each) => each.getSamples(name)),
       }),
     reset: () => series.clear(),
   }
@@ -93,7 +89,7 @@ class Series implements DurationSeries {
     }
   }
 
-  samples(name: string): Sample[] {
+  getSamples(name: string): Sample[] {
     const labels = this.#labels
     let count = 0
     const samples = Array.from(this.#counts, (own, bucket): Sample => {

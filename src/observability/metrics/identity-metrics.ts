@@ -2,7 +2,6 @@ import { Gauge, type Aggregator, type Registry } from 'prom-client'
 import type { Authenticator } from '../../identity/authenticate.ts'
 import type { JwksStatus } from '../../identity/jwt/jwks.ts'
 
-/** Registers gauges of API keys and JWKS; read on collection. */
 export function registerIdentityMetrics(
   registry: Registry,
   authenticator: Pick<Authenticator, 'status'>,

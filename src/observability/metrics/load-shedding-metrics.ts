@@ -1,7 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { LoadShedder } from '../../limits/overload/load-shedder.ts'
 
-/** Registers the gauge of load shedding; read on collection. */
 export function registerLoadSheddingMetrics(registry: Registry, shedding: LoadShedder): void {
   const gauge = new Gauge({
     name: 'catalog_gateway_load_shed_ratio',
@@ -10,7 +9,7 @@ export function registerLoadSheddingMetrics(registry: Registry, shedding: LoadSh
     aggregator: 'average',
     registers: [],
     collect() {
-      for (const { share: ratio, ...labels } of shedding.shedRatios()) this.set(labels, ratio)
+      for (const { ratio, ...labels } of shedding.shedRatios()) this.set(labels, ratio)
     },
   })
   registry.registerMetric(gauge)

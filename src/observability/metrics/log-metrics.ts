@@ -1,6 +1,5 @@
 import { Counter, type Registry } from 'prom-client'
 
-/** Counts lost log lines. */
 export function registerLogMetrics(registry: Registry): (lines: number) => void {
   const counter = new Counter({
     name: 'catalog_gateway_log_lines_dropped_total',

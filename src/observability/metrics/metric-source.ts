@@ -1,6 +1,5 @@
 import type { Aggregator } from 'prom-client'
 
-/** A metric with its values, as prom-client renders it. */
 export interface MetricData {
   readonly name: string
   readonly help: string
@@ -18,7 +17,7 @@ export interface MetricValue {
   readonly exemplar?: { readonly timestamp?: number } | undefined
 }
 
-/** What a registry reads from a metric. */
+/** The part of a metric that a registry uses. */
 export interface MetricSource {
   readonly name: string
   readonly type: string

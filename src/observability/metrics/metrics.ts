@@ -35,7 +35,6 @@ export interface Metrics {
   readonly identityReloads: Counter<'source' | 'result'>
 }
 
-/** Creates the metrics of a gateway in a registry of its own. */
 export function createMetrics(version: string, { namespaces }: MetricsSettings = {}): Metrics {
   const registry = new Registry()
   const registers = [registry]

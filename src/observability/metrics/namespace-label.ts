@@ -2,8 +2,8 @@ import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import { otherNamespaces } from '../../config/metrics-settings.ts'
 
 /**
- * Maps the namespace of a request to a label value: a name of the configured list, or `other`, so that callers cannot
- * create series. Undefined without a list: metrics then have no such label.
+ * Namespaces outside of the configured list are `other`, so that callers cannot create series. Undefined without a
+ * list.
  */
 export function createNamespaceLabeler(
   names: readonly string[] | undefined,
@@ -15,7 +15,7 @@ export function createNamespaceLabeler(
     const { operation, id } = route
     const [first] = id
     // The id of a table in the root namespace begins with the name of the table.
-    const isNamespace = operation.object === 'namespace' || id.length > 1
-    return isNamespace && first !== undefined && known.has(first) ? first : otherNamespaces
+    const hasNamespace = operation.object === 'namespace' || id.length > 1
+    return hasNamespace && first !== undefined && known.has(first) ? first : otherNamespaces
   }
 }

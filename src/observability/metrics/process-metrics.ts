@@ -9,10 +9,7 @@ const misnamedMetrics = [
 
 let registry: Registry | undefined
 
-/**
- * Metrics of the process: CPU, memory, files, garbage collection, event loop. One registry for all gateways of a
- * process, since prom-client cannot stop its event loop monitor.
- */
+/** One registry for all gateways of a process, since prom-client cannot stop its event loop monitor. */
 export function getProcessMetrics(): Registry {
   if (registry !== undefined) return registry
   registry = new Registry()

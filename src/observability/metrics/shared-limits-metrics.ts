@@ -34,7 +34,7 @@ export function registerSharedLimitsMetrics(
   gauge.remove()
   registry.registerMetric(gauge)
   let isFailing = false
-  const meanwhile =
+  const failureMessage =
     settings?.onFailure === 'closed'
       ? 'shared limits unavailable: requests refused'
       : 'shared limits unavailable: counting locally'
@@ -48,7 +48,7 @@ export function registerSharedLimitsMetrics(
     failed(error) {
       failures.inc()
       gauge.set(0)
-      if (!isFailing) log.warn({ error: String(error) }, meanwhile)
+      if (!isFailing) log.warn({ error: String(error) }, failureMessage)
       isFailing = true
     },
   }

@@ -7,7 +7,6 @@ import { createLogThrottle } from '../log/log-throttle.ts'
 /** A failing sink fails repeatedly. */
 const maxLinesPerSecond = 1
 
-/** Counts deliveries, and logs failed ones. */
 export function createSinkObserver(registry: Registry, log: Logger): SinkObserver {
   const registers = [registry]
   const labelNames = ['sink'] as const
@@ -34,7 +33,6 @@ export function createSinkObserver(registry: Registry, log: Logger): SinkObserve
   }
 }
 
-/** Registers gauges of the lag of the sinks; read on collection. */
 export function registerSinkMetrics(registry: Registry, sinks: Sinks): void {
   const gauge = (
     name: string,

@@ -17,17 +17,13 @@ interface SpanEnd {
   readonly isFailure: boolean
 }
 
-/** Span of a call to an upstream. */
 interface ClientSpan {
-  /** Alternating names and values of the trace context headers for the upstream. */
+  /** Trace context for the upstream: names and values in turn. */
   readonly headers: readonly string[]
-  end(how: SpanEnd): void
+  end(result: SpanEnd): void
 }
 
-/**
- * Spans of one request: a root span, a span per stage, and a client span per upstream call beneath its stage. Times are
- * milliseconds of performance.now().
- */
+/** A root span, a span per stage, and client spans beneath the stages. Times are milliseconds of performance.now(). */
 export interface RequestSpans {
   /** 32 hex digits, even if the trace is not sampled. */
   readonly traceId: string
@@ -37,28 +33,28 @@ export interface RequestSpans {
   startStage(stage: string, at: number): void
   startCall(method: string, attributes: Attributes): ClientSpan
   /** Ends the request; `refusal` describes the last stage, which refused it. */
-  end(operation: string, how: SpanEnd, refusal: Attributes | undefined): void
+  end(operation: string, result: SpanEnd, refusal: Attributes | undefined): void
 }
 
 const propagator = new W3CTraceContextPropagator()
 
 /**
- * Starts the spans of a request; `context` holds the remote parent. All times derive from one epoch, the time of
- * performance.now() = 0, so changes of the system clock do not affect a trace.
+ * `parent` holds the remote span. All times derive from `epoch`, the time of performance.now() = 0, so changes of the
+ * system clock do not affect a trace.
  */
 export function startRequestSpans(
   tracer: Tracer,
-  continued: Context,
+  parent: Context,
   epoch: number,
   startedAt: number,
 ): RequestSpans {
-  const whole = tracer.startSpan(
+  const requestSpan = tracer.startSpan(
     'request',
     { kind: SpanKind.SERVER, startTime: epoch + startedAt },
-    continued,
+    parent,
   )
-  const isSampled = whole.isRecording()
-  const context = contextWith(whole)
+  const isSampled = requestSpan.isRecording()
+  const context = contextWith(requestSpan)
   let stage: Span | undefined
   const now = (): number => epoch + performance.now()
   const finish = (span: Span, { attributes, isFailure }: SpanEnd): void => {
@@ -67,7 +63,7 @@ export function startRequestSpans(
     span.end(now())
   }
   return {
-    traceId: whole.spanContext().traceId,
+    traceId: requestSpan.spanContext().traceId,
     isSampled,
     startStage(name, at) {
       if (!isSampled) return
@@ -75,18 +71,22 @@ export function startRequestSpans(
       stage = tracer.startSpan(name, { startTime: epoch + at }, context)
     },
     startCall(method, attributes) {
-      const above = stage === undefined ? context : contextWith(stage)
-      const span = tracer.startSpan(method, { kind: SpanKind.CLIENT, startTime: now(), attributes }, above)
+      const stageContext = stage === undefined ? context : contextWith(stage)
+      const span = tracer.startSpan(
+        method,
+        { kind: SpanKind.CLIENT, startTime: now(), attributes },
+        stageContext,
+      )
       const headers: string[] = []
       propagator.inject(contextWith(span), headers, setter)
-      return { headers, end: (how) => finish(span, how) }
+      return { headers, end: (result) => finish(span, result) }
     },
-    end(operation, how, refusal) {
+    end(operation, result, refusal) {
       if (stage !== undefined) {
-        finish(stage, { attributes: refusal ?? {}, isFailure: refusal !== undefined && how.isFailure })
+        finish(stage, { attributes: refusal ?? {}, isFailure: refusal !== undefined && result.isFailure })
       }
-      whole.updateName(operation)
-      finish(whole, how)
+      requestSpan.updateName(operation)
+      finish(requestSpan, result)
     },
   }
 }

@@ -7,7 +7,6 @@ import {
 } from '@opentelemetry/sdk-trace'
 
 export interface SpanObserver {
-  /** Spans were dropped: the queue was full, or the export failed. */
   readonly dropped: (spans: number, reason: 'queue_full' | 'export_failed', cause?: unknown) => void
   readonly exported: () => void
 }
@@ -15,12 +14,12 @@ export interface SpanObserver {
 export interface SpanQueueOptions {
   readonly exporter: SpanExporter
   readonly batching: Omit<BatchSpanProcessorOptions, 'exporter' | 'maxQueueSize'>
-  /** Maximum number of spans held, including those being exported. */
+  /** Includes spans that are being exported. */
   readonly maxSpans: number
   readonly observer: SpanObserver
 }
 
-/** Exports spans in batches. The processor of the library drops spans silently, so the limit is enforced here. */
+/** The processor of the library drops spans silently, so the limit is enforced here. */
 export function createSpanQueue({ exporter, batching, maxSpans, observer }: SpanQueueOptions): SpanProcessor {
   let held = 0
   const processor = new BatchSpanProcessor({

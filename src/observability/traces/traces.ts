@@ -17,9 +17,8 @@ import { startRequestSpans, type RequestSpans } from './request-spans.ts'
 import { createSpanQueue, type SpanObserver } from './span-queue.ts'
 import type { TracesSettings } from '../../config/traces-settings.ts'
 
-/** Creates and exports the spans of requests. */
 export interface Traces {
-  /** Starts the spans of a request with these headers; `startedAt` is a time of performance.now(). */
+  /** `startedAt` is a time of performance.now(). */
   startRequest(headers: IncomingHttpHeaders, startedAt: number): RequestSpans
   /** Exports pending spans, within the timeout of the settings. Never rejects. */
   close(): Promise<void>
@@ -31,12 +30,11 @@ const maxBatchSpans = 512
 const batchDelayMs = 1_000
 
 /**
- * Opens the traces. Import this file only if traces are configured: the library costs time and memory. Throws if a file
- * of the settings cannot be read.
+ * Import this file only if traces are configured: the library costs time and memory. Throws if a file cannot be read.
  */
 export async function openTraces(
   settings: TracesSettings,
-  software: string,
+  version: string,
   observer: SpanObserver,
 ): Promise<Traces> {
   const { maxQueuedSpans, timeoutMs } = settings
@@ -47,7 +45,7 @@ export async function openTraces(
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     resource: resourceFromAttributes({
       'service.name': 'catalog-gateway',
-      'service.version': software,
+      'service.version': version,
       'service.instance.id': hostname(),
     }).merge(detectResources({ detectors: [envDetector] })),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.sampleRatio) }),
@@ -65,15 +63,15 @@ export async function openTraces(
       }),
     ],
   })
-  const tracer = provider.getTracer('catalog-gateway', software)
+  const tracer = provider.getTracer('catalog-gateway', version)
   const propagator = new W3CTraceContextPropagator()
   const epoch = createPerformanceEpoch()
   return {
     startRequest(headers, startedAt) {
-      const continued = settings.continueTraces
+      const parent = settings.continueTraces
         ? propagator.extract(ROOT_CONTEXT, headers, headerGetter)
         : ROOT_CONTEXT
-      return startRequestSpans(tracer, continued, epoch(), startedAt)
+      return startRequestSpans(tracer, parent, epoch(), startedAt)
     },
     async close() {
       // Failed exports have been counted; the exporter is then still open.
@@ -104,9 +102,9 @@ async function openExporter(
 const headerGetter: TextMapGetter<IncomingHttpHeaders> = {
   keys: (headers) => Object.keys(headers),
   get(headers, name) {
-    const sent = headers[name]
-    if (typeof sent !== 'string') return undefined
-    const isOne = name !== 'traceparent' || (sent.length <= maxTraceparentLength && !sent.includes(','))
-    return isOne ? sent : undefined
+    const value = headers[name]
+    if (typeof value !== 'string') return undefined
+    const isValid = name !== 'traceparent' || (value.length <= maxTraceparentLength && !value.includes(','))
+    return isValid ? value : undefined
   },
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { capacityOfAWhole } from '../../support/unit-interval.ts'
+import { unitInterval } from '../../support/unit-interval.ts'
 
 /** A valid or invalid JSON text, as bytes. */
 export interface JsonCase {
@@ -64,7 +64,7 @@ const { object } = fc.letrec<{ object: string; value: string }>((tie) => ({
     ),
 }))
 
-const cuts = fc.array(capacityOfAWhole, { maxLength: 6 })
+const cuts = fc.array(unitInterval, { maxLength: 6 })
 
 /** Objects, some with a repeated name. */
 export const jsonObjects: fc.Arbitrary<JsonCase> = fc.record({
@@ -78,7 +78,7 @@ export const mutatedObjects: fc.Arbitrary<JsonCase> = fc
     jsonObjects,
     fc.array(
       fc.record({
-        at: capacityOfAWhole,
+        at: unitInterval,
         removed: fc.integer({ min: 0, max: 2 }),
         added: fc.oneof(
           fc.uint8Array({ maxLength: 2 }),

@@ -5,7 +5,7 @@ import {
   type MemberInterest,
   type OpenObjectReference,
 } from '../../../src/gateway/json/json-transformer.ts'
-import { capacityOfAWhole } from '../../support/unit-interval.ts'
+import { unitInterval } from '../../support/unit-interval.ts'
 import { isThorough } from '../../support/thorough.ts'
 import { splitIntoBytes, splitIntoChunks } from './json-arbitraries.ts'
 
@@ -225,7 +225,7 @@ function inChunks(text: string, cuts: readonly number[]): Buffer[][] {
   return [[bytes], splitIntoChunks({ bytes, cuts }), splitIntoBytes(bytes)]
 }
 
-const cuts = fc.array(capacityOfAWhole, { maxLength: 6 })
+const cuts = fc.array(unitInterval, { maxLength: 6 })
 const documents = fc.record({ document: object, around: space, cuts })
 
 it('removes and replaces members, and changes no other byte', () => {

@@ -10,35 +10,34 @@ const shared = useSharedGateway()
 const mebibyte = 1024 * 1024
 const noise = randomBytes(8 * mebibyte)
 
-/** A body, and how it is written and read. */
-interface Context {
+interface Transfer {
   readonly from: number
   readonly size: number
   readonly isSized: boolean
-  readonly pieceSize: number
+  readonly chunkSize: number
   readonly isSlow: boolean
 }
 
-const passages = fc.record<Context>({
+const transfers = fc.record<Transfer>({
   from: fc.nat(mebibyte),
   size: fc.oneof(
     fc.constantFrom(0, 1, 16 * 1024, 16 * 1024 + 1, 64 * 1024, 512 * 1024, 512 * 1024 + 1),
     fc.nat(6 * mebibyte),
   ),
   isSized: fc.boolean(),
-  pieceSize: fc.constantFrom(1_000, 16 * 1024, 64 * 1024, mebibyte),
+  chunkSize: fc.constantFrom(1_000, 16 * 1024, 64 * 1024, mebibyte),
   isSlow: fc.boolean(),
 })
 
-function bodyOf({ from, size }: Context): Buffer {
+function bodyOf({ from, size }: Transfer): Buffer {
   return noise.subarray(from, from + size)
 }
 
-function chunks(context: Context): Readable {
-  const body = bodyOf(context)
+function chunks(transfer: Transfer): Readable {
+  const body = bodyOf(transfer)
   function* all(): Generator<Buffer> {
-    for (let at = 0; at < body.length; at += context.pieceSize)
-      yield body.subarray(at, at + context.pieceSize)
+    for (let at = 0; at < body.length; at += transfer.chunkSize)
+      yield body.subarray(at, at + transfer.chunkSize)
   }
   return Readable.from(all(), { objectMode: false })
 }
@@ -56,19 +55,19 @@ const runs = { numRuns: isThorough ? 60 : 3 }
 
 it('concurrent responses arrive byte for byte, with slow readers and writers', async () => {
   const { gateway, upstream } = shared
-  const property = fc.asyncProperty(fc.array(passages, { minLength: 1, maxLength: 5 }), async (all) => {
+  const property = fc.asyncProperty(fc.array(transfers, { minLength: 1, maxLength: 5 }), async (all) => {
     upstream.answering = (arrival, response) => {
-      const context = all[Number(arrival.target.slice('/v1/table/t'.length).split('/')[0])]
-      if (context === undefined) throw new Error('nobody asked for that')
-      response.writeHead(200, context.isSized ? { 'content-length': context.size } : {})
-      chunks(context).pipe(response)
+      const transfer = all[Number(arrival.target.slice('/v1/table/t'.length).split('/')[0])]
+      if (transfer === undefined) throw new Error('unexpected request target')
+      response.writeHead(200, transfer.isSized ? { 'content-length': transfer.size } : {})
+      chunks(transfer).pipe(response)
     }
     const found = all.map(async ({ isSlow }, index) => {
       const { body } = await gateway.open('POST', `/v1/table/t${index}/query`, { body: {} })
       return digest(body, isSlow)
     })
     expect(await Promise.all(found)).toEqual(
-      all.map((context) => createHash('sha256').update(bodyOf(context)).digest('hex')),
+      all.map((transfer) => createHash('sha256').update(bodyOf(transfer)).digest('hex')),
     )
   })
   await fc.assert(property, runs)
@@ -76,20 +75,20 @@ it('concurrent responses arrive byte for byte, with slow readers and writers', a
 
 it('concurrent uploads arrive byte for byte', async () => {
   const { gateway, upstream } = shared
-  const property = fc.asyncProperty(fc.array(passages, { minLength: 1, maxLength: 5 }), async (all) => {
+  const property = fc.asyncProperty(fc.array(transfers, { minLength: 1, maxLength: 5 }), async (all) => {
     upstream.answering = async (_arrival, response, request) => {
-      const context = all[Number(request.url?.slice('/v1/table/t'.length).split('/')[0])]
-      const hash = await digest(request, context?.isSlow === true)
+      const transfer = all[Number(request.url?.slice('/v1/table/t'.length).split('/')[0])]
+      const hash = await digest(request, transfer?.isSlow === true)
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ hash }))
     }
-    const found = all.map(async (context, index) => {
-      const headers = context.isSized ? { 'content-length': String(context.size) } : {}
+    const found = all.map(async (transfer, index) => {
+      const headers = transfer.isSized ? { 'content-length': String(transfer.size) } : {}
       const target = `/v1/table/t${index}/insert`
-      const response = await gateway.post(target, { body: chunks(context), headers })
+      const response = await gateway.post(target, { body: chunks(transfer), headers })
       return response.json
     })
     expect(await Promise.all(found)).toEqual(
-      all.map((context) => ({ hash: createHash('sha256').update(bodyOf(context)).digest('hex') })),
+      all.map((transfer) => ({ hash: createHash('sha256').update(bodyOf(transfer)).digest('hex') })),
     )
   })
   await fc.assert(property, runs)

@@ -1,18 +1,18 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { eventually } from '../../gateway/support/waiting.ts'
-import { says, scripted, type Script } from './scripted-upstream.ts'
+import { scripted, writesBytes, type Script } from './scripted-upstream.ts'
 
 const good = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
 
 it('sends consecutive requests over one connection', async () => {
-  const upstream = await scripted(says(good))
+  const upstream = await scripted(writesBytes(good))
   for (let count = 0; count < 5; count += 1) await upstream.get()
   expect(upstream.sockets).toHaveLength(1)
 })
 
 it('sends concurrent requests over separate connections, and later ones over the one used last', async () => {
-  const upstream = await scripted(says(good))
+  const upstream = await scripted(writesBytes(good))
   await Promise.all([upstream.get(), upstream.get(), upstream.get()])
   expect(upstream.sockets).toHaveLength(3)
   const used = new Set<unknown>()
@@ -24,16 +24,16 @@ it('sends concurrent requests over separate connections, and later ones over the
   expect(used.size).toBe(1)
 })
 
-it.each<[what: string, answer: string]>([
-  ['that says close', 'HTTP/1.1 200 OK\r\nConnection: x, Close\r\ncontent-length: 2\r\n\r\n{}'],
+it.each<[name: string, response: string]>([
+  ['with connection: close', 'HTTP/1.1 200 OK\r\nConnection: x, Close\r\ncontent-length: 2\r\n\r\n{}'],
   ['of HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\n{}'],
   [
-    'that keeps it for a moment only',
+    'with a short keep-alive timeout',
     'HTTP/1.1 200 OK\r\nkeep-alive: max=9, timeout=2\r\ncontent-length: 2\r\n\r\n{}',
   ],
-  ['of no content that has a length', 'HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\n'],
+  ['204 with a content-length', 'HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\n'],
 ])('does not reuse a connection after a response %s', async (_what, response) => {
-  const upstream = await scripted(says(response))
+  const upstream = await scripted(writesBytes(response))
   for (let count = 1; count <= 3; count += 1) {
     await upstream.get()
     expect(upstream.client.connectionCount()).toBe(0)
@@ -41,18 +41,18 @@ it.each<[what: string, answer: string]>([
   }
 })
 
-it.each<[what: string, Script]>([
-  ['says something', says('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfalse')],
-  ['says a single byte', says('\n')],
+it.each<[name: string, Script]>([
+  ['sends a response', writesBytes('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfalse')],
+  ['sends a single byte', writesBytes('\n')],
   ['ends it', (socket) => socket.end()],
   ['resets it', (socket) => socket.resetAndDestroy()],
 ])('closes a connection if the upstream %s while it is idle', async (_what, whenIdle) => {
   const upstream = await scripted(
-    says('HTTP/1.1 200 OK\r\nkeep-alive: timeout=600\r\ncontent-length: 2\r\n\r\n{}'),
+    writesBytes('HTTP/1.1 200 OK\r\nkeep-alive: timeout=600\r\ncontent-length: 2\r\n\r\n{}'),
   )
   await upstream.get()
   const [first] = upstream.sockets
-  if (first === undefined) throw new Error('there is no connection')
+  if (first === undefined) throw new Error('no connection')
   whenIdle(first, '')
   await eventually(() => expect(upstream.client.connectionCount()).toBe(0))
   expect(String((await upstream.get()).body)).toBe('{}')
@@ -60,7 +60,7 @@ it.each<[what: string, Script]>([
 
 it('closes an idle connection before the upstream would', async () => {
   const upstream = await scripted(
-    says('HTTP/1.1 200 OK\r\nkeep-alive: timeout=3\r\ncontent-length: 0\r\n\r\n'),
+    writesBytes('HTTP/1.1 200 OK\r\nkeep-alive: timeout=3\r\ncontent-length: 0\r\n\r\n'),
     { bodyTimeoutMs: 400 },
   )
   await upstream.get()
@@ -69,7 +69,7 @@ it('closes an idle connection before the upstream would', async () => {
 })
 
 it('replaces an idle connection if a fresh one is requested', async () => {
-  const upstream = await scripted(says(good))
+  const upstream = await scripted(writesBytes(good))
   await upstream.get()
   await new Promise<void>((resolve, reject) => {
     const handler = {
@@ -103,9 +103,9 @@ it('closes a connection whose response arrived before the request was complete',
   expect(upstream.client.connectionCount()).toBe(0)
 })
 
-it.each<[what: string, Script]>([
-  ['before its answer', () => undefined],
-  ['in the middle of its answer', says('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n{')],
+it.each<[name: string, Script]>([
+  ['before its response', () => undefined],
+  ['in the middle of its response', writesBytes('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n{')],
 ])('aborting a request %s closes its connection and ends it once', async (_what, script) => {
   const upstream = await scripted(script)
   const ends: unknown[] = []
@@ -124,13 +124,13 @@ it.each<[what: string, Script]>([
   call.resume()
   expect(ends).toEqual([reason])
   await eventually(() => expect(upstream.sockets[0]?.destroyed).toBe(true))
-  upstream.script = says(good)
+  upstream.script = writesBytes(good)
   expect(String((await upstream.get()).body)).toBe('{}')
   expect(ends).toEqual([reason])
 })
 
 it('aborting a completed request does not affect the next one on its connection', async () => {
-  const upstream = await scripted(says(good))
+  const upstream = await scripted(writesBytes(good))
   const request = { method: 'GET', path: '/', headers: [], body: null } as const
   let failed = 0
   const over = await new Promise<{ abort(reason: Error): void; pause(): void }>((resolve) => {
@@ -157,8 +157,8 @@ it.each([
   ['a NUL in a value', { headers: ['a', 'b\0'] }],
   ['a character beyond latin1', { headers: ['a', '\u010a'] }],
   ['a second host', { headers: ['host', 'elsewhere'] }],
-  ['a coding of its own', { headers: ['transfer-encoding', 'gzip'] }],
-  ['a length that is none', { headers: ['content-length', '5x'], body: Readable.from([Buffer.alloc(5)]) }],
+  ['a transfer-encoding', { headers: ['transfer-encoding', 'gzip'] }],
+  ['an invalid length', { headers: ['content-length', '5x'], body: Readable.from([Buffer.alloc(5)]) }],
   ['a blank in its target', { path: '/a b' }],
   ['a line end in its target', { path: '/a\r\nb' }],
   ['no slash before its target', { path: 'http://elsewhere/' }],

@@ -1,18 +1,18 @@
 import { expect, it } from 'vitest'
-import { says, scripted } from './scripted-upstream.ts'
+import { scripted, writesBytes } from './scripted-upstream.ts'
 
 const ok = 'HTTP/1.1 200 OK\r\n'
 const chunked = `${ok}transfer-encoding: chunked\r\n\r\n`
 
-it.each<[what: string, bytes: string]>([
+it.each<[name: string, bytes: string]>([
   ['no status line', 'content-length: 0\r\n\r\n'],
   ['a banner of another protocol', '220 mail ready\r\n\r\n'],
-  ['a version that there is not', 'HTTP/1.2 200 OK\r\ncontent-length: 0\r\n\r\n'],
+  ['an unknown version', 'HTTP/1.2 200 OK\r\ncontent-length: 0\r\n\r\n'],
   ['a version of one number', 'HTTP/2 200\r\ncontent-length: 0\r\n\r\n'],
   ['a small version name', 'http/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'],
   ['a status of two digits', 'HTTP/1.1 20 OK\r\ncontent-length: 0\r\n\r\n'],
   ['a status of four digits', 'HTTP/1.1 2000 OK\r\ncontent-length: 0\r\n\r\n'],
-  ['a status below all', 'HTTP/1.1 099 OK\r\ncontent-length: 0\r\n\r\n'],
+  ['a status below 100', 'HTTP/1.1 099 OK\r\ncontent-length: 0\r\n\r\n'],
   ['two blanks before its status', 'HTTP/1.1  200 OK\r\ncontent-length: 0\r\n\r\n'],
   ['an empty line first', `\r\n${ok}content-length: 0\r\n\r\n`],
   ['lines that end with a line feed alone', 'HTTP/1.1 200 OK\ncontent-length: 0\n\r\n\r\n'],
@@ -36,7 +36,7 @@ it.each<[what: string, bytes: string]>([
   ['a length with a sign', `${ok}content-length: +1\r\n\r\n1`],
   ['a length in hexadecimal', `${ok}content-length: 0x1\r\n\r\n1`],
   ['an empty length', `${ok}content-length:\r\n\r\n`],
-  ['a length beyond all numbers', `${ok}content-length: 99999999999999999999\r\n\r\n`],
+  ['a length that is too large', `${ok}content-length: 99999999999999999999\r\n\r\n`],
   ['an unknown coding', `${ok}transfer-encoding: gzip\r\n\r\n`],
   ['a coding before chunked', `${ok}transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
   ['chunked twice', `${ok}transfer-encoding: chunked, chunked\r\n\r\n0\r\n\r\n`],
@@ -51,7 +51,7 @@ it.each<[what: string, bytes: string]>([
   ['a chunk size below zero', `${chunked}-1\r\na\r\n0\r\n\r\n`],
   ['a chunk size with 0x', `${chunked}0x1\r\na\r\n0\r\n\r\n`],
   ['a chunk size behind a blank', `${chunked} 1\r\na\r\n0\r\n\r\n`],
-  ['a chunk size beyond all numbers', `${chunked}fffffffffffffffff\r\na`],
+  ['a chunk size that is too large', `${chunked}fffffffffffffffff\r\na`],
   ['a chunk size that ends with a line feed', `${chunked}1\na\r\n0\r\n\r\n`],
   ['a carriage return in a chunk size', `${chunked}1\r1\r\na\r\n0\r\n\r\n`],
   ['a chunk that is longer than its size', `${chunked}1\r\nab\r\n0\r\n\r\n`],
@@ -65,50 +65,46 @@ it.each<[what: string, bytes: string]>([
   ['a quoted pair in an extension', `${chunked}1;a="\\""\r\na\r\n0\r\n\r\n`],
   ['a control in an extension', `${chunked}1;\x00\r\na\r\n0\r\n\r\n`],
   ['endless trailers', `${chunked}0\r\n${'a: b\r\n'.repeat(4_000)}\r\n`],
-  ['a trailer that is none', `${chunked}0\r\nHTTP/1.1 200 OK\r\n\r\n`],
+  ['an invalid trailer', `${chunked}0\r\nHTTP/1.1 200 OK\r\n\r\n`],
   ['bytes behind its length', `${ok}content-length: 1\r\n\r\n12`],
   ['bytes behind its last chunk', `${chunked}1\r\na\r\n0\r\n\r\nX`],
-  ['a second answer', `${ok}content-length: 0\r\n\r\n`.repeat(2)],
-  ['a body where there is none', 'HTTP/1.1 204 No Content\r\n\r\nbody'],
+  ['a second response', `${ok}content-length: 0\r\n\r\n`.repeat(2)],
+  ['a body after 204', 'HTTP/1.1 204 No Content\r\n\r\nbody'],
   ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n'],
   [
-    'too many others before it',
+    'too many interim responses',
     `${'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(9)}${ok}content-length: 0\r\n\r\n`,
   ],
 ])('rejects a response with %s and closes its connection', async (_what, bytes) => {
-  const upstream = await scripted(says(bytes))
+  const upstream = await scripted(writesBytes(bytes))
   await expect(upstream.get()).rejects.toMatchObject({ code: 'BAD_RESPONSE' })
   expect(upstream.client.connectionCount()).toBe(0)
 })
 
-it.each<[what: string, bytes: string]>([
+it.each<[name: string, bytes: string]>([
   ['in its head', 'HTTP/1.1 200 OK\r\ncontent-le'],
   ['before its length', `${ok}content-length: 5\r\n\r\n1234`],
   ['in a chunk', `${chunked}5\r\n1234`],
   ['before its last chunk', `${chunked}1\r\na\r\n`],
   ['before the end of its trailers', `${chunked}1\r\na\r\n0\r\n`],
-  ['after another that says that one comes', 'HTTP/1.1 100 Continue\r\n\r\n'],
+  ['after an interim response', 'HTTP/1.1 100 Continue\r\n\r\n'],
 ])('rejects a response truncated %s', async (_what, bytes) => {
   const upstream = await scripted((socket) => socket.end(bytes))
   await expect(upstream.get()).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
 })
 
-it.each<[what: string, bytes: string, body: string]>([
+it.each<[name: string, bytes: string, body: string]>([
   ['without a reason', 'HTTP/1.1 200\r\ncontent-length: 1\r\n\r\na', 'a'],
   ['with tabs around a value', `${ok}content-length:\t1\t\r\n\r\na`, 'a'],
   ['with an empty value', `${ok}a:\r\ncontent-length: 1\r\n\r\na`, 'a'],
   ['with bytes above ASCII in a value', `${ok}a: \xe9\r\ncontent-length: 1\r\n\r\na`, 'a'],
   ['with chunks', `${chunked}1\r\na\r\nA\r\n0123456789\r\n0\r\n\r\n`, 'a0123456789'],
   ['with extensions and trailers', `${chunked}1;a=b;c="d e"\r\na\r\n000;x\r\na: b\r\n\r\n`, 'a'],
-  [
-    'behind others that say that it comes',
-    `HTTP/1.1 103 Early Hints\r\na: b\r\n\r\n${ok}content-length: 1\r\n\r\na`,
-    'a',
-  ],
-  ['of no content', 'HTTP/1.1 204 No Content\r\n\r\n', ''],
-  ['of what was not changed', 'HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n', ''],
+  ['after interim responses', `HTTP/1.1 103 Early Hints\r\na: b\r\n\r\n${ok}content-length: 1\r\n\r\na`, 'a'],
+  ['without content', 'HTTP/1.1 204 No Content\r\n\r\n', ''],
+  ['of an unchanged resource', 'HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n', ''],
 ])('accepts a response %s', async (_what, bytes, body) => {
-  const upstream = await scripted(says(bytes))
+  const upstream = await scripted(writesBytes(bytes))
   expect(String((await upstream.get()).body)).toBe(body)
   expect(String((await upstream.get()).body)).toBe(body)
   expect(upstream.sockets).toHaveLength(1)

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { createHttp1Client, type Http1Client } from '../../../src/http1/client/http1-client.ts'
-import { readResponse, type BufferedResponse } from '../../../src/http1/client/read-response.ts'
+import { sendRequest, type BufferedResponse } from '../../../src/http1/client/send-request.ts'
 import type { OutgoingRequest } from '../../../src/http1/client/outgoing-request.ts'
 
 /** Handles each request; its text is the first chunk of it. */
@@ -11,20 +11,18 @@ export type Script = (socket: Socket, text: string) => unknown
 /** An upstream that writes scripted bytes, and a client of it. */
 export interface Scripted {
   readonly client: Http1Client
-  /** All connections that were opened. */
   readonly sockets: Socket[]
   script: Script
   get(path?: string): Promise<BufferedResponse>
   send(request: Partial<OutgoingRequest>): Promise<BufferedResponse>
 }
 
-/** Starts both, until the end of the test. */
 export async function scripted(script: Script, timeout: object = {}): Promise<Scripted> {
   const sockets: Socket[] = []
   const server = createServer((socket) => {
     sockets.push(socket)
     socket.on('error', () => undefined)
-    socket.on('data', (bytes) => pair.script(socket, bytes.toString('latin1')))
+    socket.on('data', (bytes) => upstream.script(socket, bytes.toString('latin1')))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -43,17 +41,17 @@ export async function scripted(script: Script, timeout: object = {}): Promise<Sc
     server.close()
   })
   const send: Scripted['send'] = (request) =>
-    readResponse(
+    sendRequest(
       client,
       { method: 'GET', path: '/', headers: [], body: null, ...request },
       64 * 1024 * 1024,
       AbortSignal.timeout(20_000),
     )
-  const pair: Scripted = { client, sockets, script, send, get: (path = '/') => send({ path }) }
-  return pair
+  const upstream: Scripted = { client, sockets, script, send, get: (path = '/') => send({ path }) }
+  return upstream
 }
 
 /** Writes these bytes for each request. */
-export function says(bytes: string): Script {
+export function writesBytes(bytes: string): Script {
   return (socket) => socket.write(bytes, 'latin1')
 }

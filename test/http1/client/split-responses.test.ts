@@ -40,7 +40,6 @@ function cut(bytes: Buffer, positions: readonly number[]): Buffer[] {
 const body = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes).toString('latin1'))
 const extension = fc.constantFrom('', ';a', ';a="b ;"')
 
-/** The bytes of a response, and its meaning. */
 const responses = fc.oneof(
   body.map((text) => ({ text, bytes: `content-length: ${text.length}\r\n\r\n${text}` })),
   fc

@@ -11,7 +11,7 @@ it.each([
   ['one chunk, and garbage', `${chunked}1\r\na\r\nX`],
   ['a length', `${ok}content-length: ${large.length}\r\n\r\n${large}`],
   ['a length, and garbage', `${ok}content-length: ${large.length}\r\n\r\n${large}X`],
-  ['a length that has not come whole', `${ok}content-length: 2\r\n\r\na`],
+  ['an incomplete length', `${ok}content-length: 2\r\n\r\na`],
   ['neither', 'HTTP/1.1 500 Internal Server Error\r\n\r\na'],
 ])('a parser of a response with %s that is stopped in `data` calls nothing more', (_what, bytes) => {
   for (const [stopsIn, expected] of [
@@ -19,19 +19,19 @@ it.each([
     ['data', ['head', 'data']],
   ] as const) {
     const reported: string[] = []
-    const report = (what: string): void => {
-      reported.push(what)
-      if (what === stopsIn) reader.stop()
+    const report = (event: string): void => {
+      reported.push(event)
+      if (event === stopsIn) parser.stop()
     }
-    const sink: ResponseParserHandler = {
+    const handler: ResponseParserHandler = {
       onResponseStart: () => report('head'),
       onResponseData: () => report('data'),
       onResponseEnd: () => report('end'),
     }
-    const reader = new ResponseParser(sink)
-    reader.parse(Buffer.from(bytes))
-    reader.parse(Buffer.from('b'))
-    reader.finish()
+    const parser = new ResponseParser(handler)
+    parser.parse(Buffer.from(bytes))
+    parser.parse(Buffer.from('b'))
+    parser.finish()
     expect(reported).toEqual(expected)
   }
 })

@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { headGrammar } from '../../../src/http1/codec/header-fields.ts'
 
-/** Checks each character. */
-function isGood(text: string): boolean {
+function isValidHead(text: string): boolean {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
     const isEnd = code === 0x0d && text.charCodeAt(at + 1) === 0x0a
@@ -13,16 +12,16 @@ function isGood(text: string): boolean {
   return true
 }
 
-const parts = fc.oneof(
+const fragments = fc.oneof(
   fc.constantFrom('\r\n', '\r', '\n', '\t', '\0', '\x7f', '\x80', 'Ā', ' '),
   fc.string({ maxLength: 20 }),
 )
 
 it('a head contains complete line ends, and no control characters but tabs', () => {
   fc.assert(
-    fc.property(fc.array(parts, { maxLength: 12 }), (parts) => {
-      const text = parts.join('')
-      expect([text, headGrammar.test(text)]).toEqual([text, isGood(text)])
+    fc.property(fc.array(fragments, { maxLength: 12 }), (fragments) => {
+      const text = fragments.join('')
+      expect([text, headGrammar.test(text)]).toEqual([text, isValidHead(text)])
     }),
     { numRuns: 5_000 },
   )

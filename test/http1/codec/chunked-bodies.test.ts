@@ -6,7 +6,7 @@ function decodeChunked(
   text: string,
   chunkBytes = text.length,
 ): { body: string; end: number; isComplete: boolean } {
-  const decoder = new ChunkedDecoder((what) => new Error(what))
+  const decoder = new ChunkedDecoder((message) => new Error(message))
   let body = ''
   let end = 0
   for (let from = 0; from < text.length && !decoder.isComplete; from += chunkBytes) {
@@ -21,7 +21,7 @@ function decodeChunked(
   return { body, end, isComplete: decoder.isComplete }
 }
 
-const ends: ReadonlyArray<readonly [what: string, text: string, body: string]> = [
+const ends: ReadonlyArray<readonly [name: string, text: string, body: string]> = [
   ['no bytes', '0\r\n\r\n', ''],
   ['a size of several zeros', '000000000000\r\n\r\n', ''],
   ['several chunks', '3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n', 'abcde'],
@@ -142,7 +142,7 @@ describe('lines of a chunked body', () => {
 })
 
 it('a consumer that returns false stops the decoder behind its data', () => {
-  const decoder = new ChunkedDecoder((what) => new Error(what))
+  const decoder = new ChunkedDecoder((message) => new Error(message))
   const text = '3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n'
   const bytes = Buffer.from(text)
   const taken: string[] = []

@@ -10,16 +10,14 @@ const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
 async function runWaiting(timeouts = {}) {
   const started: OutgoingResponse[] = []
   const running = await runServer((_, response) => void started.push(response), { timeouts })
-  return { ...running, begun: started }
+  return { ...running, started }
 }
 
 it('closes an idle connection after its timeout, but not during a request', async () => {
-  const {
-    url,
-    begun: started,
-    server,
-    errors,
-  } = await runWaiting({ keepAliveTimeoutMs: 300, headersTimeoutMs: 300 })
+  const { url, started, server, errors } = await runWaiting({
+    keepAliveTimeoutMs: 300,
+    headersTimeoutMs: 300,
+  })
   const waiting = openRawConnection(url)
   waiting.write(get)
   const idle = openRawConnection(url)
@@ -38,7 +36,7 @@ it('closes an idle connection after its timeout, but not during a request', asyn
 })
 
 it('when draining, active responses and the next ones are the last of their connections', async () => {
-  const { url, begun: started, server } = await runWaiting()
+  const { url, started, server } = await runWaiting()
   const [underWay, startedBefore, idle] = [
     openRawConnection(url),
     openRawConnection(url),
@@ -66,7 +64,7 @@ it('when draining, active responses and the next ones are the last of their conn
 })
 
 it('when it stops accepting, closes idle connections and ends after the last response', async () => {
-  const { url, begun: started, server } = await runWaiting()
+  const { url, started, server } = await runWaiting()
   const [unused, half, busy] = [openRawConnection(url), openRawConnection(url), openRawConnection(url)]
   half.write('GET / HTT')
   busy.write(get)
@@ -86,7 +84,7 @@ it('when it stops accepting, closes idle connections and ends after the last res
 })
 
 it('reports an abort once and releases everything', async () => {
-  const { url, begun: started, server } = await runWaiting()
+  const { url, started, server } = await runWaiting()
   const closes = createDeferred<boolean>()
   openRawConnection(url).write('POST / HTTP/1.1\r\ncontent-length: 3\r\n\r\na')
   openRawConnection(url).write('GET / HTT')
@@ -118,7 +116,7 @@ it('reports an abort once and releases everything', async () => {
 })
 
 it('closes the connection of a client that never closes its side after the last response', async () => {
-  const { url, begun: started, server } = await runWaiting()
+  const { url, started, server } = await runWaiting()
   const connection = openRawConnection(url)
   connection.socket.allowHalfOpen = true
   connection.write(get.replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n'))
@@ -133,7 +131,7 @@ it('closes the connection of a client that never closes its side after the last 
 })
 
 it('starts no pipelined request of a client that has disconnected', async () => {
-  const { url, begun: started, server } = await runWaiting()
+  const { url, started, server } = await runWaiting()
   const connection = openRawConnection(url)
   connection.write(get.repeat(3))
   await eventually(() => expect(started).toHaveLength(1))

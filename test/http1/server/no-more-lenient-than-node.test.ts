@@ -13,7 +13,7 @@ import { writtenRequest } from './written-requests.ts'
 // The parser of node (llhttp) is old, well known, and strict by default. The gateway must read every request that it
 // accepts as llhttp does: then no server that parses like node sees a different request.
 
-interface Taken {
+interface AcceptedRequest {
   readonly method: string
   readonly target: string
   readonly headers: readonly string[]
@@ -21,54 +21,59 @@ interface Taken {
   isComplete: boolean
 }
 
-/** The requests that a server accepted on one connection. */
-interface Taking {
-  readonly requests: Taken[]
-  /** The parser error of node that ended it. */
-  fault?: string | undefined
+interface Accepted {
+  readonly requests: AcceptedRequest[]
+  error?: string | undefined
 }
 
 /** A server, and the requests that it accepted on the connection from each port. */
-interface Taker {
+interface RecordingServer {
   readonly port: number
   readonly sockets: Map<number, Socket>
-  readonly takings: Map<number, Taking>
+  readonly acceptedByPort: Map<number, Accepted>
 }
 
 /** Requests that the gateway accepts and node does not. */
 interface Difference {
-  /** The error of node. */
-  readonly fault: RegExp
-  isIt(ours: Taken): boolean
+  readonly error: RegExp
+  matches(ours: AcceptedRequest): boolean
 }
 
 const differences: readonly Difference[] = [
   // A CONNECT request is refused whatever its target is, and its connection is closed.
-  { fault: /^HPE_INVALID_URL/, isIt: ({ method }) => method === 'CONNECT' },
+  { error: /^HPE_INVALID_URL/, matches: ({ method }) => method === 'CONNECT' },
 ]
 
-function takingFrom({ takings }: Taker, socket: Socket): Taking {
+function acceptedOn({ acceptedByPort }: RecordingServer, socket: Socket): Accepted {
   const port = socket.remotePort ?? 0
-  let taking = takings.get(port)
-  if (taking === undefined) takings.set(port, (taking = { requests: [] }))
-  return taking
+  let accepted = acceptedByPort.get(port)
+  if (accepted === undefined) acceptedByPort.set(port, (accepted = { requests: [] }))
+  return accepted
 }
 
-function begin(taker: Taker, socket: Socket, request: Omit<Taken, 'body' | 'isComplete'>): Taken {
-  const one: Taken = { ...request, body: '', isComplete: false }
-  takingFrom(taker, socket).requests.push(one)
+function recordRequest(
+  recorder: RecordingServer,
+  socket: Socket,
+  request: Omit<AcceptedRequest, 'body' | 'isComplete'>,
+): AcceptedRequest {
+  const one: AcceptedRequest = { ...request, body: '', isComplete: false }
+  acceptedOn(recorder, socket).requests.push(one)
   return one
 }
 
-function follow(server: Server, taker: Taker): void {
-  server.on('connection', (socket: Socket) => taker.sockets.set(socket.remotePort ?? 0, socket))
+function recordSockets(server: Server, recorder: RecordingServer): void {
+  server.on('connection', (socket: Socket) => recorder.sockets.set(socket.remotePort ?? 0, socket))
 }
 
-async function startOurs(): Promise<Taker> {
+async function startOurs(): Promise<RecordingServer> {
   const { server, url } = await runServer((request, response) => serve(request, response))
-  const taker: Taker = { port: Number(new URL(url).port), sockets: new Map(), takings: new Map() }
-  follow(server.server, taker)
-  return taker
+  const recorder: RecordingServer = {
+    port: Number(new URL(url).port),
+    sockets: new Map(),
+    acceptedByPort: new Map(),
+  }
+  recordSockets(server.server, recorder)
+  return recorder
 
   function serve(request: IncomingRequest, response: OutgoingResponse): void {
     const { method, target, headers, body } = request.head
@@ -77,7 +82,7 @@ async function startOurs(): Promise<Taker> {
       expect(response.keepAlive).toBe(false)
       return respondText(response, '')
     }
-    const one = begin(taker, request.socket, { method, target, headers })
+    const one = recordRequest(recorder, request.socket, { method, target, headers })
     if (method === 'CONNECT') {
       one.isComplete = true
       return response.destroy()
@@ -93,17 +98,21 @@ async function startOurs(): Promise<Taker> {
   }
 }
 
-async function startNode(): Promise<Taker> {
+async function startNode(): Promise<RecordingServer> {
   const server = createServer({ insecureHTTPParser: false, requireHostHeader: false }, serve)
   server.on('checkContinue', serve).on('checkExpectation', serve)
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
     const { method = '', url = '', rawHeaders } = request
-    begin(taker, socket, { method, target: url, headers: lowered(rawHeaders) }).isComplete = true
+    recordRequest(recorder, socket, {
+      method,
+      target: url,
+      headers: lowerCaseNames(rawHeaders),
+    }).isComplete = true
     socket.destroy()
   })
   // Requests before the error are still read.
   server.on('clientError', ({ code, message }: NodeJS.ErrnoException, socket) => {
-    takingFrom(taker, socket as Socket).fault = `${code} ${message}`
+    acceptedOn(recorder, socket as Socket).error = `${code} ${message}`
     setImmediate(() => socket.destroy())
   })
   server.listen(0, '127.0.0.1')
@@ -114,16 +123,16 @@ async function startNode(): Promise<Taker> {
     await once(server, 'close')
   })
   const { port } = server.address() as AddressInfo
-  const taker: Taker = { port, sockets: new Map(), takings: new Map() }
-  follow(server, taker)
-  return taker
+  const recorder: RecordingServer = { port, sockets: new Map(), acceptedByPort: new Map() }
+  recordSockets(server, recorder)
+  return recorder
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
     const { method = '', url = '', rawHeaders } = request
-    const one = begin(taker, request.socket, {
+    const one = recordRequest(recorder, request.socket, {
       method,
       target: url,
-      headers: lowered(rawHeaders),
+      headers: lowerCaseNames(rawHeaders),
     })
     request.setEncoding('latin1').on('error', () => undefined)
     request.on('data', (text: string) => (one.body += text))
@@ -134,29 +143,29 @@ async function startNode(): Promise<Taker> {
   }
 }
 
-function lowered(rawHeaders: readonly string[]): string[] {
+function lowerCaseNames(rawHeaders: readonly string[]): string[] {
   return rawHeaders.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text))
 }
 
 /** The complete requests that a server accepted, once it has read the bytes or closed the connection. */
-async function takenBy(taker: Taker, bytes: Buffer): Promise<Taking> {
-  const client = connect(taker.port, '127.0.0.1')
+async function sendTo(recorder: RecordingServer, bytes: Buffer): Promise<Accepted> {
+  const client = connect(recorder.port, '127.0.0.1')
   client.on('error', () => undefined).resume()
   await once(client, 'connect')
   const port = client.localPort ?? 0
   client.write(bytes)
   for (;;) {
     await new Promise(setImmediate)
-    const socket = taker.sockets.get(port)
+    const socket = recorder.sockets.get(port)
     if (socket !== undefined && (socket.destroyed || socket.bytesRead >= bytes.length)) break
   }
   for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate)
   client.resetAndDestroy()
-  const { requests, fault: error } = taker.takings.get(port) ?? { requests: [] }
-  taker.takings.delete(port)
-  taker.sockets.delete(port)
+  const { requests, error } = recorder.acceptedByPort.get(port) ?? { requests: [] }
+  recorder.acceptedByPort.delete(port)
+  recorder.sockets.delete(port)
   const end = requests.findIndex(({ isComplete }) => !isComplete)
-  return { requests: end === -1 ? requests : requests.slice(0, end), fault: error }
+  return { requests: end === -1 ? requests : requests.slice(0, end), error }
 }
 
 it('accepts valid requests as node does', async () => {
@@ -165,7 +174,7 @@ it('accepts valid requests as node does', async () => {
     fc.array(writtenRequest, { minLength: 1, maxLength: 3 }),
     async (sent) => {
       const bytes = Buffer.from(sent.map((request) => request.bytes).join(''), 'latin1')
-      const [byUs, byNode] = await Promise.all([takenBy(ours, bytes), takenBy(nodes, bytes)])
+      const [byUs, byNode] = await Promise.all([sendTo(ours, bytes), sendTo(nodes, bytes)])
       expect(byUs.requests).toEqual(byNode.requests)
       expect(byUs.requests).toHaveLength(sent.length)
     },
@@ -175,23 +184,23 @@ it('accepts valid requests as node does', async () => {
 
 it('accepts no request that node rejects or reads differently', async () => {
   const [ours, nodes] = await Promise.all([startOurs(), startNode()])
-  let readOn = 0
+  let pipelinedRuns = 0
   const property = fc.asyncProperty(oddRequests, async (text) => {
     const bytes = Buffer.from(text, 'latin1')
-    const [byUs, byNode] = await Promise.all([takenBy(ours, bytes), takenBy(nodes, bytes)])
-    if (byUs.requests.length > 1) readOn += 1
+    const [byUs, byNode] = await Promise.all([sendTo(ours, bytes), sendTo(nodes, bytes)])
+    if (byUs.requests.length > 1) pipelinedRuns += 1
     for (const [index, one] of byUs.requests.entries()) {
       const other = byNode.requests[index]
-      if (other === undefined && isKnown(one, byNode.fault)) return
-      expect(one, byNode.fault).toEqual(other)
+      if (other === undefined && isKnownDifference(one, byNode.error)) return
+      expect(one, byNode.error).toEqual(other)
     }
   })
   const numRuns = isThorough ? 20_000 : 600
   await fc.assert(property, { numRuns })
   // Some requests must remain valid, or the test would prove nothing.
-  expect(readOn).toBeGreaterThan(numRuns / 100)
+  expect(pipelinedRuns).toBeGreaterThan(numRuns / 100)
 })
 
-function isKnown(ours: Taken, error = ''): boolean {
-  return differences.some((difference) => difference.fault.test(error) && difference.isIt(ours))
+function isKnownDifference(ours: AcceptedRequest, error = ''): boolean {
+  return differences.some((difference) => difference.error.test(error) && difference.matches(ours))
 }

@@ -1,16 +1,16 @@
 import fc from 'fast-check'
-import { capacityOfAWhole } from '../../support/unit-interval.ts'
+import { unitInterval } from '../../support/unit-interval.ts'
 import { writtenRequest } from './written-requests.ts'
 
 /** Bytes that parsers treat differently. */
 const odd = oneOfThese(
   '\0|\t|\n|\r|\r\n|\x0b|\x0c| |"|,|:|;|=|+|-|0|a|g|X|\x7f|\x80|\x85|\xa0|\xff|0x|\r\n |\n\n|\r\r\n|\r\n\r\n',
 )
-const nameOfFraming = oneOfThese(
+const framingName = oneOfThese(
   'Content-Length|content-length|Transfer-Encoding|transfer-encoding|transfer_encoding|Connection|Expect|Upgrade|TE|' +
     'Content-Length | Transfer-Encoding',
 )
-const valueOfFraming = oneOfThese(
+const framingValue = oneOfThese(
   '0|1|3|03|+3|-3|3 3|3, 3|3,|0x3|3;|| |\t3\t|3\x0b|1e1|99999999999999999999|18446744073709551617|' +
     'chunked|Chunked|CHUNKED| chunked |chunked,|,chunked|chunked, chunked|gzip, chunked|chunked, gzip|chunked;a=b|' +
     '"chunked"|xchunked|chunked\x0b|\x0bchunked|identity|chun ked|' +
@@ -18,9 +18,9 @@ const valueOfFraming = oneOfThese(
 )
 const framingLine = fc
   .tuple(
-    nameOfFraming,
+    framingName,
     oneOfThese(':|: | :|:\t|:\r\n |'),
-    valueOfFraming,
+    framingValue,
     oneOfThese('\r\n|\r\n|\r\n|\n|\r|\r\r\n'),
   )
   .map((parts) => parts.join(''))
@@ -61,8 +61,8 @@ const someMethod = oneOfThese('get|PRI|FOO|CONNECT|GETX|G||DESCRIBE|SOURCE')
 
 type Change = (text: string) => string
 
-function at(location: number, change: (text: string, position: number) => string): Change {
-  return (text) => change(text, Math.floor(location * (text.length + 1)))
+function at(fraction: number, change: (text: string, position: number) => string): Change {
+  return (text) => change(text, Math.floor(fraction * (text.length + 1)))
 }
 
 /** One of the texts between the bars. */
@@ -70,11 +70,14 @@ function oneOfThese(texts: string): fc.Arbitrary<string> {
   return fc.constantFrom(...texts.split('|'))
 }
 
-/** Replaces one of the matches. */
-function oneOf(pattern: RegExp, location: number, replacement: (context: string) => string): Change {
+function replaceOneMatch(
+  pattern: RegExp,
+  fraction: number,
+  replacement: (context: string) => string,
+): Change {
   return (text) => {
     const found = [...text.matchAll(pattern)]
-    const match = found[Math.floor(location * found.length)]
+    const match = found[Math.floor(fraction * found.length)]
     if (match === undefined) return text
     return text.slice(0, match.index) + replacement(match[0]) + text.slice(match.index + match[0].length)
   }
@@ -82,72 +85,73 @@ function oneOf(pattern: RegExp, location: number, replacement: (context: string)
 
 const change: fc.Arbitrary<Change> = fc.oneof(
   fc
-    .tuple(capacityOfAWhole, odd)
-    .map(([location, bytes]) =>
-      at(location, (text, position) => text.slice(0, position) + bytes + text.slice(position)),
+    .tuple(unitInterval, odd)
+    .map(([fraction, bytes]) =>
+      at(fraction, (text, position) => text.slice(0, position) + bytes + text.slice(position)),
     ),
   fc
-    .tuple(capacityOfAWhole, odd)
-    .map(([location, bytes]) =>
-      at(location, (text, position) => text.slice(0, position) + bytes + text.slice(position + 1)),
+    .tuple(unitInterval, odd)
+    .map(([fraction, bytes]) =>
+      at(fraction, (text, position) => text.slice(0, position) + bytes + text.slice(position + 1)),
     ),
   fc
-    .tuple(capacityOfAWhole, fc.integer({ min: 1, max: 4 }))
-    .map(([location, count]) =>
-      at(location, (text, position) => text.slice(0, position) + text.slice(position + count)),
+    .tuple(unitInterval, fc.integer({ min: 1, max: 4 }))
+    .map(([fraction, count]) =>
+      at(fraction, (text, position) => text.slice(0, position) + text.slice(position + count)),
     ),
-  capacityOfAWhole.map((location) => at(location, (text, position) => text.slice(0, position))),
+  unitInterval.map((fraction) => at(fraction, (text, position) => text.slice(0, position))),
   fc
-    .tuple(
-      capacityOfAWhole,
-      fc.constantFrom('\n', '\r', '\r\r\n', '\r\n\n', '\r\n\r\n', '\r\n ', '\r\n\t', ''),
-    )
-    .map(([location, end]) => oneOf(/\r\n/g, location, () => end)),
+    .tuple(unitInterval, fc.constantFrom('\n', '\r', '\r\r\n', '\r\n\n', '\r\n\r\n', '\r\n ', '\r\n\t', ''))
+    .map(([fraction, end]) => replaceOneMatch(/\r\n/g, fraction, () => end)),
   fc
-    .tuple(capacityOfAWhole, odd)
-    .map(([location, bytes]) => oneOf(/[:;,= ]/g, location, (mark) => mark + bytes)),
+    .tuple(unitInterval, odd)
+    .map(([fraction, bytes]) => replaceOneMatch(/[:;,= ]/g, fraction, (mark) => mark + bytes)),
   fc
-    .tuple(capacityOfAWhole, odd)
-    .map(([location, bytes]) => oneOf(/[:;,= ]/g, location, (mark) => bytes + mark)),
+    .tuple(unitInterval, odd)
+    .map(([fraction, bytes]) => replaceOneMatch(/[:;,= ]/g, fraction, (mark) => bytes + mark)),
   fc
-    .tuple(capacityOfAWhole, framingLine)
-    .map(([location, line]) => oneOf(/host: g\r\n/g, location, (host) => host + line)),
+    .tuple(unitInterval, framingLine)
+    .map(([fraction, line]) => replaceOneMatch(/host: g\r\n/g, fraction, (host) => host + line)),
   fc
-    .tuple(capacityOfAWhole, valueOfFraming, fc.boolean())
-    .map(([location, value, isRetained]) =>
-      oneOf(
+    .tuple(unitInterval, framingValue, fc.boolean())
+    .map(([fraction, value, isRetained]) =>
+      replaceOneMatch(
         /(content-length|transfer-encoding): [^\r]*\r\n/g,
-        location,
+        fraction,
         (line) => (isRetained ? line : '') + `${line.slice(0, line.indexOf(':'))}: ${value}\r\n`,
       ),
     ),
   fc
     .tuple(
-      capacityOfAWhole,
+      unitInterval,
       oneOfThese('content-length: 0|content-length: 3|transfer-encoding: chunked'),
       fc.boolean(),
     )
-    .map(([location, other, isBehind]) =>
-      oneOf(/(?:content-length|transfer-encoding): [^\r]*\r\n/g, location, (line) =>
+    .map(([fraction, other, isBehind]) =>
+      replaceOneMatch(/(?:content-length|transfer-encoding): [^\r]*\r\n/g, fraction, (line) =>
         isBehind ? `${line}${other}\r\n` : `${other}\r\n${line}`,
       ),
     ),
   fc
-    .tuple(capacityOfAWhole, size)
-    .map(([location, other]) => oneOf(/(?<=\r\n)[0-9a-f]{1,2}(?=[;\r])/g, location, () => other)),
+    .tuple(unitInterval, size)
+    .map(([fraction, other]) => replaceOneMatch(/(?<=\r\n)[0-9a-f]{1,2}(?=[;\r])/g, fraction, () => other)),
   fc
-    .tuple(capacityOfAWhole, extension)
-    .map(([location, other]) => oneOf(/(?<=\r\n[0-9a-f]{1,2})(?:;[^\r]*)?(?=\r)/g, location, () => other)),
+    .tuple(unitInterval, extension)
+    .map(([fraction, other]) =>
+      replaceOneMatch(/(?<=\r\n[0-9a-f]{1,2})(?:;[^\r]*)?(?=\r)/g, fraction, () => other),
+    ),
   fc
-    .tuple(capacityOfAWhole, oddTarget)
-    .map(([location, other]) => oneOf(/(?<=[A-Z] )\/[^ ]*(?= HTTP)/g, location, () => other)),
+    .tuple(unitInterval, oddTarget)
+    .map(([fraction, other]) => replaceOneMatch(/(?<=[A-Z] )\/[^ ]*(?= HTTP)/g, fraction, () => other)),
   fc
-    .tuple(capacityOfAWhole, trailer)
-    .map(([location, line]) => oneOf(/(?<=\r\n0(?:;[^\r]*)?\r\n)/g, location, () => line)),
-  fc.tuple(capacityOfAWhole, version).map(([location, other]) => oneOf(/HTTP\/1\.1/g, location, () => other)),
+    .tuple(unitInterval, trailer)
+    .map(([fraction, line]) => replaceOneMatch(/(?<=\r\n0(?:;[^\r]*)?\r\n)/g, fraction, () => line)),
   fc
-    .tuple(capacityOfAWhole, someMethod)
-    .map(([location, other]) => oneOf(/[A-Z-]+(?= \/)/g, location, () => other)),
+    .tuple(unitInterval, version)
+    .map(([fraction, other]) => replaceOneMatch(/HTTP\/1\.1/g, fraction, () => other)),
+  fc
+    .tuple(unitInterval, someMethod)
+    .map(([fraction, other]) => replaceOneMatch(/[A-Z-]+(?= \/)/g, fraction, () => other)),
 )
 
 /** Pipelined valid requests with one change, in latin1. */

@@ -27,19 +27,18 @@ async function runWithFirst() {
 interface Reported {
   text: string
   ends: number
-  breaks: number
+  errors: number
 }
 
-/** Records all callbacks of the body. */
-function listen(request: IncomingRequest, onChunk: () => void = () => undefined): Reported {
-  const reported: Reported = { text: '', ends: 0, breaks: 0 }
+function recordCallbacks(request: IncomingRequest, onChunk: () => void = () => undefined): Reported {
+  const reported: Reported = { text: '', ends: 0, errors: 0 }
   request.consume({
     onRequestData(bytes) {
       reported.text += bytes.toString('latin1')
       onChunk()
     },
     onRequestEnd: () => void (reported.ends += 1),
-    onRequestError: () => void (reported.breaks += 1),
+    onRequestError: () => void (reported.errors += 1),
   })
   return reported
 }
@@ -66,17 +65,17 @@ it.each(both)('a paused body %s does not continue before it is resumed', async (
   const last = sent.indexOf('ef')
   connection.write(sent.slice(0, last))
   const [request, response] = await first
-  const reported = listen(request, () => request.pause())
+  const reported = recordCallbacks(request, () => request.pause())
   for (const text of sent === sized ? ['abcd'] : ['ab', 'abcd']) {
     expect(reported.text).toBe(text)
     if (text === 'abcd') connection.write(sent.slice(last) + next)
     for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate)
-    expect(reported).toEqual({ text, ends: 0, breaks: 0 })
+    expect(reported).toEqual({ text, ends: 0, errors: 0 })
     request.resume()
   }
   await eventually(() => expect(reported.text).toBe('abcdef'))
   request.resume()
-  await eventually(() => expect(reported).toEqual({ text: 'abcdef', ends: 1, breaks: 0 }))
+  await eventually(() => expect(reported).toEqual({ text: 'abcdef', ends: 1, errors: 0 }))
   respondText(response, 'done')
   await connection.waitFor(/done[^]*to \/next$/)
 })
@@ -86,13 +85,13 @@ it('a consumer that replaces another one gets the rest of the body', async () =>
   const connection = openRawConnection(url)
   connection.write(sized.slice(0, -4))
   const [request] = await first
-  const reported = listen(request)
+  const reported = recordCallbacks(request)
   expect(reported.text).toBe('ab')
   const rest = bodyOf(request)
   connection.write('cdef')
   expect(String(await rest)).toBe('cdef')
-  expect(reported).toEqual({ text: 'ab', ends: 0, breaks: 0 })
-  expect(listen(request)).toEqual({ text: '', ends: 1, breaks: 0 })
+  expect(reported).toEqual({ text: 'ab', ends: 0, errors: 0 })
+  expect(recordCallbacks(request)).toEqual({ text: '', ends: 1, errors: 0 })
 })
 
 it.each([
@@ -103,7 +102,7 @@ it.each([
   const connection = openRawConnection(url)
   connection.write(chunked.slice(0, -14))
   const [request, response] = await first
-  const reported = listen(request)
+  const reported = recordCallbacks(request)
   let closes = 0
   response.onClose.add(() => (closes += 1))
   await eventually(() => expect(reported.text).toBe('ab'))
@@ -112,16 +111,16 @@ it.each([
     (text) => connection.write(text),
   )
   await eventually(() => expect(server.connectionCount()).toBe(0))
-  expect(reported).toMatchObject({ ends: 0, breaks: 1 })
+  expect(reported).toMatchObject({ ends: 0, errors: 1 })
   expect([closes, response.isComplete, response.isDestroyed, request.isAborted]).toEqual([
     1,
     false,
     true,
     true,
   ])
-  expect(listen(request)).toEqual({ text: '', ends: 0, breaks: 1 })
+  expect(recordCallbacks(request)).toEqual({ text: '', ends: 0, errors: 1 })
   respondText(response, 'too late')
-  expect([closes, reported.breaks]).toEqual([1, 1])
+  expect([closes, reported.errors]).toEqual([1, 1])
 })
 
 it.each(both)('a body %s that arrives after its response is not the next request', async (_what, sent) => {
@@ -132,10 +131,10 @@ it.each(both)('a body %s that arrives after its response is not the next request
   const [request, response] = await first
   respondText(response, 'done')
   await connection.waitFor(/done$/)
-  const reported = listen(request)
+  const reported = recordCallbacks(request)
   connection.write(sent.slice(body) + next)
   await connection.waitFor(/done[^]*to \/next$/)
-  expect(reported).toEqual({ text: 'abcdef', ends: 1, breaks: 0 })
+  expect(reported).toEqual({ text: 'abcdef', ends: 1, errors: 0 })
   expect(targets).toHaveLength(2)
 })
 
@@ -159,9 +158,9 @@ it.each(both)(
     const [request, response] = await first
     response.keepAlive = false
     respondText(response, 'done')
-    const reported = listen(request)
+    const reported = recordCallbacks(request)
     expect(await connection.waitForEnd()).toMatch(/\r\nconnection: close\r\n[^]*done$/)
-    expect(reported).toEqual({ text: '', ends: 0, breaks: 1 })
+    expect(reported).toEqual({ text: '', ends: 0, errors: 1 })
     expect(targets).toHaveLength(1)
     await eventually(() => expect(server.connectionCount()).toBe(0))
   },

@@ -14,7 +14,6 @@ interface ServerSetup extends Partial<Pick<Http1ServerOptions, 'maxHeadBytes' | 
   readonly timeouts?: Partial<Http1ServerOptions['timeouts']>
 }
 
-/** A listening server, and the errors of its connections. */
 export interface RunningServer {
   readonly server: Http1Server
   readonly url: string
@@ -71,7 +70,6 @@ export async function runServer(
   return { server, url: `http://127.0.0.1:${port}`, errors }
 }
 
-/** Reads the whole body. Rejects if it is aborted. */
 export function bodyOf(request: IncomingRequest): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

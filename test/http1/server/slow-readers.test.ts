@@ -8,7 +8,6 @@ const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
 const chunk = Buffer.alloc(64 * 1024, 'a')
 const chunks = 512
 
-/** Writes until the buffer is full, and continues on drain. */
 async function send(response: OutgoingResponse, written: () => void): Promise<void> {
   response.writeHead(200, ['content-length', String(chunks * chunk.length)])
   for (let count = 0; count < chunks; count += 1) {

@@ -1,7 +1,6 @@
 import { METHODS } from 'node:http'
 import fc from 'fast-check'
 
-/** A request, and how it is written. */
 export interface WrittenRequest {
   readonly method: string
   readonly target: string
@@ -23,28 +22,28 @@ const value = fc
 const blanks = fc.constantFrom('', ' ', '\t', ' \t ')
 const header = fc
   .tuple(name, value, blanks, blanks, fc.boolean())
-  .map(([called, says, before, behind, isLoud]) => ({
-    called,
-    says,
-    line: `${isLoud ? called.toUpperCase() : called}:${before}${says}${behind}\r\n`,
+  .map(([name, value, before, after, isUpperCase]) => ({
+    name,
+    value,
+    line: `${isUpperCase ? name.toUpperCase() : name}:${before}${value}${after}\r\n`,
   }))
 const body = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString('latin1'))
 const extension = fc.constantFrom('', ';a', ';a=b', ';a="b c"')
 const trailers = fc.constantFrom('', 'a: b\r\n', 'a: b\r\nc:\r\n')
 
-/** A framing header, its meaning, and how it is written. */
-const framed = fc.oneof(
-  fc.constant({ line: [], text: '', written: '' }),
-  body.map((text) => ({ line: ['content-length', String(text.length)], text, written: text })),
+/** A framing header (name and value), the body, and its encoded bytes. */
+const framedBody = fc.oneof(
+  fc.constant({ header: [], text: '', encoded: '' }),
+  body.map((text) => ({ header: ['content-length', String(text.length)], text, encoded: text })),
   fc
     .tuple(fc.array(fc.tuple(body, extension), { maxLength: 5 }), extension, trailers)
-    .map(([parts, last, behind]) => ({
-      line: ['transfer-encoding', 'chunked'],
-      text: parts.map(([part]) => part).join(''),
-      written: `${parts
-        .filter(([part]) => part !== '')
-        .map(([part, more]) => `${part.length.toString(16)}${more}\r\n${part}\r\n`)
-        .join('')}0${last}\r\n${behind}\r\n`,
+    .map(([chunks, lastExtension, trailers]) => ({
+      header: ['transfer-encoding', 'chunked'],
+      text: chunks.map(([chunk]) => chunk).join(''),
+      encoded: `${chunks
+        .filter(([chunk]) => chunk !== '')
+        .map(([chunk, extension]) => `${chunk.length.toString(16)}${extension}\r\n${chunk}\r\n`)
+        .join('')}0${lastExtension}\r\n${trailers}\r\n`,
     })),
 )
 
@@ -55,17 +54,17 @@ export const writtenRequest: fc.Arbitrary<WrittenRequest> = fc
     method,
     target,
     fc.array(header, { maxLength: 5 }),
-    framed,
+    framedBody,
   )
-  .map(([before, called, at, others, { line, text, written }]) => ({
-    method: called,
-    target: at,
+  .map(([emptyLines, method, target, others, { header, text, encoded }]) => ({
+    method,
+    target,
     version: '1.1',
-    headers: ['host', 'g', ...others.flatMap(({ called: one, says }) => [one, says]), ...line],
+    headers: ['host', 'g', ...others.flatMap(({ name, value }) => [name, value]), ...header],
     body: text,
     bytes:
-      `${before}${called} ${at} HTTP/1.1\r\nhost: g\r\n${others.map((one) => one.line).join('')}` +
-      `${line.length > 0 ? `${line.join(': ')}\r\n` : ''}\r\n${written}`,
+      `${emptyLines}${method} ${target} HTTP/1.1\r\nhost: g\r\n${others.map(({ line }) => line).join('')}` +
+      `${header.length > 0 ? `${header.join(': ')}\r\n` : ''}\r\n${encoded}`,
   }))
 
 function oneOf(characters: string): fc.Arbitrary<string> {

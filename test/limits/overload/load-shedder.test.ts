@@ -9,9 +9,12 @@ import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.t
 import { respondWith } from '../../gateway/support/recording-upstream.ts'
 import { eventually } from '../../gateway/support/waiting.ts'
 
-async function capacityOf(gateway: TestedGateway, of: string): Promise<number> {
+async function shedRatioOf(gateway: TestedGateway, shedClass: string): Promise<number> {
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-  const line = new RegExp(`^catalog_gateway_load_shed_ratio\\{upstream="catalog",class="${of}"\\} (.+)$`, 'm')
+  const line = new RegExp(
+    `^catalog_gateway_load_shed_ratio\\{upstream="catalog",class="${shedClass}"\\} (.+)$`,
+    'm',
+  )
   return Number(line.exec(metrics)?.[1])
 }
 
@@ -31,7 +34,7 @@ it('refuses row operations while requests wait too long for the upstream, and qu
   const served = [gateway.post(query, { body: {} })]
   await eventually(() => expect(retained).toHaveLength(1))
   served.push(gateway.post(query, { body: {} }))
-  await eventually(async () => expect(await capacityOf(gateway, 'bulk')).toBe(1))
+  await eventually(async () => expect(await shedRatioOf(gateway, 'bulk')).toBe(1))
   const refused = await gateway.post(query, { body: {} })
   expectError(refused, { kind: 'ServiceUnavailable', says: 'overloaded: retry later' })
   expect(refused.headers['retry-after']).toMatch(/^[1-5]$/)
@@ -40,7 +43,7 @@ it('refuses row operations while requests wait too long for the upstream, and qu
   upstream.answering = respondWith(200, {})
   retained[0]?.end('{}')
   for (const response of served) expect(await response).toMatchObject({ status: 200 })
-  await eventually(async () => expect(await capacityOf(gateway, 'bulk')).toBe(0))
+  await eventually(async () => expect(await shedRatioOf(gateway, 'bulk')).toBe(0))
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })
 })
 
@@ -58,7 +61,7 @@ it('a slow upstream does not affect another one', async () => {
   const retained: ServerResponse[] = []
   upstream.answering = (_arrival, response) => retained.push(response)
   const served = [gateway.post(query, { body: {} }), gateway.post(query, { body: {} })]
-  await eventually(async () => expect(await capacityOf(gateway, 'bulk')).toBe(1))
+  await eventually(async () => expect(await shedRatioOf(gateway, 'bulk')).toBe(1))
   upstream.answering = respondWith(200, {})
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 503 })
   expect(await gateway.post('/v1/table/lake$orders/query', { body: {} })).toMatchObject({ status: 200 })
@@ -67,28 +70,28 @@ it('a slow upstream does not affect another one', async () => {
 })
 
 it('refuses row operations while the event loop lags, regardless of the upstream', async () => {
-  const batches = { wait: 1_000, oldestPendingMs: () => batches.wait }
+  const queue = { wait: 1_000, oldestPendingMs: () => queue.wait }
   const idle = { oldestPendingMs: () => 0, isFreeFor: () => true }
-  const shedding = createLoadShedder(100, batches, [{ name: 'catalog', slots: { small: idle, bulk: idle } }])
+  const shedding = createLoadShedder(100, queue, [{ name: 'catalog', slots: { small: idle, bulk: idle } }])
   onTestFinished(() => shedding.close())
   await eventually(() => expect(() => shedding.admit('catalog', 'QueryTable', 'dev')).toThrow(Overloaded))
   expect(() => shedding.admit('catalog', 'DescribeTable', 'dev')).not.toThrow()
   // Documents are large and can wait: they are shed like listings.
   expect(() => shedding.admitDocument()).not.toThrow()
   await eventually(() => expect(() => shedding.admitDocument()).toThrow(Overloaded))
-  batches.wait = 0
-  await eventually(() => expect(shedding.shedRatios().every(({ share }) => share === 0)).toBe(true))
+  queue.wait = 0
+  await eventually(() => expect(shedding.shedRatios().every(({ ratio }) => ratio === 0)).toBe(true))
   expect(() => shedding.admit('catalog', 'QueryTable', 'dev')).not.toThrow()
   expect(() => shedding.admitDocument()).not.toThrow()
 })
 
 it('a principal beyond its share does not cause refusals of others', async () => {
-  const batches = { oldestPendingMs: () => 0 }
+  const queue = { oldestPendingMs: () => 0 }
   const slots = {
     small: { oldestPendingMs: () => 0, isFreeFor: () => true },
     bulk: { oldestPendingMs: () => 1_000, isFreeFor: (holder: unknown) => holder !== 'mallory' },
   }
-  const shedding = createLoadShedder(100, batches, [{ name: 'catalog', slots }])
+  const shedding = createLoadShedder(100, queue, [{ name: 'catalog', slots }])
   onTestFinished(() => shedding.close())
   await eventually(() => expect(() => shedding.admit('catalog', 'QueryTable', 'mallory')).toThrow(Overloaded))
   for (const operation of ['QueryTable', 'CountTableRows', 'ListTables'] as const)

@@ -2,35 +2,35 @@ import { expect, it } from 'vitest'
 import { createShedController, type ShedController } from '../../../src/limits/overload/shed-controller.ts'
 import { getShedClass, shedClasses } from '../../../src/limits/overload/shed-class.ts'
 
-function capacitiesOf(pressure: ShedController): number[] {
-  return shedClasses.map((each) => pressure.shedRatio(each))
+function ratiosOf(controller: ShedController): number[] {
+  return shedClasses.map((each) => controller.shedRatio(each))
 }
 
-function observe(pressure: ShedController, delayMs: number, ticks: number): void {
-  for (let tick = 0; tick < ticks; tick += 1) pressure.observe(delayMs)
+function observe(controller: ShedController, delayMs: number, ticks: number): void {
+  for (let tick = 0; tick < ticks; tick += 1) controller.observe(delayMs)
 }
 
 it('ignores a short delay', () => {
-  const pressure = createShedController(100)
-  observe(pressure, 60_000, 2)
-  expect(capacitiesOf(pressure)).toEqual([0, 0, 0])
-  observe(pressure, 0, 1)
-  observe(pressure, 150, 1)
-  expect(capacitiesOf(pressure)).toEqual([0, 0, 0])
-  observe(pressure, 100, 1000)
-  expect(capacitiesOf(pressure)).toEqual([0, 0, 0])
+  const controller = createShedController(100)
+  observe(controller, 60_000, 2)
+  expect(ratiosOf(controller)).toEqual([0, 0, 0])
+  observe(controller, 0, 1)
+  observe(controller, 150, 1)
+  expect(ratiosOf(controller)).toEqual([0, 0, 0])
+  observe(controller, 100, 1000)
+  expect(ratiosOf(controller)).toEqual([0, 0, 0])
 })
 
 it('sheds one class after the other under a lasting delay, up to all of the last', () => {
-  const pressure = createShedController(100)
-  let before = capacitiesOf(pressure)
+  const controller = createShedController(100)
+  let before = ratiosOf(controller)
   for (let tick = 0; tick < 100; tick += 1) {
-    pressure.observe(101)
-    const now = capacitiesOf(pressure)
-    now.forEach((capacity, index) => {
-      expect(capacity).toBeGreaterThanOrEqual(before[index] ?? 0)
+    controller.observe(101)
+    const now = ratiosOf(controller)
+    now.forEach((ratio, index) => {
+      expect(ratio).toBeGreaterThanOrEqual(before[index] ?? 0)
       // While any request of a class is admitted, none of the next class is refused.
-      if ((now[index - 1] ?? 1) < 1) expect(capacity).toBe(0)
+      if ((now[index - 1] ?? 1) < 1) expect(ratio).toBe(0)
     })
     before = now
   }
@@ -38,14 +38,14 @@ it('sheds one class after the other under a lasting delay, up to all of the last
 })
 
 it('admits the class shed last first after the delay, and finally everything', () => {
-  const pressure = createShedController(100)
-  observe(pressure, 101, 100)
-  observe(pressure, 100, 10)
-  const [bulk, data, listing = 1] = capacitiesOf(pressure)
+  const controller = createShedController(100)
+  observe(controller, 101, 100)
+  observe(controller, 100, 10)
+  const [bulk, data, listing = 1] = ratiosOf(controller)
   expect([bulk, data]).toEqual([1, 1])
   expect(listing).toBeLessThan(1)
-  observe(pressure, 0, 300)
-  expect(capacitiesOf(pressure)).toEqual([0, 0, 0])
+  observe(controller, 0, 300)
+  expect(ratiosOf(controller)).toEqual([0, 0, 0])
 })
 
 it.each([

@@ -13,7 +13,7 @@ interface Settings {
 }
 
 /** Models the charges of all gateways to one bucket, refilled millisecond by millisecond; a debt is possible. */
-function slowServer({ perSecond, burst }: Settings) {
+function modelServer({ perSecond, burst }: Settings) {
   const full = burst * 1000
   let thousandths = full
   let at = 0
@@ -28,7 +28,7 @@ function slowServer({ perSecond, burst }: Settings) {
 }
 
 /** Models a gateway that sends its charges `gatherMs` after the first, and receives the result `wayMs` later. */
-function slowGateway(settings: Settings, server: ReturnType<typeof slowServer>, times: Times) {
+function modelGateway(settings: Settings, server: ReturnType<typeof modelServer>, times: Times) {
   let sendAt = Infinity
   let underWay:
     | { readonly charges: readonly Charge[]; readonly fills: number[]; readonly at: number }
@@ -52,7 +52,7 @@ function slowGateway(settings: Settings, server: ReturnType<typeof slowServer>, 
       underWay = { charges, fills: charges.map(({ ms }) => server.charge(ms, now)), at: now + times.wayMs }
       sendAt = Infinity
     },
-    ask(): boolean {
+    admit(): boolean {
       if (buckets.waitMs('key', 1, now) > 0) return false
       buckets.take('key', 1, now)
       return true
@@ -85,9 +85,9 @@ const arrivals = fc.array(
 it('several gateways admit no more than one, except for a burst of each of the others', () => {
   fc.assert(
     fc.property(settings, times, gatewayCount, arrivals, (settings, times, count, arrivals) => {
-      const server = slowServer(settings)
-      const gateways = Array.from({ length: count }, () => slowGateway(settings, server, times))
-      const letIn: number[] = []
+      const server = modelServer(settings)
+      const gateways = Array.from({ length: count }, () => modelGateway(settings, server, times))
+      const admitted: number[] = []
       let now = 0
       for (const { afterMs, at, requests } of arrivals) {
         for (const end = now + afterMs; now < end; now += 1) {
@@ -95,19 +95,19 @@ it('several gateways admit no more than one, except for a burst of each of the o
         }
         for (const gateway of gateways) gateway.advance(now)
         for (let sent = 0; sent < requests; sent += 1) {
-          if (gateways[at % count]?.ask() === true) letIn.push(now)
+          if (gateways[at % count]?.admit() === true) admitted.push(now)
         }
       }
       const { perSecond, burst } = settings
       const late = (times.gatherMs + times.wayMs + 2) / 1000
-      const more = (count - 1) * (burst + perSecond * late)
+      const excess = (count - 1) * (burst + perSecond * late)
       // No interval may contain more requests than were refilled in it, plus burst and excess. The interval with the
       // most begins at the request that had the fewest before it, compared to what was refilled until then.
       let fewest = Infinity
-      const tooMany = letIn.some((at, index) => {
+      const tooMany = admitted.some((at, index) => {
         const balance = index - (perSecond * at) / 1000
         fewest = Math.min(fewest, balance)
-        return balance - fewest + 1 > burst + more + 0.01
+        return balance - fewest + 1 > burst + excess + 0.01
       })
       expect(tooMany).toBe(false)
     }),
@@ -123,15 +123,15 @@ it('one gateway without delay admits the same as a bucket filled millisecond by 
         isSynced: () => true,
         requestSync: () => undefined,
       })
-      const [server, slow] = [slowServer(settings), slowServer(settings)]
+      const [server, slow] = [modelServer(settings), modelServer(settings)]
       const perRequest = 1000 / settings.perSecond
       let now = 0
       for (const { afterMs, requests } of arrivals) {
         now += afterMs
         for (let sent = 0; sent < requests; sent += 1) {
-          const isThere = slow.charge(0, now) + perRequest <= settings.burst * perRequest + 0.01
-          expect(buckets.waitMs('key', 1, now) === 0).toBe(isThere)
-          if (!isThere) continue
+          const isAvailable = slow.charge(0, now) + perRequest <= settings.burst * perRequest + 0.01
+          expect(buckets.waitMs('key', 1, now) === 0).toBe(isAvailable)
+          if (!isAvailable) continue
           slow.charge(perRequest, now)
           buckets.take('key', 1, now)
           for (const { key, ms } of buckets.takeCharges())

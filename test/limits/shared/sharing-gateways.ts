@@ -8,7 +8,6 @@ type Limits = Omit<z.input<typeof limitsSchema>, 'shared'>
 
 export type Shared = Partial<z.input<typeof sharedLimitsSchema>>
 
-/** Path of a request to which any limit may apply. */
 export const describe = '/v1/table/sales$orders/describe'
 
 /** Slow enough to never refill during a test. */

@@ -14,7 +14,6 @@ import { startScript } from '../../e2e/built-program.ts'
 import { eventually } from '../../gateway/support/waiting.ts'
 import { temporaryFolder } from '../../policy/source/policy-folder.ts'
 
-/** Creates a writer to that path, and counts its lost lines. */
 function writerTo(path: string, options: Omit<LineWriterOptions, 'onLost'> = {}) {
   const descriptor = openSync(path, 'a')
   let lost = 0

@@ -32,7 +32,6 @@ function plantKey(what: string): string {
 
 /** A request, and the response of the upstream, by default `{}`. */
 interface Sent {
-  /** Default: POST. */
   readonly method?: 'GET'
   readonly target: string
   readonly headers?: Readonly<Record<string, string>>
@@ -263,7 +262,6 @@ function requests(key: string, otherKey: string, token: string): Sent[] {
       },
       body: plant('an upload'),
     },
-    // Upstream responses.
     {
       target: `${table}/describe`,
       headers: dev,

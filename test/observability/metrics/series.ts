@@ -1,4 +1,3 @@
-/** Reads the series of a metric: rendered labels and values. */
 export async function seriesOf(
   { adminUrl }: { readonly adminUrl: string },
   name: string,

@@ -27,8 +27,8 @@ it('an unresponsive receiver costs spans beyond the queue, but no request; shutd
   // The spans of a request end together, and the queue has no room for even one request. All are dropped, for either
   // reason.
   await eventually(async () => {
-    const [full, notTaken] = [await dropped(gateway, 'queue_full'), await dropped(gateway, 'export_failed')]
-    expect([full >= 5, notTaken >= 5, full + notTaken]).toEqual([true, true, 20 * spansOfARequest])
+    const [full, failed] = [await dropped(gateway, 'queue_full'), await dropped(gateway, 'export_failed')]
+    expect([full >= 5, failed >= 5, full + failed]).toEqual([true, true, 20 * spansOfARequest])
   })
   expect(await gateway.post(exists)).toMatchObject({ status: 200 })
   await gateway.stop()

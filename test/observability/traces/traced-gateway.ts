@@ -5,7 +5,6 @@ import type { GatewaySetup } from '../../gateway/support/open-gateway.ts'
 import { startGatewayAndUpstream, type GatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { startOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from './otlp-receiver.ts'
 
-/** A gateway that exports its spans to a receiver. */
 export interface TracedGateway extends GatewayAndUpstream {
   readonly receiver: OtlpReceiver
   /** Closes the gateway and returns all its spans by start time. */
@@ -36,7 +35,6 @@ export async function tracedGateway(
   }
 }
 
-/** The only span of that name. */
 export function spanNamed(spans: readonly ReceivedSpan[], name: string): ReceivedSpan {
   const [found, ...others] = spans.filter((span) => span.name === name)
   if (found === undefined || others.length > 0) {

@@ -23,9 +23,9 @@ it('a request has a span, with a child span per stage and a client span beneath 
   const { gateway, upstream, spans } = await tracedGateway()
   const response = await gateway.post('/v1/table/sales$orders/drop', { headers: sampled })
   const all = await spans()
-  const whole = spanNamed(all, 'DropTable')
-  expect(whole).toMatchObject({ kind: 'server', traceId, parentSpanId: clientSpan, failed: false })
-  expect(whole.attributes).toEqual({
+  const requestSpan = spanNamed(all, 'DropTable')
+  expect(requestSpan).toMatchObject({ kind: 'server', traceId, parentSpanId: clientSpan, failed: false })
+  expect(requestSpan.attributes).toEqual({
     'catalog_gateway.request': response.headers['x-request-id'],
     'catalog_gateway.operation': 'DropTable',
     'catalog_gateway.decision': 'allow',
@@ -45,7 +45,7 @@ it('a request has a span, with a child span per stage and a client span beneath 
     'audit',
     'forward',
   ]
-  expect(beneath(all, whole)).toEqual(stages)
+  expect(beneath(all, requestSpan)).toEqual(stages)
   const sending = all.findLast(({ name }) => name === 'forward') as ReceivedSpan
   const call = spanNamed(all, 'POST')
   expect(call).toMatchObject({ kind: 'client', traceId, parentSpanId: sending.spanId, failed: false })
@@ -59,7 +59,7 @@ it('a request has a span, with a child span per stage and a client span beneath 
   expect(all).toHaveLength(stages.length + 2)
   for (const { start, end } of all) {
     expect(start).toBeLessThanOrEqual(end)
-    expect([start >= whole.start, end <= whole.end]).toEqual([true, true])
+    expect([start >= requestSpan.start, end <= requestSpan.end]).toEqual([true, true])
   }
   // The upstream continues the client span.
   const [arrival = none] = upstream.requests
@@ -90,15 +90,15 @@ it('the span of the refusing stage describes the refusal', async () => {
     ['authorize', describe, { as: 'nobody' }, 'no_rule', 403],
     ['check', describe, { body: { id: ['other'] } }, 'conflicting_values', 400],
   ] as const
-  for (const [, target, parts, , status] of refusals) {
-    expect(await gateway.post(target, parts)).toMatchObject({ status })
+  for (const [, target, options, , status] of refusals) {
+    expect(await gateway.post(target, options)).toMatchObject({ status })
   }
   const all = await spans()
   const traces = all.filter(({ kind }) => kind === 'server')
   expect(traces).toHaveLength(refusals.length)
   for (const [index, [stage, , , reason, status]] of refusals.entries()) {
-    const whole = traces[index] as ReceivedSpan
-    expect(whole).toMatchObject({
+    const requestSpan = traces[index] as ReceivedSpan
+    expect(requestSpan).toMatchObject({
       failed: false,
       attributes: {
         'http.response.status_code': status,
@@ -106,7 +106,7 @@ it('the span of the refusing stage describes the refusal', async () => {
         'catalog_gateway.stage': stage,
       },
     })
-    const stages = all.filter(({ parentSpanId }) => parentSpanId === whole.spanId)
+    const stages = all.filter(({ parentSpanId }) => parentSpanId === requestSpan.spanId)
     const last = stages.at(-1)
     expect(last).toMatchObject({ name: stage, attributes: { 'error.type': reason }, failed: false })
     expect(stages.slice(0, -1).every(({ attributes }) => !('error.type' in attributes))).toBe(true)
@@ -192,10 +192,10 @@ it('each request starts a trace if client traces are not continued', async () =>
   await gateway.post('/v1/table/orders/exists', { headers: sampled })
   const [arrival = none] = upstream.requests
   expect(getHeaderValues(arrival, 'tracestate')).toEqual([])
-  const whole = spanNamed(await spans(), 'TableExists')
-  expect(whole.parentSpanId).toBeUndefined()
-  expect(whole.traceId).not.toBe(traceId)
-  expect(getHeaderValues(arrival, 'traceparent')[0]).toContain(whole.traceId)
+  const requestSpan = spanNamed(await spans(), 'TableExists')
+  expect(requestSpan.parentSpanId).toBeUndefined()
+  expect(requestSpan.traceId).not.toBe(traceId)
+  expect(getHeaderValues(arrival, 'traceparent')[0]).toContain(requestSpan.traceId)
 })
 
 it('without traces, trace headers of the client pass unchanged', async () => {

@@ -4,7 +4,7 @@ import { element } from './elements.js'
  * An id as in the commands: `prod/sales`, and `/` for the root.
  * @param {readonly string[]} id
  */
-export function idText(id) {
+export function formatId(id) {
   return id.length === 0 ? '/' : id.join('/')
 }
 
@@ -32,11 +32,11 @@ export function clock(time) {
 
 /**
  * `3 h 20 min`.
- * @param {number} milliseconds
+ * @param {number} ms
  */
-export function duration(milliseconds) {
-  const minutes = Math.floor(milliseconds / 60_000)
-  if (minutes < 1) return `${Math.max(0, Math.floor(milliseconds / 1000))} s`
+export function formatDuration(ms) {
+  const minutes = Math.floor(ms / 60_000)
+  if (minutes < 1) return `${Math.max(0, Math.floor(ms / 1000))} s`
   if (minutes < 60) return `${minutes} min`
   const hours = Math.floor(minutes / 60)
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`
@@ -46,7 +46,7 @@ export function duration(milliseconds) {
  * `0.7 ms`, `12 ms`, `1.2 s`.
  * @param {number} value
  */
-export function milliseconds(value) {
+export function formatMs(value) {
   if (value >= 1000) return `${(value / 1000).toFixed(1)} s`
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`
 }
@@ -55,7 +55,7 @@ export function milliseconds(value) {
  * `1,204`, and `0.3` for numbers below ten.
  * @param {number} value
  */
-export function amount(value) {
+export function formatNumber(value) {
   const digits = value < 10 && !Number.isInteger(value) ? 1 : 0
   return value.toLocaleString('en', { maximumFractionDigits: digits })
 }

@@ -7,8 +7,8 @@ export interface BufferedResponse {
   readonly body: Buffer
 }
 
-/** Sends a request and reads its response into memory. Rejects for a body of more than `maxBytes`, and on abort. */
-export function readResponse(
+/** Reads the response into memory. Rejects for a body of more than `maxBytes`, and on abort. */
+export function sendRequest(
   client: Http1Client,
   request: OutgoingRequest,
   maxBytes: number,
