@@ -12,7 +12,7 @@ const onlyThorough = isThorough
   : ['test/conformance/once/**', 'test/conformance/bundled-catalog.test.ts']
 const withEveryStore = isThorough
   ? [
-      'test/backend/{catalog,contract,engine,http,store,support,batches}/**/*.test.ts',
+      'test/backend/{catalog,contract,database,engine,http,support,batches}/**/*.test.ts',
       'test/backend/*.test.ts',
       'test/conformance/*.test.ts',
     ]

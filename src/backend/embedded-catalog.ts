@@ -23,7 +23,7 @@ import { describeTable, requireTableExists } from './catalog/tables/describe-tab
 import { dropNamespace } from './catalog/namespaces/drop-namespace.ts'
 import { dropTable } from './catalog/tables/drop-table.ts'
 import { listAllTables, listNamespaces, listTables } from './catalog/namespaces/listings.ts'
-import { requireNamespace } from './catalog/context/lookup.ts'
+import { requireNamespace } from './catalog/context/require-objects.ts'
 import { openCatalogContext } from './catalog/startup/open-catalog.ts'
 import { analyzeTableQueryPlan, explainTableQueryPlan } from './catalog/rows/query-plans.ts'
 import { registerTable } from './catalog/tables/register-table.ts'
@@ -63,10 +63,7 @@ type ReceiveUpload = <Result>(upload: Upload, use: (bytes: Uint8Array) => Promis
 /** A method whose operation is known only at run time. */
 type CatalogMethod = (call: CatalogCall<OperationName>) => Promise<unknown>
 
-/**
- * Opens the catalog on its own storage and repairs the effects of a crash. Rejects if the storage or the store cannot
- * be used.
- */
+/** Repairs the effects of a crash. Rejects if the storage or the database cannot be used. */
 export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logger): Promise<Catalog> {
   const { maxUploadBytes, maxUploadMemoryBytes } = settings.limits
   const opened = await openStorage(settings.data)
@@ -76,90 +73,90 @@ export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logge
     await engine.close()
     opened.close()
   }
-  let parts: CatalogContext
+  let context: CatalogContext
   try {
-    parts = await openCatalogContext(settings, opened, engine, openManifestStore(storage), log)
+    context = await openCatalogContext(settings, opened, engine, openManifestStore(storage), log)
   } catch (error) {
     await close()
     throw error
   }
   const memory = new UploadMemory(maxUploadMemoryBytes)
-  const operations = createOperations(parts, (upload, use) =>
+  const operations = createOperations(context, (upload, use) =>
     receiveUpload(upload, maxUploadBytes, memory, use),
   )
   return {
     // The compiler cannot relate the name of the operation to the types of its method.
     execute: (name, call) => (operations[name] as CatalogMethod)(call),
     checkReady: async () => {
-      await sql`select 1`.execute(parts.database)
+      await sql`select 1`.execute(context.database)
     },
     isAlive: () => !engine.isStalled(),
     close: async () => {
-      await parts.close()
+      await context.close()
       await close()
     },
   }
 }
 
-function createOperations(parts: CatalogContext, receive: ReceiveUpload): CatalogOperations {
+function createOperations(context: CatalogContext, receive: ReceiveUpload): CatalogOperations {
   return {
-    CreateNamespace: ({ id, request }) => createNamespace(parts, id, request),
-    ListNamespaces: ({ id, request }) => listNamespaces(parts, id, request),
-    DescribeNamespace: ({ id }) => describeNamespace(parts, id),
+    CreateNamespace: ({ id, request }) => createNamespace(context, id, request),
+    ListNamespaces: ({ id, request }) => listNamespaces(context, id, request),
+    DescribeNamespace: ({ id }) => describeNamespace(context, id),
     NamespaceExists: async ({ id }) => {
-      await requireNamespace(parts.database, id)
+      await requireNamespace(context.database, id)
     },
-    DropNamespace: ({ id, request }) => dropNamespace(parts, id, request),
+    DropNamespace: ({ id, request }) => dropNamespace(context, id, request),
     CreateTable: ({ id, request, upload }) =>
-      receive(upload, (bytes) => createTable(parts, id, request, bytes)),
-    DeclareTable: ({ id, request }) => declareTable(parts, id, request),
-    DescribeTable: ({ id, request, schemaDialect }) => describeTable(parts, id, request, schemaDialect),
-    TableExists: ({ id, request }) => requireTableExists(parts, id, request),
-    ListTables: ({ id, request }) => listTables(parts, id, request),
-    ListAllTables: ({ delimiter, request }) => listAllTables(parts, delimiter, request),
-    DropTable: ({ id }) => dropTable(parts, id),
-    RegisterTable: ({ id, request }) => registerTable(parts, id, request),
-    DeregisterTable: ({ id }) => deregisterTable(parts, id),
-    RenameTable: ({ id, request }) => renameTable(parts, id, request),
+      receive(upload, (bytes) => createTable(context, id, request, bytes)),
+    DeclareTable: ({ id, request }) => declareTable(context, id, request),
+    DescribeTable: ({ id, request, schemaDialect }) => describeTable(context, id, request, schemaDialect),
+    TableExists: ({ id, request }) => requireTableExists(context, id, request),
+    ListTables: ({ id, request }) => listTables(context, id, request),
+    ListAllTables: ({ delimiter, request }) => listAllTables(context, delimiter, request),
+    DropTable: ({ id }) => dropTable(context, id),
+    RegisterTable: ({ id, request }) => registerTable(context, id, request),
+    DeregisterTable: ({ id }) => deregisterTable(context, id),
+    RenameTable: ({ id, request }) => renameTable(context, id, request),
     InsertIntoTable: ({ id, request, upload }) =>
-      receive(upload, (bytes) => insertIntoTable(parts, id, request, bytes)),
-    QueryTable: ({ id, request }) => queryTable(parts, id, request),
-    CountTableRows: ({ id, request }) => countTableRows(parts, id, request),
+      receive(upload, (bytes) => insertIntoTable(context, id, request, bytes)),
+    QueryTable: ({ id, request }) => queryTable(context, id, request),
+    CountTableRows: ({ id, request }) => countTableRows(context, id, request),
     MergeInsertIntoTable: ({ id, request, upload }) =>
-      receive(upload, (bytes) => mergeInsertIntoTable(parts, id, request, bytes)),
-    UpdateTable: ({ id, request }) => updateTable(parts, id, request),
-    DeleteFromTable: ({ id, request }) => deleteFromTable(parts, id, request),
-    ExplainTableQueryPlan: ({ id, request }) => explainTableQueryPlan(parts, id, request),
-    AnalyzeTableQueryPlan: ({ id, request }) => analyzeTableQueryPlan(parts, id, request),
-    GetTableStats: ({ id, request }) => getTableStats(parts, id, request),
-    UpdateTableSchemaMetadata: ({ id, request }) => updateTableSchemaMetadata(parts, id, request),
-    AlterTableAddColumns: ({ id, request }) => addColumns(parts, id, request),
-    AlterTableAlterColumns: ({ id, request }) => alterColumns(parts, id, request),
-    AlterTableDropColumns: ({ id, request }) => dropColumns(parts, id, request),
-    UpdateFieldMetadata: ({ id, request }) => updateFieldMetadata(parts, id, request),
-    ListTableVersions: ({ id, request }) => listTableVersions(parts, id, request),
-    DescribeTableVersion: ({ id, request }) => describeTableVersion(parts, id, request),
-    CreateTableVersion: ({ id, request }) => createTableVersion(parts, id, request),
-    BatchCreateTableVersions: ({ request }) => batchCreateTableVersions(parts, request),
-    BatchCommitTables: ({ request }) => batchCommitTables(parts, request),
-    DescribeTransaction: ({ id }) => describeTransaction(parts, id),
-    AlterTransaction: ({ id, request }) => alterTransaction(parts, id, request),
-    BatchDeleteTableVersions: ({ id, request }) => batchDeleteTableVersions(parts, id, request),
-    RestoreTable: ({ id, request }) => restoreTable(parts, id, request),
-    ListTableTags: ({ id, request }) => listTableTags(parts, id, request),
-    GetTableTagVersion: ({ id, request }) => getTableTagVersion(parts, id, request),
-    CreateTableTag: ({ id, request }) => createTableTag(parts, id, request),
-    UpdateTableTag: ({ id, request }) => updateTableTag(parts, id, request),
-    DeleteTableTag: ({ id, request }) => deleteTableTag(parts, id, request),
-    ListTableBranches: ({ id, request }) => listTableBranches(parts, id, request),
-    CreateTableBranch: ({ id, request }) => createTableBranch(parts, id, request),
-    DeleteTableBranch: ({ id, request }) => deleteTableBranch(parts, id, request),
-    CreateTableIndex: ({ id, request }) => createTableIndex(parts, id, request),
-    CreateTableScalarIndex: ({ id, request }) => createTableIndex(parts, id, request),
-    ListTableIndices: ({ id, request }) => listTableIndices(parts, id, request),
+      receive(upload, (bytes) => mergeInsertIntoTable(context, id, request, bytes)),
+    UpdateTable: ({ id, request }) => updateTable(context, id, request),
+    DeleteFromTable: ({ id, request }) => deleteFromTable(context, id, request),
+    ExplainTableQueryPlan: ({ id, request }) => explainTableQueryPlan(context, id, request),
+    AnalyzeTableQueryPlan: ({ id, request }) => analyzeTableQueryPlan(context, id, request),
+    GetTableStats: ({ id, request }) => getTableStats(context, id, request),
+    UpdateTableSchemaMetadata: ({ id, request }) => updateTableSchemaMetadata(context, id, request),
+    AlterTableAddColumns: ({ id, request }) => addColumns(context, id, request),
+    AlterTableAlterColumns: ({ id, request }) => alterColumns(context, id, request),
+    AlterTableDropColumns: ({ id, request }) => dropColumns(context, id, request),
+    UpdateFieldMetadata: ({ id, request }) => updateFieldMetadata(context, id, request),
+    ListTableVersions: ({ id, request }) => listTableVersions(context, id, request),
+    DescribeTableVersion: ({ id, request }) => describeTableVersion(context, id, request),
+    CreateTableVersion: ({ id, request }) => createTableVersion(context, id, request),
+    BatchCreateTableVersions: ({ request }) => batchCreateTableVersions(context, request),
+    BatchCommitTables: ({ request }) => batchCommitTables(context, request),
+    DescribeTransaction: ({ id }) => describeTransaction(context, id),
+    AlterTransaction: ({ id, request }) => alterTransaction(context, id, request),
+    BatchDeleteTableVersions: ({ id, request }) => batchDeleteTableVersions(context, id, request),
+    RestoreTable: ({ id, request }) => restoreTable(context, id, request),
+    ListTableTags: ({ id, request }) => listTableTags(context, id, request),
+    GetTableTagVersion: ({ id, request }) => getTableTagVersion(context, id, request),
+    CreateTableTag: ({ id, request }) => createTableTag(context, id, request),
+    UpdateTableTag: ({ id, request }) => updateTableTag(context, id, request),
+    DeleteTableTag: ({ id, request }) => deleteTableTag(context, id, request),
+    ListTableBranches: ({ id, request }) => listTableBranches(context, id, request),
+    CreateTableBranch: ({ id, request }) => createTableBranch(context, id, request),
+    DeleteTableBranch: ({ id, request }) => deleteTableBranch(context, id, request),
+    CreateTableIndex: ({ id, request }) => createTableIndex(context, id, request),
+    CreateTableScalarIndex: ({ id, request }) => createTableIndex(context, id, request),
+    ListTableIndices: ({ id, request }) => listTableIndices(context, id, request),
     DescribeTableIndexStats: ({ id, indexName, request }) =>
-      describeTableIndexStats(parts, id, indexName, request),
-    DropTableIndex: ({ id, indexName, request }) => dropTableIndex(parts, id, indexName, request),
+      describeTableIndexStats(context, id, indexName, request),
+    DropTableIndex: ({ id, indexName, request }) => dropTableIndex(context, id, indexName, request),
     AlterTableBackfillColumns: () => throwUnsupported('AlterTableBackfillColumns'),
     CreateMaterializedView: () => throwUnsupported('CreateMaterializedView'),
     RefreshMaterializedView: () => throwUnsupported('RefreshMaterializedView'),

@@ -11,7 +11,7 @@ import { createAccessTokenCheck } from './http/verify-access-token.ts'
 import { sendResponse, toCatalogError, sendError } from './http/send-response.ts'
 import type { Catalog } from './contract/catalog.ts'
 import type { BackendSettings } from '../config/backend/backend-settings.ts'
-import { clientDialectOf } from './dialects/lancedb.ts'
+import { selectClientDialect } from './http/client-dialect.ts'
 import { executeOperation, type OperationContext } from './http/execute-operation.ts'
 
 export interface Backend {
@@ -24,26 +24,23 @@ export interface Backend {
 /** Fits a route with 4096 bytes of id, percent-encoded, and a token. */
 const maxHeaderBytes = 32 * 1024
 /** Longer than clients keep idle connections, so that clients close first. */
-const keepAliveTimeout = 75_000
-const sweepMs = 50
+const keepAliveTimeoutMs = 75_000
+const idleSweepIntervalMs = 50
 /** Limit for draining the body of a refused request. */
 const drainTimeoutMs = 10_000
 /** Limit for draining requests during shutdown. */
 const shutdownTimeoutMs = 20_000
 
-/**
- * Starts the server for the configured catalog, embedded or remote, and listens. Rejects if the catalog cannot be
- * opened or the address is in use; a remote catalog need not be reachable yet.
- */
+/** Rejects if the catalog cannot be opened or the address is in use; a remote catalog need not be reachable yet. */
 export async function startBackend(settings: BackendSettings): Promise<Backend> {
   const log = pino({ level: settings.log.level, base: null }, destination(2))
   const catalog = await openCatalog(settings, log)
   const { limits, accessToken } = settings
-  const parts = { catalog, maxJsonBytes: limits.maxJsonBytes, hasAccessToken: accessToken !== undefined }
-  const server = createServer(parts, accessToken, log)
+  const context = { catalog, maxJsonBytes: limits.maxJsonBytes, hasAccessToken: accessToken !== undefined }
+  const server = createServer(context, accessToken, log)
   const close = async (): Promise<void> => {
     // A response that ends during shutdown would leave its connection open, and shutdown would wait for it.
-    const sweep = setInterval(() => server.server.closeIdleConnections(), sweepMs)
+    const sweep = setInterval(() => server.server.closeIdleConnections(), idleSweepIntervalMs)
     const deadline = setTimeout(() => server.server.closeAllConnections(), shutdownTimeoutMs)
     await server.close()
     clearInterval(sweep)
@@ -70,19 +67,16 @@ async function openCatalog(settings: BackendSettings, log: Logger): Promise<Cata
   return await openEmbeddedCatalog({ ...settings, data }, log)
 }
 
-/**
- * Routes are matched by the interface's own parser on the raw request target. Requests are handled before fastify
- * parses the body, whose format depends on the operation.
- */
+/** Matches routes on the raw request target. Handles requests before fastify parses the body, whose format varies. */
 function createServer(
-  parts: OperationContext,
+  context: OperationContext,
   accessToken: string | undefined,
   log: Logger,
 ): FastifyInstance {
   const document = getOpenApiDocument()
   const checkAccess = createAccessTokenCheck(accessToken)
   const server = fastify({
-    keepAliveTimeout,
+    keepAliveTimeout: keepAliveTimeoutMs,
     http: { maxHeaderSize: maxHeaderBytes },
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -93,29 +87,29 @@ function createServer(
 
   server.addHook('onRequest', async (request, reply) => {
     const requestId = acceptRequestId(request.headers[requestIdHeader])
-    const dialect = clientDialectOf(request.headers)
+    const dialect = selectClientDialect(request.headers)
     const signal = createAbortSignal(reply.raw)
     let operation: Operation | undefined
     reply.header(requestIdHeader, requestId).headers(dialect.responseHeaders)
     try {
       if (request.method === 'GET' && request.originalUrl === '/livez') {
-        if (!parts.catalog.isAlive()) {
+        if (!context.catalog.isAlive()) {
           throw new CatalogError('ServiceUnavailable', 'the engine is stalled; restart the catalog')
         }
         return reply.send({ status: 'ok' })
       }
       if (request.method === 'GET' && request.originalUrl === '/readyz') {
-        await parts.catalog.checkReady()
+        await context.catalog.checkReady()
         return reply.send({ status: 'ok' })
       }
       if (request.method === 'GET' && request.originalUrl === openApiPath) {
         return reply.header('content-type', 'application/json').send(document)
       }
       checkAccess(request.headers.authorization)
-      const target = parseTarget(request.method, request.originalUrl)
-      operation = target.operation
-      log.debug({ requestId, operation: operation.name, id: target.id }, 'request received')
-      const result = await executeOperation(parts, request, target, dialect, { requestId, signal })
+      const route = parseTarget(request.method, request.originalUrl)
+      operation = route.operation
+      log.debug({ requestId, operation: operation.name, id: route.id }, 'request received')
+      const result = await executeOperation(context, request, route, dialect, { requestId, signal })
       return sendResponse(reply, operation, result, (error) => {
         if (!signal.aborted) log.error({ err: error, requestId }, 'response aborted')
       })
@@ -130,13 +124,12 @@ function createServer(
   return server
 }
 
-/** Returns a signal that aborts if the client disconnects before its response is complete. */
 function createAbortSignal(response: ServerResponse): AbortSignal {
-  const departure = new AbortController()
+  const controller = new AbortController()
   response.once('close', () => {
-    if (!response.writableFinished) departure.abort()
+    if (!response.writableFinished) controller.abort()
   })
-  return departure.signal
+  return controller.signal
 }
 
 /** The rest of a refused body is read, because many clients read the response only after sending. */

@@ -45,16 +45,12 @@ export interface AuthenticatorOptions {
   readonly now?: () => number
 }
 
-/** State for readiness checks and metrics. */
 interface AuthenticatorStatus extends BearerTokenStatus {
   readonly apiKeys: ApiKeysStatus
 }
 
 export interface Authenticator {
-  /**
-   * Returns the principal of the credentials; throws or rejects with AuthenticationError. Returns a promise only if
-   * it must wait.
-   */
+  /** Throws or rejects with AuthenticationError. Returns a promise only if it must wait. */
   authenticate(credentials: Credentials): Principal | Promise<Principal>
   status(): AuthenticatorStatus
   /** Resolves when pending writes are on disk. */
@@ -113,11 +109,11 @@ function authenticateBearer(
   authorization: string,
 ): Principal | Promise<Principal> {
   const verified = tokens.verify(authorization)
-  return verified instanceof Promise ? verified.then(principalOfUnbound) : principalOfUnbound(verified)
+  return verified instanceof Promise ? verified.then(requireUnbound) : requireUnbound(verified)
 }
 
 /** Throws for a token that is bound to a certificate: the request has none. */
-function principalOfUnbound({ principal, certificateThumbprint }: VerifiedToken): Principal {
+function requireUnbound({ principal, certificateThumbprint }: VerifiedToken): Principal {
   if (certificateThumbprint !== undefined) throw new AuthenticationError('unproven_binding')
   return principal
 }

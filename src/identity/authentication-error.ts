@@ -1,6 +1,6 @@
 import { CatalogError, optionsFor, refusals, type RefusalReason } from '../catalog-api/catalog-error.ts'
 
-interface Refused {
+interface RefusalResponse {
   readonly message: string
   readonly detail?: string
   /** Error code of the challenge (RFC 6750 section 3.1); absent if the bearer token was not the cause. */
@@ -9,13 +9,13 @@ interface Refused {
 
 // One response for all keys and one for all tokens, so that it reveals neither whether a key exists nor which check
 // failed.
-const apiKeyRejected: Refused = { message: 'invalid API key' }
-const tokenRejected: Refused = {
+const apiKeyRejected: RefusalResponse = { message: 'invalid API key' }
+const tokenRejected: RefusalResponse = {
   message: 'invalid bearer token; expected a signed token of a known issuer with this service as audience',
   error: 'invalid_token',
 }
 
-const certificateRejected: Refused = {
+const certificateRejected: RefusalResponse = {
   message: 'invalid client certificate',
 }
 
@@ -47,7 +47,6 @@ const responses = {
   unknown_api_key: apiKeyRejected,
   wrong_api_key_secret: apiKeyRejected,
   revoked_api_key: apiKeyRejected,
-  /** The validity period of the key has not started. */
   api_key_not_yet_valid: apiKeyRejected,
   expired_api_key: apiKeyRejected,
 
@@ -57,7 +56,6 @@ const responses = {
   wrong_token_type: tokenRejected,
   /** `none`, a symmetric algorithm, or one that is not configured for the issuer. */
   disallowed_algorithm: tokenRejected,
-  /** The token requires an unsupported extension (`crit`). */
   unsupported_crit: tokenRejected,
   unknown_issuer: tokenRejected,
   wrong_audience: tokenRejected,
@@ -91,19 +89,19 @@ const responses = {
   expired_certificate: certificateRejected,
   /** It contains no name of the configured kind, or several. */
   invalid_certificate_name: certificateRejected,
-} satisfies Partial<Record<RefusalReason, Refused>>
+} satisfies Partial<Record<RefusalReason, RefusalResponse>>
 
 /** Reason of a refusal: for log, metrics and audit, never in the response. */
 export type CredentialRefusal = keyof typeof responses
 
 /**
- * The caller could not be authenticated. 401 with a challenge for each method (RFC 6750 section 3); 400 if the
- * Authorization header is malformed; 503 if the issuer is unavailable. Neither message nor headers contain any part of
- * the credentials, or reveal whether a key exists. `reason` and `cause` contain the details for operators.
+ * 401 with a challenge for each method (RFC 6750 section 3); 400 for a malformed Authorization header; 503 if the
+ * issuer is unavailable. Message and headers contain no part of the credentials and do not reveal whether a key exists.
+ * `reason` and `cause` are for operators.
  */
 export class AuthenticationError extends CatalogError {
   constructor(reason: CredentialRefusal, cause?: unknown) {
-    const { message, detail, error }: Refused = responses[reason]
+    const { message, detail, error }: RefusalResponse = responses[reason]
     const { kind } = refusals[reason]
     super(kind, message, {
       ...(kind !== 'ServiceUnavailable' && { headers: createChallenge(error) }),
@@ -117,7 +115,7 @@ export class AuthenticationError extends CatalogError {
 /** Challenges of a 401 response: one for each authentication method (RFC 9110 section 11.6.1). */
 export const challenge: Readonly<Record<string, string>> = createChallenge(undefined)
 
-function createChallenge(error: Refused['error']): Readonly<Record<string, string>> {
+function createChallenge(error: RefusalResponse['error']): Readonly<Record<string, string>> {
   const bearer = `Bearer realm="catalog-gateway"${error === undefined ? '' : `, error="${error}"`}`
   // There is no registered scheme for API keys; this one names their header (RFC 9110 section 11.6.1).
   return { 'www-authenticate': `${bearer}, ApiKey realm="catalog-gateway", header="x-api-key"` }

@@ -43,27 +43,27 @@ export async function openBearerTokenVerifier(options: BearerTokenOptions): Prom
   // Read again for each query, but a missing file is a configuration error now.
   if (options.introspection !== undefined) await readFile(options.introspection.clientSecretFile)
   const issuers = await openIssuers(options, { ...options, jwksCacheFolder: options.jwksCacheFolder })
-  const signed = createTokenVerifier(issuers, options.tokenCache ?? {}, options.now)
-  const opaque: Introspection | undefined =
+  const jwtVerifier = createTokenVerifier(issuers, options.tokenCache ?? {}, options.now)
+  const introspection: Introspection | undefined =
     options.introspection && openIntrospection(options.introspection, options.now)
   return {
     verify(authorization) {
       const token = parseBearer(authorization)
       if (token.length > maxTokenLength) throw new AuthenticationError('token_too_long')
       const digest = hash('sha256', token, 'hex')
-      const known = signed.findCached(digest)
-      if (known !== undefined) return known
+      const cached = jwtVerifier.findCached(digest)
+      if (cached !== undefined) return cached
       assertTokenSyntax(token)
       // A signed token of an untrusted issuer must not be disclosed to the authorization server.
-      if (opaque !== undefined && !hasJwtForm(token)) return opaque.verify(token, digest)
-      return signed.verify(token, digest)
+      if (introspection !== undefined && !hasJwtForm(token)) return introspection.verify(token, digest)
+      return jwtVerifier.verify(token, digest)
     },
     status: () => ({
       issuers: issuers.map(({ issuer, jwks }) => ({ name: issuer.name, ...jwks.status() })),
-      cachedTokens: signed.cachedCount(),
+      cachedTokens: jwtVerifier.cachedCount(),
     }),
     async close() {
-      await Promise.all([opaque?.close(), ...issuers.map(({ jwks }) => jwks.close())])
+      await Promise.all([introspection?.close(), ...issuers.map(({ jwks }) => jwks.close())])
     },
   }
 }
@@ -97,9 +97,7 @@ async function openKubernetesIssuer(
   return { issuer: settings, jwks, readCaller: readServiceAccount }
 }
 
-/**
- * Returns the token of `Bearer <token>` (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110 section 11.1).
- */
+/** Parses `Bearer <token>` (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110 section 11.1). */
 function parseBearer(authorization: string): string {
   const scheme = /^bearer +/i.exec(authorization)?.[0]
   if (scheme !== undefined) return authorization.slice(scheme.length)

@@ -2,10 +2,7 @@
 export interface IdentityEvent {
   /** `api-keys`, or the name of an issuer. */
   readonly source: string
-  /**
-   * `changed`: new keys are in force. `failed`: the keys could not be loaded; the previous ones remain in force.
-   * `unwritten`: data could not be persisted; the keys in force are not affected.
-   */
+  /** `changed`: new keys are in force. `failed`: the previous ones remain. `unwritten`: data could not be persisted. */
   readonly outcome: 'changed' | 'failed' | 'unwritten'
   readonly cause?: unknown
 }

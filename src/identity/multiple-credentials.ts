@@ -19,12 +19,11 @@ interface CredentialVerifiers {
 }
 
 /**
- * Authenticates a caller with several credentials. If the one that takes precedence is among them, only that is
- * verified. Otherwise all must be valid and bound to one another: a key by its subject, which names the principal of
- * the token (or of the certificate); a token by the thumbprint of the certificate (RFC 8705). The principal is that of
- * the token, or of the certificate without a token, because its groups are more current. Throws or rejects with
- * AuthenticationError: always with `conflicting_credentials` if any credential is wrong, so that a valid one does not
- * help to guess another.
+ * If the credential that takes precedence was sent, only that is verified. Otherwise all must be valid and bound to one
+ * another: a key by its subject, which names the principal of the token (or certificate); a token by the thumbprint of
+ * the certificate (RFC 8705). Returns the principal of the token, or of the certificate, because its groups are more
+ * current. Throws or rejects with AuthenticationError: with `conflicting_credentials` if any credential is wrong, so
+ * that a valid one does not help to guess another.
  */
 export function authenticateMultiple(
   { apiKey, authorization, certificate }: MultipleCredentials,
@@ -33,10 +32,10 @@ export function authenticateMultiple(
 ): Principal | Promise<Principal> {
   if (precedence === 'certificate' && certificate !== undefined) return certificate.principal
   if (precedence === 'apiKey' && apiKey !== undefined) return keys.verify(apiKey).principal
-  if (precedence === 'bearer' && authorization !== undefined) return bearer(authorization)
-  return agreement()
+  if (precedence === 'bearer' && authorization !== undefined) return authenticateBearer(authorization)
+  return authenticateAll()
 
-  async function bearer(authorization: string): Promise<Principal> {
+  async function authenticateBearer(authorization: string): Promise<Principal> {
     const token = await tokens.verify(authorization)
     if (
       token.certificateThumbprint !== undefined &&
@@ -47,13 +46,13 @@ export function authenticateMultiple(
     return token.principal
   }
 
-  async function agreement(): Promise<Principal> {
+  async function authenticateAll(): Promise<Principal> {
     try {
       const key = apiKey === undefined ? undefined : keys.verify(apiKey)
       // A key without a subject never agrees with another credential, so the token need not be verified.
       if (key !== undefined && key.subject === undefined)
         throw new AuthenticationError('conflicting_credentials')
-      const principal = await otherPrincipal()
+      const principal = await authenticateTokenOrCertificate()
       if (key !== undefined && key.subject !== principal?.name)
         throw new AuthenticationError('conflicting_credentials')
       if (principal === undefined) throw new AuthenticationError('conflicting_credentials')
@@ -66,8 +65,8 @@ export function authenticateMultiple(
     }
   }
 
-  /** Returns the principal of token and certificate, which must be bound to each other if both were sent. */
-  async function otherPrincipal(): Promise<Principal | undefined> {
+  /** Token and certificate must be bound to each other if both were sent. */
+  async function authenticateTokenOrCertificate(): Promise<Principal | undefined> {
     if (authorization === undefined) return certificate?.principal
     const token = await tokens.verify(authorization)
     if (token.certificateThumbprint !== certificate?.thumbprint)

@@ -1,9 +1,8 @@
 export const authenticationMethods = ['api-key', 'token', 'certificate'] as const
 
 /**
- * The authenticated caller. Names of API keys never contain `:`, and names from a token or a certificate are prefixed
- * with the configured name of their issuer (`corp:alice`, group `corp:sales`), so that no issuer can impersonate
- * another.
+ * The authenticated caller. API key names never contain `:`; other names are prefixed with that of their issuer
+ * (`corp:alice`, group `corp:sales`), so that no issuer can impersonate another.
  */
 export interface Principal {
   /** Name in policies and audit records. */
@@ -11,10 +10,7 @@ export interface Principal {
   /** How the caller was authenticated; `anonymous` if no credential was sent, regardless of the name. */
   readonly method: (typeof authenticationMethods)[number] | 'anonymous'
   readonly groups: ReadonlySet<string>
-  /**
-   * Id of the API key; id of the token (its `jti`, otherwise the first 16 hex digits of its SHA-256); SHA-256
-   * fingerprint of the certificate in hex. Empty if there is none.
-   */
+  /** API key id; token `jti` or 16 hex digits of its SHA-256; SHA-256 of the certificate in hex; or empty. */
   readonly credentialId: string
   /** Configured name of the issuer of the token, or of the source of the certificate. */
   readonly issuer?: string
@@ -22,9 +18,7 @@ export interface Principal {
   readonly claims?: Readonly<Record<string, unknown>>
 }
 
-/**
- * Principal of requests without credentials, if they are accepted. Not equal to another principal with the same name.
- */
+/** Not equal to another principal with the same name. */
 export const anonymousPrincipal: Principal = Object.freeze({
   name: 'anonymous',
   method: 'anonymous',

@@ -8,10 +8,10 @@ import { pino } from 'pino'
 import { backendSettingsSchema } from '../../src/config/backend/backend-settings.ts'
 import type { Engine } from '../../src/backend/engine/engine.ts'
 import { formatManifestName } from '../../src/backend/engine/manifest/manifest-names.ts'
-import { insertNamespace, insertTable, setTableState } from '../../src/backend/store/objects.ts'
-import { openStore } from '../../src/backend/store/open-store.ts'
-import type { CatalogDatabase } from '../../src/backend/store/database-schema.ts'
-import { finishVersion, recordVersion } from '../../src/backend/store/versions.ts'
+import { insertNamespace, insertTable, setTableState } from '../../src/backend/database/objects.ts'
+import { openDatabase } from '../../src/backend/database/open-database.ts'
+import type { CatalogDatabase } from '../../src/backend/database/database-schema.ts'
+import { finishVersion, recordVersion } from '../../src/backend/database/versions.ts'
 import { freePort } from '../support/free-port.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
 
@@ -57,7 +57,7 @@ export async function startCatalog(start: CatalogStart): Promise<MeasuredCatalog
     data: { folder },
     ...(postgresUrl !== undefined && { store: { postgres: { url: postgresUrl, schema: name } } }),
   }
-  const opened = await openStore(
+  const opened = await openDatabase(
     backendSettingsSchema.parse(settings).store,
     folder,
     pino({ level: 'silent' }),

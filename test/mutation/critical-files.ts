@@ -82,7 +82,7 @@ export const criticalFiles: readonly CriticalFile[] = [
   { file: 'src/identity/authenticate.ts', tests: ['test/identity/'] },
   {
     file: 'src/audit/records/hash-chain.ts',
-    tests: [...audit, 'test/audit/resolution/table-history.test.ts'],
+    tests: [...audit, 'test/audit/in-doubt/table-history.test.ts'],
   },
   { file: 'src/audit/log/chain-writer.ts', tests: [...audit, 'test/audit/log/segment-rotation.test.ts'] },
   { file: 'src/audit/verify/log-verifier.ts', tests: audit },

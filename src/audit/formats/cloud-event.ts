@@ -8,7 +8,6 @@ export interface CloudEvent {
   readonly id: string
   /** The gateway instance, as a URI reference. */
   readonly source: string
-  /** Kind of the record and version of its format. */
   readonly type: string
   /** Id of the object: percent-encoded parts joined by slashes. */
   readonly subject?: string

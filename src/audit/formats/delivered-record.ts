@@ -1,9 +1,6 @@
 import type { StoredRecord } from '../storage/read-audit-log.ts'
 
-/**
- * Reports records that cannot be delivered because they were removed from the log or cannot be read. Never stored in a
- * log; delivered instead of the missing records, so that a reader sees the gap.
- */
+/** Reports a gap in the delivery: records that were removed from the log or cannot be read. Never stored in a log. */
 export interface Undelivered {
   readonly v: 1
   readonly kind: 'undelivered'
@@ -22,7 +19,6 @@ export interface RecordReference {
   readonly seq: number
 }
 
-/** Payload of a sink: a record as stored in the log, or a report that records are missing. */
 export type DeliveredRecord = StoredRecord | Undelivered
 
 /** Returns an id that is the same for every delivery of a record, so that receivers can remove duplicates. */

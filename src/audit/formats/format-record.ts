@@ -4,7 +4,7 @@ import type { DeliveredRecord } from './delivered-record.ts'
 import { createOcsfEvent } from './ocsf-event.ts'
 import type { RecordContext } from './record-context.ts'
 
-/** The record in that format: JSON on one line, without a newline. */
+/** JSON on one line, without a newline. */
 export function formatRecord(record: DeliveredRecord, format: RecordFormat, context: RecordContext): string {
   if (format === 'json') return JSON.stringify(record)
   return JSON.stringify(

@@ -4,9 +4,8 @@ import { formatRecordId, type DeliveredRecord } from './delivered-record.ts'
 import type { RecordContext, StoredIntent } from './record-context.ts'
 import { listSubjects } from './record-subject.ts'
 
-// API Activity (class 3 of category 6, Application Activity) of the Open Cybersecurity Schema Framework, with the
-// profile Security Control. Attributes required by its schema are always present: activity_id, actor, api.operation,
-// category_uid, class_uid, metadata.product, metadata.version, severity_id, src_endpoint, time and type_uid.
+// API Activity (class 6003) of the Open Cybersecurity Schema Framework with the profile Security Control. The
+// attributes that its schema requires are always present.
 
 const ocsfVersion = '1.6.0'
 
@@ -50,7 +49,6 @@ export function createOcsfEvent(
   }
 }
 
-/** The call described by a record, as far as the record or its intent contains it. */
 interface Call {
   readonly request?: string | undefined
   readonly operation?: OperationName | undefined
@@ -147,7 +145,6 @@ function metadataFields(record: DeliveredRecord, { origin }: RecordContext, requ
   }
 }
 
-/** Defaults to the gateway itself as the actor. */
 function actorFields({ principal }: Call) {
   if (principal === undefined) return { app_name: 'catalog-gateway' }
   const { name, credentialId, issuer } = principal

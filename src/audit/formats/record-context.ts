@@ -16,7 +16,7 @@ export interface RecordContext {
   readonly intent?: StoredIntent
 }
 
-/** Finds the context of records. Records must be passed in log order. */
+/** Records must be passed in log order. */
 export interface ContextTracker {
   /** Stores the record and returns its context. Idempotent for the same record. */
   track(record: DeliveredRecord): RecordContext
@@ -28,16 +28,16 @@ const maxIntents = 10_000
 /** Creates a tracker that starts within a chain of `origin`. Memory is bounded. */
 export function createContextTracker(origin: RecordOrigin = { gateway: '', software: '' }): ContextTracker {
   const intents = new LRUCache<string, StoredIntent>({ max: maxIntents })
-  let current = origin
+  let currentOrigin = origin
   return {
     track(record) {
-      if (record.kind === 'start') current = { gateway: record.gateway, software: record.software }
+      if (record.kind === 'start') currentOrigin = { gateway: record.gateway, software: record.software }
       if (record.kind === 'intent') intents.set(`${record.chain}:${record.seq}`, record)
       const intent =
         'intentSeq' in record
           ? intents.get(`${record.intentChain ?? record.chain}:${record.intentSeq}`)
           : undefined
-      return { origin: current, ...(intent && { intent }) }
+      return { origin: currentOrigin, ...(intent && { intent }) }
     },
   }
 }

@@ -34,10 +34,9 @@ export interface AuditLogOptions {
   readonly redaction?: RedactionSettings
   readonly observer?: AuditObserver
   /** Receives events for the operator. Must not throw. */
-  readonly onEvent?: (note: AuditLogEvent) => void
+  readonly onEvent?: (event: AuditLogEvent) => void
 }
 
-/** What those settings say to whoever opens the log. */
 export function createAuditLogOptions(
   settings: AuditSettings,
 ): Omit<AuditLogOptions, 'gateway' | 'software'> {

@@ -6,7 +6,7 @@ import { DiskReserve } from './disk-reserve.ts'
 import { lockFolder, type FolderLock } from './folder-lock.ts'
 import { GroupCommit, type PendingRecord } from './group-commit.ts'
 import type { AuditLogOptions } from './audit-log-options.ts'
-import { getAuditClass } from '../records/audit-modes.ts'
+import { getAuditClass } from '../records/audit-class.ts'
 import { defaultModes, type AuditModes, type OperationMode } from '../../config/audit/audit-modes.ts'
 import {
   createRecord,
@@ -40,11 +40,9 @@ export type { AuditLogOptions } from './audit-log-options.ts'
 /** Proof that an intent is durable; required to record its outcome. */
 export type IntentReceipt = OpenIntent
 
-/** State of the log for readiness checks and metrics. */
 export interface AuditStatus {
   /** False if the next intent would be refused, as far as is known. */
   readonly writable: boolean
-  /** Number of records waiting for the disk. */
   readonly queued: number
   /** Number of refusals and reloads lost since the log was opened. */
   readonly dropped: number
@@ -54,13 +52,10 @@ export interface AuditStatus {
   readonly failure?: Error
 }
 
-/** Share of the queue for asynchronous records; the rest is reserved for changes. */
-const asyncQueueCapacity = 0.5
+/** Fill ratio of the queue up to which asynchronous records are accepted; the rest is reserved for changes. */
+const maxAsyncFillRatio = 0.5
 
-/**
- * Opens the log of a folder: takes the lock, recovers from a crash, and starts a new chain. Throws if another process
- * writes to the folder, or if the folder is not writable.
- */
+/** Takes the lock, recovers from a crash and starts a new chain. Throws if the folder is in use or not writable. */
 export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> {
   const folder = resolve(options.folder)
   const created = await makeFolder(folder, 0o750)
@@ -72,13 +67,13 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
     const { sealRecords = 1_000, sealKeyFile, reserveBytes = 0, onEvent } = options
     const key = await openSealKey(folder, sealKeyFile)
     if (key.generatedPublicFile !== undefined)
-      onEvent?.({ what: 'key made', publicFile: key.generatedPublicFile })
+      onEvent?.({ kind: 'key_generated', publicFile: key.generatedPublicFile })
     const reserve = new DiskReserve(join(folder, 'reserve'), reserveBytes)
     await reserve.acquire()
     const chain = { folder, gateway, software, segmentBytes, segmentMs, sealRecords, key, onEvent }
     const redaction = await openRedaction(folder, options.redaction ?? redactionSchema.parse({}))
     const writer = await ChainWriter.create(chain, recovery)
-    for (const repair of recovery.repairs) onEvent?.({ what: 'recovered', repair })
+    for (const repair of recovery.repairs) onEvent?.({ kind: 'recovered', repair })
     return new AuditLog({ ...options, folder }, writer, lock, recovery, reserve, redaction)
   } catch (error) {
     await lock.release()
@@ -86,10 +81,7 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
   }
 }
 
-/**
- * The audit log of a folder. Records are stored in the order of the calls, and the queue is bounded. While the disk
- * fails, no records are accepted; afterwards, a `gap` record counts the missing ones.
- */
+/** Stores records in the order of the calls. Rejects them while the disk fails; a `gap` record then counts them. */
 export class AuditLog {
   readonly chain: string
   readonly recovery: Recovery
@@ -141,7 +133,6 @@ export class AuditLog {
 
   /**
    * Resolves when the intent is durable: only then may the change be sent upstream. Rejects with `AuditUnavailable`.
-   * Asynchronous intents leave half of the queue to the others.
    */
   recordIntent(entry: IntentEntry, isAwaited = true): Promise<IntentReceipt> {
     return new Promise((resolve, onFailure) => {
@@ -161,9 +152,8 @@ export class AuditLog {
   }
 
   /**
-   * Resolves when the outcome is durable. Never rejected for a full queue, because its intent was accepted. Rejects
-   * with `AuditUnavailable` if the disk fails; the call may be repeated with the same receipt, otherwise the next start
-   * of the gateway records the outcome as unknown. An asynchronous outcome is written slightly later.
+   * Resolves when the outcome is durable. Never rejected for a full queue. Rejects with `AuditUnavailable` if the disk
+   * fails; the call may be repeated with the same receipt, otherwise the next start records the outcome as unknown.
    */
   recordOutcome(receipt: IntentReceipt, entry: OutcomeEntry, isAwaited = true): Promise<void> {
     return new Promise((resolve, onFailure) => {
@@ -179,17 +169,14 @@ export class AuditLog {
     })
   }
 
-  /**
-   * Resolves when the resolution of an unknown outcome is durable. Rejects with `AuditUnavailable`; the call may be
-   * repeated.
-   */
+  /** Resolves when the resolution is durable. Rejects with `AuditUnavailable`; the call may be repeated. */
   recordResolution(intent: IntentReference, entry: ResolvedEntry): Promise<void> {
     return new Promise((resolve, onFailure) => {
       const record = createResolvedRecord(intent, entry)
       const onDurable = (): void => resolve()
       this.#commit.enqueue(
         { record, onDurable, onFailure, loss: 'none', isEssential: false, isAsync: false },
-        asyncQueueCapacity,
+        maxAsyncFillRatio,
       )
     })
   }
@@ -224,17 +211,14 @@ export class AuditLog {
     }
   }
 
-  /**
-   * Removes segments that retention permits to remove. Runs automatically when the log is opened and after each
-   * rotation; call it only if the log was opened before it was known what is still needed.
-   */
+  /** Removes segments by retention, as opening and rotation do. Call it once `Retention.inDoubtIntents` is known. */
   prune(): void {
     if (this.#options.retention === undefined) return
     const { onEvent } = this.#options
     this.#pruning = this.#pruning
       .then(() => this.#removeExpired(this.#options.retention ?? {}))
       .catch((error: unknown) => {
-        if (this.#closing === undefined) onEvent?.({ what: 'unpruned', error })
+        if (this.#closing === undefined) onEvent?.({ kind: 'pruning_failed', error })
       })
   }
 
@@ -275,7 +259,7 @@ export class AuditLog {
     }
     this.#commit.enqueue(
       { record, onDurable, onFailure: dropped, loss: 'dropped', isEssential: false, isAsync: true },
-      asyncQueueCapacity,
+      maxAsyncFillRatio,
     )
   }
 
@@ -293,7 +277,7 @@ export class AuditLog {
       this.#commit.enqueue(createInternalRecord(createSealRequest(), resolve, failed), Infinity)
     })
     await removeSegments(folder, removal.files)
-    onEvent?.({ what: 'pruned', files: removal.files })
+    onEvent?.({ kind: 'pruned', files: removal.files })
   }
 }
 

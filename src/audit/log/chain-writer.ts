@@ -21,25 +21,18 @@ export interface ChainWriterOptions extends SealOptions {
   /** A segment is rotated when it reaches this size or `segmentMs`. */
   readonly segmentBytes: number
   readonly segmentMs: number
-  readonly onEvent?: ((note: AuditLogEvent) => void) | undefined
+  readonly onEvent?: ((event: AuditLogEvent) => void) | undefined
 }
 
-/**
- * Minimum interval of tampering checks of the segment, in milliseconds; requested seals also check it. A check takes as
- * long as a write, and groups follow each other faster than this.
- */
+/** Minimum interval of tampering checks; seals also check. A check takes as long as a write, groups come more often. */
 export const fileCheckIntervalMs = 20
 
-/**
- * Minimum interval of journal checks, in milliseconds. A lost journal endangers records only if a power failure
- * follows.
- */
+/** A lost journal endangers records only if a power failure follows, so it is checked less often. */
 export const journalCheckIntervalMs = 200
 
 /** File name suffix of a chain whose first records are not durable yet. */
 const openingSuffix = '.opening'
 
-/** Creates a chain and is its only writer. */
 export class ChainWriter {
   readonly chain: string
   /** Intents without an outcome, by seq. Maintained by the caller of `append`. */
@@ -67,9 +60,8 @@ export class ChainWriter {
   }
 
   /**
-   * Starts a chain after recovery. The file receives its final name only when its first records are durable: the start,
-   * an outcome for each unresolved intent of the previous chain, and a seal. This guarantees that they are written
-   * exactly once.
+   * Starts a chain after recovery. The file gets its final name only when its first records are durable: the start, an
+   * outcome for each unresolved intent of the previous chain, and a seal. So they are written exactly once.
    */
   static async create(options: ChainWriterOptions, recovery: Recovery): Promise<ChainWriter> {
     const { folder } = options
@@ -115,12 +107,9 @@ export class ChainWriter {
     return this.#index
   }
 
-  /**
-   * Appends the records and the seals that become necessary as one group. Resolves with the seqs when all are durable.
-   * If it rejects, the chain is unchanged. Calls must not overlap.
-   */
+  /** Makes records and due seals durable as one group, or changes nothing. Returns the seqs. Calls must not overlap. */
   async append(records: readonly UnchainedRecord[]): Promise<number[]> {
-    const leading = await this.#leadingRecords(records.at(-1)?.kind === 'seal')
+    const leading = await this.#createLeadingRecords(records.at(-1)?.kind === 'seal')
     const group = this.#createGroup()
     const seqs = [...leading, ...records].map((record) => group.add(record))
     if (group.text === '') return seqs
@@ -142,18 +131,20 @@ export class ChainWriter {
   }
 
   /** Records that precede the next group: detected tampering, or the head of a new segment. */
-  async #leadingRecords(isEnd: boolean): Promise<UnchainedRecord[]> {
+  async #createLeadingRecords(isEnd: boolean): Promise<UnchainedRecord[]> {
     const { segmentBytes, segmentMs } = this.#options
     const tampering = await this.#findTampering(isEnd)
     if (tampering !== undefined) {
       const file = this.file
-      const restored = tampering !== 'resized'
-      const foreign = restored ? await this.#segment.restore() : undefined
-      this.#options.onEvent?.({ what: 'tampered', file, trouble: tampering })
+      const isRestored = tampering !== 'resized'
+      const foreign = isRestored ? await this.#segment.restore() : undefined
+      this.#options.onEvent?.({ kind: 'tampered', file, tampering })
       // A file changed in place cannot be restored: it is retained as evidence, and the chain continues in a new file.
-      if (!restored) await this.#rotate()
+      if (!isRestored) await this.#rotate()
       const named = foreign === undefined ? {} : { foreign: basename(foreign) }
-      this.#pendingTamperRecords.push(createRecord('tampered', { file, what: tampering, restored, ...named }))
+      this.#pendingTamperRecords.push(
+        createRecord('tampered', { file, what: tampering, restored: isRestored, ...named }),
+      )
     } else if (
       this.#segment.length >= segmentBytes ||
       (this.#segment.length > 0 && performance.now() - this.#segmentStartedAt >= segmentMs)
@@ -167,7 +158,6 @@ export class ChainWriter {
     return [...(isNew ? [this.#createSegmentRecord()] : []), ...this.#pendingTamperRecords]
   }
 
-  /** Checks the segment for tampering if the check interval has expired. */
   async #findTampering(isEnd: boolean): Promise<FileTampering | undefined> {
     const now = performance.now()
     const isDue = isEnd || now - this.#fileCheckedAt >= fileCheckIntervalMs
@@ -187,10 +177,9 @@ export class ChainWriter {
     await this.#segment.append(Buffer.from(group.text))
     this.#state = { position: group.position, unsealed: group.unsealed }
     this.#links.commit(group.tableHeads)
-    if (!this.isUnsealed) this.#options.onEvent?.({ what: 'sealed', head: this.head })
+    if (!this.isUnsealed) this.#options.onEvent?.({ kind: 'sealed', head: this.head })
   }
 
-  /** Creates a new journal if another process removed or changed the file. */
   async #checkJournal(): Promise<void> {
     const tampering = await this.#journal?.findTampering()
     this.#journalCheckedAt = performance.now()
@@ -200,16 +189,16 @@ export class ChainWriter {
     // The file may belong to a writer that took over the lock, and must not be overwritten: continue without a journal.
     if (tampering === 'replaced') this.#setJournal(undefined)
     else await this.#createJournal()
-    this.#options.onEvent?.({ what: 'tampered', file: journalName, trouble: tampering })
-    const restored = this.#journal !== undefined
+    this.#options.onEvent?.({ kind: 'tampered', file: journalName, tampering })
+    const isRestored = this.#journal !== undefined
     this.#pendingTamperRecords.push(
-      createRecord('tampered', { file: journalName, what: tampering, restored }),
+      createRecord('tampered', { file: journalName, what: tampering, restored: isRestored }),
     )
   }
 
   async #createJournal(): Promise<void> {
     const journal = await Journal.create(this.#options.folder).catch((error: unknown) => {
-      this.#options.onEvent?.({ what: 'unjournaled', error })
+      this.#options.onEvent?.({ kind: 'journal_unavailable', error })
       return undefined
     })
     this.#setJournal(journal)

@@ -8,10 +8,7 @@ export function isDiskFull(error: unknown): boolean {
   return hasErrorCode(error, ...diskFullCodes)
 }
 
-/**
- * A file that reserves disk space. It is deleted when the disk is full, to make room for essential records: outcomes of
- * changes in progress, and their seal.
- */
+/** A file that reserves disk space. Deleted when the disk is full, to make room for essential records. */
 export class DiskReserve {
   readonly #path: string
   readonly #bytes: number
@@ -31,8 +28,8 @@ export class DiskReserve {
   async acquire(): Promise<boolean> {
     if (this.isHeld) return true
     try {
-      const there = await stat(this.#path).catch(ignoreMissing)
-      if (there?.size !== this.#bytes) await this.#fill()
+      const existing = await stat(this.#path).catch(ignoreMissing)
+      if (existing?.size !== this.#bytes) await this.#fill()
       this.#isHeld = true
     } catch (error) {
       await rm(`${this.#path}.filling`, { force: true })
@@ -43,10 +40,10 @@ export class DiskReserve {
 
   /** Deletes the reserve. Returns whether it was held. */
   async release(): Promise<boolean> {
-    const had = this.#isHeld
+    const wasHeld = this.#isHeld
     this.#isHeld = false
-    if (had) await rm(this.#path, { force: true })
-    return had
+    if (wasHeld) await rm(this.#path, { force: true })
+    return wasHeld
   }
 
   /** Random bytes: no file system can store them as a hole or compress them. */

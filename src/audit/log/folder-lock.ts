@@ -6,9 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ignoreMissing, hasErrorCode } from '../../lib/fs/system-error.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
 
-/**
- * Interval at which the holder refreshes the lock, and the age at which the lock of another host counts as abandoned.
- */
+/** The holder refreshes the lock; the lock of another host counts as abandoned after `abandonedMs`. */
 const refreshMs = 10_000
 const abandonedMs = 60_000
 
@@ -62,16 +60,16 @@ async function createFile(path: string, content: string): Promise<void> {
 }
 
 function createLock(path: string, content: string): FolderLock {
-  let lost = false
+  let isLost = false
   const refresh = async (): Promise<void> => {
     const now = new Date()
     if ((await readIfPresent(path)) === content) await utimes(path, now, now)
-    else lost = true
+    else isLost = true
   }
   // The next write of the log reports a failing disk; the lock remains unchanged.
   const timer = setInterval(() => void refresh().catch(() => undefined), refreshMs).unref()
   return {
-    isHeld: () => !lost,
+    isHeld: () => !isLost,
     async release() {
       clearInterval(timer)
       if ((await readIfPresent(path)) === content) await unlink(path)
@@ -94,8 +92,8 @@ async function removeAbandonedLock(path: string, self: LockHolder): Promise<void
     const content = await readIfPresent(path)
     if (content === undefined) return
     const holder = parseHolder(content)
-    const alive = holder?.host === self.host ? await isAlive(holder) : !(await isAbandoned(path))
-    if (alive) {
+    const isHolderAlive = holder?.host === self.host ? await isAlive(holder) : !(await isAbandoned(path))
+    if (isHolderAlive) {
       const name = holder ? `process ${holder.pid} on host ${holder.host}` : 'another process'
       throw new Error(`the audit folder is in use by ${name}`)
     }

@@ -42,18 +42,16 @@ interface Gap {
 const retryMs = 1_000
 
 /**
- * Asynchronous records join the next synchronous write, or are flushed after this many milliseconds or when many are
- * queued: a separate write costs more than all other work on a record.
+ * Asynchronous records join the next synchronous write, or are flushed at these limits: an extra write is expensive.
  */
 const asyncFlushMs = 20
 const asyncFlushRecords = 1_000
 const asyncFlushBytes = 256 * 1024
 
 /**
- * The write queue of the log. Records that arrive during a write form the next group and share one write and one sync.
- * If a group fails, all its records fail; the next record and a timer retry, and a `gap` record counts the missing ones
- * as soon as it can be written. When the disk is full, the reserve is released, and until it is acquired again only
- * essential records are written.
+ * The write queue of the log. Records that arrive during a write form the next group. If a group fails, all its records
+ * fail; the next record and a timer retry, and a `gap` record counts the missing ones. When the disk is full, the
+ * reserve is released, and until it is acquired again only essential records are written.
  */
 export class GroupCommit {
   readonly #append: Append
@@ -91,9 +89,9 @@ export class GroupCommit {
     return this.#failure
   }
 
-  /** Queues the record unless the queue is filled up to `queueCapacity`. */
-  enqueue(pending: PendingRecord, queueCapacity: number): void {
-    const reason = this.getUnavailableReason(queueCapacity, pending.isEssential)
+  /** Queues the record unless the queue is filled to `maxFillRatio` of its limits. */
+  enqueue(pending: PendingRecord, maxFillRatio: number): void {
+    const reason = this.getUnavailableReason(maxFillRatio, pending.isEssential)
     if (reason !== undefined) return this.#refuse(pending, new AuditUnavailable(reason))
     this.#queue.push(pending)
     this.#bytes += pending.record.members.length
@@ -102,12 +100,12 @@ export class GroupCommit {
     else this.#scheduleAsyncFlush()
   }
 
-  /** Returns the reason why a record that may use `capacity` of the queue would be rejected now. */
-  getUnavailableReason(capacity: number, essential = false): UnavailableReason | undefined {
-    if (this.#accepts === 'nothing' || (this.#accepts === 'essential' && !essential)) return 'audit_closed'
-    if (!essential && !this.#reserve.isHeld) return 'audit_disk_full'
+  /** Returns why a record with this `maxFillRatio` would be rejected now. */
+  getUnavailableReason(maxFillRatio: number, isEssential = false): UnavailableReason | undefined {
+    if (this.#accepts === 'nothing' || (this.#accepts === 'essential' && !isEssential)) return 'audit_closed'
+    if (!isEssential && !this.#reserve.isHeld) return 'audit_disk_full'
     const { records, bytes } = this.#limits
-    return this.#queue.length >= records * capacity || this.#bytes >= bytes * capacity
+    return this.#queue.length >= records * maxFillRatio || this.#bytes >= bytes * maxFillRatio
       ? 'audit_queue_full'
       : undefined
   }
@@ -189,7 +187,6 @@ export class GroupCommit {
     }
   }
 
-  /** Frees space on a full disk for essential records. Returns whether there is any. */
   async #freeReserve(error: unknown): Promise<boolean> {
     if (!isDiskFull(error)) return false
     try {

@@ -2,7 +2,6 @@ import { createSealRequest } from './record-group.ts'
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
 import type { Recovery } from './recovery.ts'
 
-/** Creates the first records of a chain: its writer, and the recovery of the previous chain. */
 export function createOpeningRecords(
   { gateway, software }: { readonly gateway: string; readonly software: string },
   recovery: Recovery,

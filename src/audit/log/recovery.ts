@@ -9,7 +9,6 @@ import { TableLinks } from './table-links.ts'
 
 export type { Repair } from '../storage/replay-journal.ts'
 
-/** State that the previous writer left in a folder. */
 export interface Recovery {
   readonly nextOrdinal: number
   /** End of the newest chain; absent in an empty folder. */
@@ -23,13 +22,12 @@ export interface Recovery {
 }
 
 /**
- * Recovers the end of the newest chain of a folder. Restores data from the journal, then truncates an unfinished last
- * line: a write interrupted by a crash, which was never acknowledged. A complete but invalid line is left for
- * `verifyAuditLog` to report; only records with a valid hash are used. The result is durable.
- * Reads one segment, regardless of the size and age of the log: each segment starts after a seal with the last record
- * of each table; each except the first also contains the intents unresolved at that time; and each chain appears in the
- * folder together with the outcomes of all unresolved intents of the previous chain (see chain-writer.ts), so that no
- * older chain has any. Memory grows only with the number of unresolved intents.
+ * Recovers the end of the newest chain of a folder, durably. Restores data from the journal, then truncates an
+ * unfinished last line: a write interrupted by a crash, never acknowledged. A complete but invalid line is left for
+ * `verifyAuditLog`; only records with a valid hash are used. Reads one segment, whatever the size of the log: each
+ * starts after a seal with the last record of each table; each but the first has the intents unresolved at that time;
+ * and a chain appears together with the outcomes of all unresolved intents of the previous one (see chain-writer.ts).
+ * Memory grows only with the number of unresolved intents.
  */
 export async function recoverFolder(folder: string): Promise<Recovery> {
   const newest = (await listChains(folder)).at(-1)
@@ -78,9 +76,9 @@ async function readSegment(path: string, chain: string): Promise<SegmentEnd> {
     }
     found.length = line.offset + line.bytes.length + 1
     const checked = checkLine(line.bytes)
-    const wrong =
+    const problem =
       typeof checked === 'string' ? checked : findMisplacementAfter(checked.record, found.end, chain)
-    if (wrong !== undefined) found.damage ??= `line ${line.number}: ${wrong}`
+    if (problem !== undefined) found.damage ??= `line ${line.number}: ${problem}`
     if (typeof checked === 'string' || checked.record.chain !== chain) continue
     const { record, hash } = checked
     found.end = { chain, seq: record.seq, hash }
@@ -99,11 +97,11 @@ async function readSegment(path: string, chain: string): Promise<SegmentEnd> {
   return found
 }
 
-type Misplaceable = Parameters<typeof findMisplacement>[0]
+type ChainRecord = Parameters<typeof findMisplacement>[0]
 
 /** The first record of a segment is accepted at any position. */
 function findMisplacementAfter(
-  record: Misplaceable,
+  record: ChainRecord,
   end: ChainEnd | undefined,
   chain: string,
 ): string | undefined {
@@ -114,9 +112,7 @@ function findMisplacementAfter(
   })
 }
 
-/**
- * Truncates the file to `length` if given. Syncs in any case: the data that was read may have existed in memory only.
- */
+/** Also syncs without a `length`: the data that was read may have existed in memory only. */
 async function truncateAndSync(path: string, length: number | undefined): Promise<void> {
   const handle = await open(path, 'r+')
   try {

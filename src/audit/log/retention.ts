@@ -14,10 +14,7 @@ export interface Retention {
   readonly maxBytes?: number
   /** File name of the oldest segment that is still being read. It and all later segments are retained. */
   readonly oldestNeededSegment?: () => string | undefined
-  /**
-   * Unresolved in-doubt intents; they are retained. Undefined while they are not known yet: then nothing is removed;
-   * see `AuditLog.prune`.
-   */
+  /** Intents to retain. Undefined while they are not known yet: nothing is removed then; see `AuditLog.prune`. */
   readonly inDoubtIntents?: () => readonly IntentPosition[] | undefined
 }
 
@@ -59,7 +56,6 @@ export async function planRemoval(
   return through && { files: removed, through }
 }
 
-/** Removes the segments; missing files are ignored. */
 export async function removeSegments(folder: string, files: readonly string[]): Promise<void> {
   for (const file of files) {
     await unlink(join(folder, file)).catch(ignoreMissing)

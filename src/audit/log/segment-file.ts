@@ -15,9 +15,8 @@ const openFlags =
   constants.O_TRUNC
 
 /**
- * A file that grows by groups of lines, each durable entirely or not at all. With a journal, a group becomes durable
- * there first, and the file is synced occasionally; without one, each group is synced. Readers of the file may see
- * lines that are not durable yet.
+ * A file that grows by groups of lines, each durable or absent. With a journal, a group becomes durable there first and
+ * the file is synced occasionally; without one, each group is synced. Readers may see lines that are not durable yet.
  */
 export class SegmentFile {
   #handle: FileHandle
@@ -35,9 +34,9 @@ export class SegmentFile {
   /** Whether a sync failed: its data may be lost although it can still be read (fsync(2)). */
   #isSyncUncertain = false
 
-  private constructor(handle: FileHandle, own: FileIdentity, path: string) {
+  private constructor(handle: FileHandle, identity: FileIdentity, path: string) {
     this.#handle = handle
-    this.#identity = own
+    this.#identity = identity
     this.#path = path
   }
 
@@ -51,15 +50,11 @@ export class SegmentFile {
     }
   }
 
-  /**
-   * Makes the following groups durable in the journal first; undefined: each group is synced. The contents of the
-   * journal must already be durable in the files written before.
-   */
+  /** Makes the next groups durable in the journal first. Its contents must already be durable in earlier files. */
   setJournal(journal: Journal | undefined): void {
     this.#journal = journal
   }
 
-  /** Renames the file to its final name. */
   async rename(path: string): Promise<void> {
     await rename(this.#path, path)
     this.#path = path
@@ -98,7 +93,6 @@ export class SegmentFile {
     }
   }
 
-  /** Returns how another process changed the file; undefined if it is unchanged. */
   async findTampering(): Promise<FileTampering | undefined> {
     const named = await stat(this.#path).catch(ignoreMissing)
     if (named === undefined) return 'removed'
@@ -106,10 +100,7 @@ export class SegmentFile {
     return this.#hasLeftover || named.size === this.#length ? undefined : 'resized'
   }
 
-  /**
-   * Restores a removed or replaced file from the open handle. Renames the file that replaced it, and returns the new
-   * name.
-   */
+  /** Restores a removed or replaced file from the open handle. Returns the new name of the file that replaced it. */
   async restore(): Promise<string | undefined> {
     const copy = await SegmentFile.create(`${this.#path}.restoring`)
     let foreign: string | undefined
@@ -136,10 +127,7 @@ export class SegmentFile {
     return this.#handle.close()
   }
 
-  /**
-   * Closes the file and removes it if possible: a later sync of the folder does not guarantee a name that an earlier
-   * sync failed to write.
-   */
+  /** Closes the file and tries to remove it: a failed sync of the folder may have lost its name. */
   async discard(): Promise<void> {
     await this.close()
     await rm(this.#path, { force: true }).catch(() => undefined)

@@ -7,10 +7,7 @@ import type { TableHead } from '../records/audit-record.ts'
 /** Number of retained tables; the next record of an evicted table starts a new history. */
 const maxTables = 10_000
 
-/**
- * The last record of each table. Each record refers to the previous one of the same table, so that the history of a
- * table is a chain of its own.
- */
+/** The last record of each table. Each record refers to the previous one, so the history of a table is a chain. */
 export class TableLinks {
   readonly #heads = new LRUCache<string, string>({ max: maxTables })
 
@@ -22,10 +19,7 @@ export class TableLinks {
     for (const { id, hash } of heads) this.#heads.set(idToJson(id), hash)
   }
 
-  /**
-   * Formats the member `tables` of a record as JSON: for each table the previous record, in the same group or before
-   * it. `keys` are table ids as JSON.
-   */
+  /** Formats the member `tables`: the previous record of each table. `keys` are table ids as JSON. */
   formatLinks(keys: readonly string[], group: ReadonlyMap<string, string>): string {
     if (keys.length === 0) return ''
     const links = keys.map((key) => {

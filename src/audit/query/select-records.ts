@@ -20,43 +20,36 @@ export interface SelectedRecord {
   readonly context: RecordContext
 }
 
-/**
- * Selects matching records from all logs of a gateway, oldest first. An outcome has the operation and principal of its
- * intent.
- */
+/** Selects from all logs of a gateway, oldest first. An outcome has the operation and principal of its intent. */
 export async function* selectRecords(
   folder: string,
-  selection: RecordFilter,
+  filter: RecordFilter,
 ): AsyncGenerator<SelectedRecord, void> {
-  const logs = (await listLogFolders(folder)).map((log) => selectLogRecords(log, selection))
+  const logs = (await listLogFolders(folder)).map((log) => selectLogRecords(log, filter))
   yield* mergeByTime(logs, ({ record }) => record.time)
 }
 
-async function* selectLogRecords(
-  folder: string,
-  selection: RecordFilter,
-): AsyncGenerator<SelectedRecord, void> {
+async function* selectLogRecords(folder: string, filter: RecordFilter): AsyncGenerator<SelectedRecord, void> {
   const tracker = createContextTracker()
   for await (const record of readAuditLog(folder)) {
     const context = tracker.track(record)
-    if (matchesFilter(record, context, selection)) yield { record, context }
+    if (matchesFilter(record, context, filter)) yield { record, context }
   }
 }
 
-/** Returns the record that contains the principal and the operation: the record itself or its intent. */
 export function getRequestRecord(record: StoredRecord, { intent }: RecordContext) {
   return record.kind === 'intent' || record.kind === 'refusal' ? record : intent
 }
 
-function matchesFilter(record: StoredRecord, context: RecordContext, selection: RecordFilter): boolean {
-  const { table, principal, operation, since, until } = selection
-  const deed = getRequestRecord(record, context)
+function matchesFilter(record: StoredRecord, context: RecordContext, filter: RecordFilter): boolean {
+  const { table, principal, operation, since, until } = filter
+  const requestRecord = getRequestRecord(record, context)
   const time = Date.parse(record.time)
   return (
     (since === undefined || time >= since.getTime()) &&
     (until === undefined || time < until.getTime()) &&
-    (principal === undefined || deed?.principal?.name === principal) &&
-    (operation === undefined || deed?.operation === operation) &&
+    (principal === undefined || requestRecord?.principal?.name === principal) &&
+    (operation === undefined || requestRecord?.operation === operation) &&
     (table === undefined || mentionsTable(record, table))
   )
 }

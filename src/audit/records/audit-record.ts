@@ -30,9 +30,8 @@ export interface CreatedVersion {
   readonly branch?: string | undefined
   readonly version: number
   /**
-   * The response to the change contained no version: this is the newest one of the branch that the upstream described
-   * right after that response. The change made it, or an earlier one if others committed at the same time. All members
-   * describe this version. Readers that follow the versions of a table must treat it as an upper bound.
+   * The response to the change contained no version: this is the newest one that the upstream described right after it.
+   * The change made it, or an earlier one if others committed at the same time: an upper bound.
    */
   readonly observed?: true | undefined
   /** Path of the final manifest; the intent contains the staged one from the request. */
@@ -84,32 +83,26 @@ export interface IntentEntry {
   /** Context entries of the request headers without their prefix, limited to the configured keys (redaction.ts). */
   readonly context?: Readonly<Record<string, string>> | undefined
   readonly upstream: string
-  /** Configured database of the upstream, if any. */
   readonly database?: string | undefined
-  /**
-   * The table version before the change. For a version commit, the one before the requested version; for other commits,
-   * the newest one recorded here. Absent if unknown: the gateway does not query it.
-   */
+  /** The version before a version commit; otherwise the newest one recorded here. Absent if unknown. */
   readonly before?: number | undefined
   /**
-   * Format of the facts that the decision was based on. 1: `details`, and those of the entries of a batch, hold the
-   * facts of the operation under the names of the catalog API, and `objects` is complete; a read has no details. Absent
-   * in records of earlier versions: their details may use names that the operation does not have, and omit facts.
+   * Format of the recorded facts. 1: `details`, also of batch entries, hold the facts under the names of the catalog
+   * API, and `objects` is complete; a read has no details. Absent in records of earlier versions, which may use other
+   * names and omit facts.
    */
   readonly facts?: 1 | undefined
   readonly details?: Details | undefined
 }
 
 /**
- * Result of an intent. `committed`: the upstream responded with success. `rejected`: the upstream refused, so nothing
- * changed. `failed`: it was never sent, or failed without a change. `unknown`: it may or may not have happened (the
- * response was lost, or the gateway crashed).
+ * `committed`: the upstream responded with success. `rejected`: the upstream refused, so nothing changed. `failed`:
+ * never sent, or failed without a change. `unknown`: the response was lost, or the gateway crashed.
  */
 type OutcomeResult = 'committed' | 'rejected' | 'failed' | 'unknown'
 
 export interface OutcomeEntry {
   readonly result: OutcomeResult
-  /** HTTP status of the upstream response, if there was one. */
   readonly status?: number | undefined
   /** The table version created by the change; `versions` says whether it was observed. */
   readonly version?: number | undefined
@@ -123,13 +116,9 @@ export interface OutcomeEntry {
   readonly details?: Details | undefined
 }
 
-/**
- * Resolution of an unknown outcome. `committed`: it happened. `not_committed`: it did not, and no longer can. `taken`:
- * another commit created the requested version. `undecided`: it can no longer be determined.
- */
+/** `not_committed`: it cannot happen any more. `taken`: another commit made the version. `undecided`: never known. */
 export type Resolution = 'committed' | 'not_committed' | 'taken' | 'undecided'
 
-/** Written after the upstream was queried about an in-doubt change. */
 export interface ResolvedEntry {
   readonly result: Resolution
   /** Human-readable evidence, or why there is none. */
@@ -151,7 +140,6 @@ export interface IntentReference {
 /** A request that was denied by the policies (read or change), or whose credential was rejected. */
 export interface RefusalEntry {
   readonly request: string
-  /** HTTP status of the response. */
   readonly status: number
   /** Reason code from a closed list of the caller, such as `no_rule`, `denied` or `expired`. */
   readonly reason: string
@@ -183,7 +171,6 @@ export interface TableHead {
   readonly hash: string
 }
 
-/** Links a record to the previous record of the same table. */
 interface TableLink {
   readonly id: ObjectId
   /** `hash` of the previous record of the same table; 64 zeros if unknown. */
@@ -203,7 +190,6 @@ export interface OpenIntent {
   readonly tables: readonly ObjectId[]
 }
 
-/** Members of each kind of record, in addition to those of `RecordHead`. */
 export interface RecordBodies {
   /** First record of a chain: a gateway started. */
   readonly start: {
@@ -228,9 +214,7 @@ export interface RecordBodies {
     /** See hash-chain.ts; absent only until the seal has a position in the chain. */
     readonly signature?: string
   }
-  /**
-   * The oldest records up to `through` were removed by retention. The removal starts only after this record is sealed.
-   */
+  /** Retention removed the oldest records up to `through`; the removal starts only after this record is sealed. */
   readonly pruned: { readonly through: ChainEnd; readonly files: readonly string[] }
   /** The segment was modified by another process; the log continues after this record. */
   readonly tampered: {

@@ -28,10 +28,7 @@ const signatureMember = ',"signature":"'
 const hashLength = 64
 const tailLength = hashMember.length + hashLength + '"}'.length
 
-/**
- * Formats a record at its position in the chain. Returns the line with its newline, and the hash for the next record.
- * `tables` are the table links as JSON, or empty. Seals are signed.
- */
+/** Returns the line with its newline, and its hash. `tables` are the table links as JSON, or empty. */
 export function formatChainLine(
   position: ChainPosition,
   record: UnchainedRecord,
@@ -46,16 +43,12 @@ export function formatChainLine(
   return { line: `${body}${hashMember}${digest}"}\n`, hash: digest }
 }
 
-/** A parsed record with a valid hash. */
 export interface CheckedLine {
   readonly record: AuditRecord
   readonly hash: string
 }
 
-/**
- * Parses one line (without its newline) and checks its hash. Returns a string that describes the problem if it is
- * invalid.
- */
+/** Parses a line without its newline and checks its hash. Returns a string that describes the problem. */
 export function checkLine(bytes: Buffer): CheckedLine | string {
   const end = bytes.length - tailLength
   const tail = bytes.toString('latin1', Math.max(end, 0))
@@ -71,7 +64,6 @@ export function formatRecordKey(chain: string, seq: number): string {
   return `${chain} ${seq}`
 }
 
-/** Returns the signed text of a seal: the line up to the signature. */
 export function getSignedText(line: Buffer): string {
   const text = line.toString('utf8')
   return text.slice(0, text.lastIndexOf(signatureMember))

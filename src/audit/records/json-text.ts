@@ -2,7 +2,6 @@ import type { ObjectId } from './audit-record.ts'
 
 // Writes JSON byte for byte like JSON.stringify, but several times faster for typical record texts.
 
-/** Text that needs no escaping in JSON. */
 const unescapedText = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
 
 export function stringToJson(text: string): string {
@@ -16,10 +15,7 @@ export function idToJson(id: ObjectId): string {
   return `[${text}]`
 }
 
-/**
- * Formats a further member as JSON, with a leading comma; empty if the value is undefined. Throws `TypeError` if the
- * value is not valid JSON.
- */
+/** Formats a member with a leading comma; empty for undefined. Throws `TypeError` if it is not valid JSON. */
 export function memberToJson(name: string, value: unknown): string {
   if (value === undefined) return ''
   return `,"${name}":${typeof value === 'string' ? stringToJson(value) : JSON.stringify(value)}`
@@ -32,10 +28,10 @@ export function membersToJson(body: object): string {
 
 /** Caches the text of an object in a weak map. The object must not change. */
 export function memoizeText<Value extends object>(write: (value: Value) => string): (value: Value) => string {
-  const known = new WeakMap<Value, string>()
+  const cache = new WeakMap<Value, string>()
   return (value) => {
-    let text = known.get(value)
-    if (text === undefined) known.set(value, (text = write(value)))
+    let text = cache.get(value)
+    if (text === undefined) cache.set(value, (text = write(value)))
     return text
   }
 }

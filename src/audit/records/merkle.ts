@@ -1,4 +1,4 @@
-import { hash as hashOf } from 'node:crypto'
+import { hash as computeHash } from 'node:crypto'
 
 // The Merkle tree of RFC 6962, section 2.1, over the hashes of records. Hashes are lower-case hex.
 
@@ -11,10 +11,7 @@ const nodeInput = Buffer.alloc(1 + 2 * hashBytes, 1)
 
 /** Computes the root of a tree leaf by leaf. Memory grows with the logarithm of the number of leaves. */
 export class MerkleRoot {
-  /**
-   * At height h, the root of a complete tree of 2^h leaves if bit h of the leaf count is set; covers the leaves left of
-   * the lower roots.
-   */
+  /** At height h, the root of a complete tree of 2^h leaves if bit h of the leaf count is set. */
   readonly #roots: string[]
   #leaves: number
 
@@ -29,10 +26,10 @@ export class MerkleRoot {
   }
 
   add(hash: string): void {
-    let root = leafHash(hash)
+    let root = hashLeaf(hash)
     let height = 0
     for (let left = this.#rootAt(0); left !== undefined; left = this.#rootAt(height)) {
-      root = nodeHash(left, root)
+      root = hashNode(left, root)
       height += 1
     }
     this.#roots[height] = root
@@ -43,9 +40,9 @@ export class MerkleRoot {
     let root: string | undefined
     for (let height = 0; height < this.#roots.length; height += 1) {
       const left = this.#rootAt(height)
-      if (left !== undefined) root = root === undefined ? left : nodeHash(left, root)
+      if (left !== undefined) root = root === undefined ? left : hashNode(left, root)
     }
-    return root ?? hashOf('sha256', '')
+    return root ?? computeHash('sha256', '')
   }
 
   #rootAt(height: number): string | undefined {
@@ -56,22 +53,20 @@ export class MerkleRoot {
 /** Creates the audit paths of the given leaves; a leaf and its path suffice to compute the root. */
 export function createMerklePaths(hashes: readonly string[], indices: readonly number[]): string[][] {
   const paths = indices.map((): string[] => [])
-  let level = hashes.map(leafHash)
+  let level = hashes.map(hashLeaf)
   let positions = [...indices]
   while (level.length > 1) {
-    for (const [which, position] of positions.entries()) {
+    for (const [order, position] of positions.entries()) {
       const sibling = level[position ^ 1]
-      if (sibling) paths[which]?.push(sibling)
+      if (sibling) paths[order]?.push(sibling)
     }
-    level = parentLevel(level)
+    level = computeParentLevel(level)
     positions = positions.map((position) => position >> 1)
   }
   return paths
 }
 
-/**
- * Computes the root from a leaf, its index, the number of leaves, and its audit path. Undefined if the path is invalid.
- */
+/** Undefined if the path is invalid. */
 export function computeRootFromPath(
   hash: string,
   index: number,
@@ -79,14 +74,14 @@ export function computeRootFromPath(
   path: readonly string[],
 ): string | undefined {
   if (index < 0 || index >= leaves) return undefined
-  let root = leafHash(hash)
+  let root = hashLeaf(hash)
   let used = 0
   let position = index
   for (let width = leaves; width > 1; width = (width + 1) >> 1) {
     if ((position ^ 1) < width) {
       const sibling = path[used++]
       if (sibling === undefined || !hashPattern.test(sibling)) return undefined
-      root = position % 2 === 1 ? nodeHash(sibling, root) : nodeHash(root, sibling)
+      root = position % 2 === 1 ? hashNode(sibling, root) : hashNode(root, sibling)
     }
     position >>= 1
   }
@@ -94,22 +89,22 @@ export function computeRootFromPath(
 }
 
 /** Computes the next level; a node without a sibling is promoted unchanged. */
-function parentLevel(level: readonly string[]): string[] {
+function computeParentLevel(level: readonly string[]): string[] {
   const above: string[] = []
-  for (let at = 0; at < level.length; at += 2) {
-    const [left, right] = [level[at], level[at + 1]]
-    if (left) above.push(right ? nodeHash(left, right) : left)
+  for (let index = 0; index < level.length; index += 2) {
+    const [left, right] = [level[index], level[index + 1]]
+    if (left) above.push(right ? hashNode(left, right) : left)
   }
   return above
 }
 
-function leafHash(hash: string): string {
+function hashLeaf(hash: string): string {
   leafInput.write(hash, 1, 'hex')
-  return hashOf('sha256', leafInput)
+  return computeHash('sha256', leafInput)
 }
 
-function nodeHash(left: string, right: string): string {
+function hashNode(left: string, right: string): string {
   nodeInput.write(left, 1, 'hex')
   nodeInput.write(right, 1 + hashBytes, 'hex')
-  return hashOf('sha256', nodeInput)
+  return computeHash('sha256', nodeInput)
 }

@@ -6,7 +6,7 @@ import { writeAtomically } from '../../lib/fs/write-atomically.ts'
 import type { AuditedPrincipal, Details, IntentEntry } from './audit-record.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
-/** Takes out of entries what the log must not hold, before they become records. */
+/** Removes confidential data from entries before they become records. */
 export interface Redaction {
   /** Context keys that are recorded; if empty, none need to be collected. */
   readonly contextKeys: readonly string[]
@@ -35,9 +35,8 @@ export function getGeneratedRedactionKeyFile(folder: string): string {
 }
 
 /**
- * Opens the redaction of the log in a folder. Without a key file, uses a key in the folder and generates it at the
- * first start. Whoever has the key can test guesses against hashed values, so access to it must be limited. Throws if
- * the key cannot be read or is too short.
+ * Without a key file, generates a key in the folder at the first start. Holders of the key can test guesses against
+ * hashed values, so access to it must be limited. Throws if the key cannot be read or is too short.
  */
 export async function openRedaction(folder: string, settings: RedactionSettings): Promise<Redaction> {
   return createRedaction(settings, await readOrCreateKey(folder, settings.keyFile))
@@ -49,10 +48,10 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
   const contextKeys = new Set(settings.recordedContextKeys)
   const hidesPrincipals = settings.pseudonymize.includes('principals')
   const hidesAddresses = settings.pseudonymize.includes('addresses')
-  const hashText = (what: string, text: string): string =>
-    createHmac('sha256', key).update(`${what}\0${text}`).digest('hex').slice(0, 32)
+  const hashText = (domain: string, text: string): string =>
+    createHmac('sha256', key).update(`${domain}\0${text}`).digest('hex').slice(0, 32)
 
-  function withoutFilters(details: Details): Details {
+  function redactFilters(details: Details): Details {
     const redacted: Record<string, Details[string]> = { ...details }
     for (const name of filterMembers) {
       const value = details[name]
@@ -81,12 +80,11 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
     redactContext: (entries) => pickMembers(entries, contextKeys),
     redactDetails(details) {
       const hasFilters = details !== undefined && filterMembers.some((name) => details[name] !== undefined)
-      return hasFilters ? withoutFilters(details) : details
+      return hasFilters ? redactFilters(details) : details
     },
   }
 }
 
-/** Returns the allowed members; undefined if there are none. */
 function pickMembers<Value>(
   members: Readonly<Record<string, Value>> | undefined,
   allowed: ReadonlySet<string>,

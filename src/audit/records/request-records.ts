@@ -6,21 +6,13 @@ import type { AuditedPrincipal, IntentEntry, ObjectId, RefusalEntry } from './au
 import type { Redaction } from './redaction.ts'
 import { currentTimestamp } from '../../lib/time/current-timestamp.ts'
 
-/**
- * Creates request records with the current time. Only the members listed here are recorded; further members of an entry
- * are ignored.
- */
+/** Creates request records with the current time. Ignores unlisted members. Throws `TypeError` for invalid JSON. */
 export interface RequestRecordFactory {
-  /** Throws `TypeError` if the entry is not valid JSON. */
   createIntent(entry: IntentEntry): UnchainedRecord
-  /** Throws `TypeError` if the entry is not valid JSON. */
   createRefusal(entry: RefusalEntry): UnchainedRecord
 }
 
-/**
- * Creates the factory for request records. Every change and every refusal has one, so the JSON is written by hand in
- * one pass, and the text of shared principals and rules is cached while they are in use.
- */
+/** Writes JSON by hand, because every change and refusal has a record. Caches the text of principals and rules. */
 export function createRequestRecordFactory(redaction: Redaction): RequestRecordFactory {
   const principalText = memoizeText((principal: AuditedPrincipal) =>
     JSON.stringify(redaction.redactPrincipal(principal)),

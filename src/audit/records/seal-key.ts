@@ -33,10 +33,7 @@ export function getGeneratedSealKeyFile(folder: string): string {
   return join(folder, privateKeyFile)
 }
 
-/**
- * Reads the key from a PEM file (PKCS #8, Ed25519). Without a file, uses a key in the log folder and generates it at
- * the first start. Throws if the key cannot be read or has another type.
- */
+/** Reads a PEM key (PKCS #8, Ed25519); without a file, one in the folder, generated if missing. Throws if unusable. */
 export async function openSealKey(folder: string, file: string | undefined): Promise<SealKey> {
   if (file !== undefined) return createSealKey(createPrivateKey(await readFile(file)))
   try {

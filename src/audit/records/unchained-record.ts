@@ -28,10 +28,7 @@ export function createRecord<Kind extends RecordKind>(
   return { kind, time: currentTimestamp(), members: membersToJson(body), tables }
 }
 
-/**
- * Creates the outcome of an intent in the same chain. The JSON is written by hand, because there is one for every
- * change.
- */
+/** The JSON is written by hand, because there is one outcome for every change. */
 export function createOutcomeRecord(intent: OpenIntent, entry: OutcomeEntry): UnchainedRecord {
   const { request, seq, tables } = intent
   const { result, status, version, versions, upload, outOfBand, durationMs, details } = entry

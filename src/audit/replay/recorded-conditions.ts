@@ -8,7 +8,6 @@ import type { ConditionResult } from '../../policy/analysis/find-difference.ts'
 import type { ConditionInput, OperationFacts } from '../../policy/conditions/authorization-request.ts'
 import { watchPendingFacts } from '../../policy/conditions/watch-pending-facts.ts'
 
-/** An authorization request as far as an audit record contains it. */
 export interface RecordedRequest extends Pick<IntentEntry, 'principal' | 'client'> {
   /** Facts that the record does not contain are pending; facts unknown to every decision are unknown. */
   readonly facts: OperationFacts
@@ -19,21 +18,18 @@ export interface RecordedRequest extends Pick<IntentEntry, 'principal' | 'client
   readonly groups: { readonly groups: ReadonlySet<string>; readonly isComplete: boolean }
 }
 
-/**
- * Evaluates conditions for a recorded authorization request; undefined if one depends on unrecorded input. The time of
- * the request is the time of its record.
- */
+/** Undefined if the condition depends on unrecorded input. The request has the time of its record. */
 export function createConditionReplayer(
   recorded: RecordedRequest,
 ): (condition: Condition) => ConditionResult | undefined {
   let isMissing = false
-  const inquiry = createConditionInput(recorded, () => {
+  const input = createConditionInput(recorded, () => {
     isMissing = true
   })
   return (condition) => {
     isMissing = false
     try {
-      return condition.evaluate(inquiry) ? 'true' : 'false'
+      return condition.evaluate(input) ? 'true' : 'false'
     } catch {
       return isMissing ? undefined : 'failed'
     }

@@ -36,24 +36,30 @@ export interface RecordedPermission {
   /** False if the log does not show whether it was required. */
   readonly isCertain: boolean
   /** Whether it was also required on all descendants. */
-  readonly beneath: boolean
+  readonly includesDescendants: boolean
   /** What decides if no rule matches: the entries of a batch, or the visible objects of a listing. */
-  readonly fallback: 'entries-decide' | 'what-is-visible' | undefined
+  readonly fallback: 'entries-decide' | 'visibility-decides' | undefined
   /** Facts that the log does not contain are pending. */
   readonly facts: OperationFacts
 }
 
 /** Lists the permissions that the call required as far as the log shows, that of its operation first. */
-export function permissionsOfCall(call: RecordedCall): readonly RecordedPermission[] {
+export function listRequiredPermissions(call: RecordedCall): readonly RecordedPermission[] {
   const { id, objects = [], wasAllowed, refused } = call
   const operation = getOperation(call.operation)
   // The log contains no facts of reads and refused requests.
-  const isReported = wasAllowed && call.facts === factsFormat
-  const hasFacts = isReported && operation.effect !== 'read'
-  const factsIn = (one: Operation, details: Details | undefined): KnownFacts =>
-    hasFacts ? parseFactDetails(one, details ?? {}) : unrecordedFacts(one)
-  const facts = factsIn(operation, call.details)
-  const common = { id, kind: operation.object, isCertain: true, beneath: false, fallback: undefined }
+  const hasCompleteObjects = wasAllowed && call.facts === factsFormat
+  const hasRecordedFacts = hasCompleteObjects && operation.effect !== 'read'
+  const readFacts = (one: Operation, details: Details | undefined): KnownFacts =>
+    hasRecordedFacts ? parseFactDetails(one, details ?? {}) : unrecordedFacts(one)
+  const facts = readFacts(operation, call.details)
+  const common = {
+    id,
+    kind: operation.object,
+    isCertain: true,
+    includesDescendants: false,
+    fallback: undefined,
+  }
   const own: RecordedPermission = {
     ...common,
     permission: operation.name,
@@ -64,22 +70,22 @@ export function permissionsOfCall(call: RecordedCall): readonly RecordedPermissi
     const { operation: permission } = other
     if (operation.entries !== undefined && isOperationName(permission)) {
       const entry = getOperation(permission)
-      const stated = operationFactsOf(entry, other.id, factsIn(entry, other.details))
+      const stated = operationFactsOf(entry, other.id, readFacts(entry, other.details))
       return { ...common, permission, kind: entry.object, id: other.id, facts: stated }
     }
-    const beneath = operation.object === 'namespace' && subtreePermissions.has(permission)
-    const needed = additionalPermissionFacts(permission, operation, id, facts)
+    const includesDescendants = operation.object === 'namespace' && subtreePermissions.has(permission)
+    const permissionFacts = additionalPermissionFacts(permission, operation, id, facts)
     const kind = permission === 'ReadAnyTable' ? objectKindOfPermission(permission) : operation.object
-    return { ...common, permission, kind, id: other.id, beneath, facts: needed }
+    return { ...common, permission, kind, id: other.id, includesDescendants, facts: permissionFacts }
   })
-  const others = isReported ? [] : unrecordedPermissions(operation, wasAllowed, refused)
-  const more = others
+  const unrecordedNames = hasCompleteObjects ? [] : unrecordedPermissions(operation, wasAllowed, refused)
+  const unrecorded = unrecordedNames
     .filter((permission) => !inner.some((other) => other.permission === permission))
     .map((permission): RecordedPermission => {
-      const needed = additionalPermissionFacts(permission, operation, id, facts)
-      return { ...common, permission, isCertain: permission === refused, facts: needed }
+      const permissionFacts = additionalPermissionFacts(permission, operation, id, facts)
+      return { ...common, permission, isCertain: permission === refused, facts: permissionFacts }
     })
-  return [own, ...inner, ...more]
+  return [own, ...inner, ...unrecorded]
 }
 
 /** Permissions required on all descendants of a namespace that is dropped or replaced. */
@@ -98,7 +104,7 @@ function unrecordedPermissions(
 
 function getFallback({ entries, lists }: Operation): RecordedPermission['fallback'] {
   if (entries !== undefined) return 'entries-decide'
-  return lists === undefined ? undefined : 'what-is-visible'
+  return lists === undefined ? undefined : 'visibility-decides'
 }
 
 function unrecordedFacts({ facts }: Operation): KnownFacts {
@@ -106,7 +112,7 @@ function unrecordedFacts({ facts }: Operation): KnownFacts {
 }
 
 /** Parses the refused permission from the text of the refusal; it may concern another object. */
-export function refusedPermission({ operation, details }: RefusalEntry): Permission | undefined {
+export function parseRefusedPermission({ operation, details }: RefusalEntry): Permission | undefined {
   if (operation === undefined || mayRequireOtherObjects(getOperation(operation))) return undefined
   const permissions = details?.['needs']
   const named =

@@ -11,8 +11,8 @@ import {
 } from '../../policy/analysis/find-difference.ts'
 import { mayRequireOtherObjects } from '../../policy/conditions/operation-facts.ts'
 import {
-  permissionsOfCall,
-  refusedPermission,
+  listRequiredPermissions,
+  parseRefusedPermission,
   type RecordedCall,
   type RecordedPermission,
 } from './recorded-permissions.ts'
@@ -40,12 +40,10 @@ export interface ReplayedCall {
   readonly id: Identifier
   readonly principal: string
   readonly wasAllowed: boolean
-  /** The rule that decided originally. */
   readonly recordedRule: RuleReference | undefined
   /** Undefined if it depends on unrecorded input. */
   readonly isAllowed: boolean | undefined
   readonly decidingRule: ReachingRule | undefined
-  /** Unrecorded inputs that the decision depends on. */
   readonly missing: readonly string[]
 }
 
@@ -65,9 +63,10 @@ export function replayRecord(
   }
   if (record.kind !== 'refusal') return undefined
   const { operation, id, principal, reason, time, request, client, rule } = record
-  const isByPolicy = reason === 'no_rule' || reason === 'denied'
-  if (!isByPolicy || operation === undefined || id === undefined || principal === undefined) return undefined
-  const refused = refusedPermission(record)
+  const isPolicyRefusal = reason === 'no_rule' || reason === 'denied'
+  if (!isPolicyRefusal || operation === undefined || id === undefined || principal === undefined)
+    return undefined
+  const refused = parseRefusedPermission(record)
   const call = {
     operation,
     id,
@@ -92,7 +91,7 @@ function replayCall(
   const common = { time, request, operation, id, principal: principal.name, wasAllowed, recordedRule: rule }
   const isDenied = (permission: RecordedPermission): boolean =>
     current !== undefined && decidePermission(call, permission, groups, current).isAllowed === false
-  const required = permissionsOfCall(call).filter(
+  const required = listRequiredPermissions(call).filter(
     (permission) => permission.isCertain || !isDenied(permission),
   )
   const decisions = required.map((permission) => ({
@@ -135,27 +134,28 @@ function decidePermission(
   })
   const conditions = new Map<string, ConditionResult>()
   for (const { condition } of rules.map(({ rule }) => rule)) {
-    const truth = condition && evaluateCondition(condition)
-    if (condition && truth !== undefined) conditions.set(condition.text, truth)
+    const result = condition && evaluateCondition(condition)
+    if (condition && result !== undefined) conditions.set(condition.text, result)
   }
-  const reduced = evaluatePartially(rules, { caller: createKnownCaller(call, groups), conditions })
-  if ('undecided' in reduced)
-    return { isAllowed: undefined, decidingRule: undefined, missing: describeUndecided(reduced.undecided) }
-  const { allowed, decidingRule } = reduced
+  const decision = evaluatePartially(rules, { caller: createKnownCaller(call, groups), conditions })
+  if ('undecided' in decision)
+    return { isAllowed: undefined, decidingRule: undefined, missing: describeUndecided(decision.undecided) }
+  const { allowed, decidingRule } = decision
   if (!allowed && decidingRule === undefined && required.fallback === 'entries-decide')
     return { isAllowed: true, decidingRule: undefined, missing: [] }
-  if (!allowed && decidingRule === undefined && required.fallback === 'what-is-visible')
+  if (!allowed && decidingRule === undefined && required.fallback === 'visibility-decides')
     return { isAllowed: undefined, decidingRule: undefined, missing: ['what the listing may show'] }
-  const isUndecided = allowed && required.beneath && mayDifferBeneath(candidate, id, permission)
+  const isUndecided =
+    allowed && required.includesDescendants && mayDifferForDescendants(candidate, id, permission)
   if (isUndecided)
     return { isAllowed: undefined, decidingRule: undefined, missing: ['what the policies beneath say'] }
   return { isAllowed: allowed, decidingRule, missing: [] }
 }
 
 function describeUndecided(rules: readonly UndecidedRule[]): readonly string[] {
-  const isOfGroups = rules.some(({ match }) => typeof match !== 'boolean')
+  const dependsOnGroups = rules.some(({ match }) => typeof match !== 'boolean')
   return [
-    ...(isOfGroups ? ['the groups of the caller'] : []),
+    ...(dependsOnGroups ? ['the groups of the caller'] : []),
     ...rules.flatMap(({ condition }) => (condition === undefined ? [] : [`whether ${condition}`])),
   ]
 }
@@ -170,8 +170,7 @@ function createKnownCaller({ principal }: RecordedCall, { groups, isComplete }: 
   }
 }
 
-/** Returns whether the decision may differ for an object within the namespace. */
-function mayDifferBeneath(candidate: DocumentIndex, id: Identifier, permission: Permission): boolean {
+function mayDifferForDescendants(candidate: DocumentIndex, id: Identifier, permission: Permission): boolean {
   return [...candidate.values()].flat().some(({ namespace, inherit, rules }) => {
     if (!id.every((part, index) => part === namespace[index])) return false
     const denies = rules.some(({ effect, permissions }) => effect === 'deny' && permissions.has(permission))

@@ -13,25 +13,22 @@ export interface Backlog {
   reset(end: DurableEnd): void
 }
 
-/**
- * Counts the records after the cursor. Reads one line of each later chain: its start record contains the end of the
- * previous chain.
- */
+/** Reads one line of each later chain: its start record contains the end of the previous chain. */
 export async function openBacklog(
   folder: string,
   cursor: Cursor | undefined,
   end: DurableEnd,
 ): Promise<Backlog> {
-  const older = await countRecordsInLaterChains(folder, cursor, end)
+  const laterChains = await countRecordsInLaterChains(folder, cursor, end)
   const current = cursor?.last?.chain === end.chain ? cursor.last.seq + 1 : 0
   // The initial backlog, counted as if all of it belonged to the current chain.
-  let base = older - current
-  let taken = 0
+  let base = laterChains - current
+  let delivered = 0
   return {
-    size: (now) => Math.max(0, base + now.seq + 1 - taken),
-    addDelivered: (records) => (taken += records),
+    size: (now) => Math.max(0, base + now.seq + 1 - delivered),
+    addDelivered: (records) => (delivered += records),
     reset(now) {
-      base = taken - now.seq - 1
+      base = delivered - now.seq - 1
     },
   }
 }

@@ -19,10 +19,7 @@ export function getCursorPath(folder: string, sink: string): string {
   return join(folder, `sink-${sink}.json`)
 }
 
-/**
- * Reads a cursor. Undefined if it is missing or invalid: the sink then starts with the oldest record, because
- * duplicates are permitted and losses are not. Throws if the file cannot be read.
- */
+/** Undefined if missing or invalid: the sink then starts with the oldest record. Throws if the file cannot be read. */
 export async function readCursor(path: string): Promise<Cursor | undefined> {
   try {
     return cursorSchema.safeParse(JSON.parse(await readFile(path, 'utf8'))).data
@@ -32,7 +29,6 @@ export async function readCursor(path: string): Promise<Cursor | undefined> {
   }
 }
 
-/** Writes a cursor atomically. */
 export function writeCursor(path: string, cursor: Cursor): Promise<void> {
   return writeAtomically(path, JSON.stringify(cursor))
 }

@@ -7,10 +7,7 @@ class BatchRejected extends Error {}
 
 /** Posts bodies to one receiver, sequentially over one connection. */
 export interface HttpPoster {
-  /**
-   * Resolves with the body of a 2xx response, truncated to 64 KiB. Rejects otherwise; `BatchRejected` contains the
-   * status.
-   */
+  /** Resolves with the body of a 2xx response, truncated to 64 KiB. Rejects otherwise. */
   post(contentType: string, body: string, signal: AbortSignal): Promise<string>
   close(): Promise<void>
 }
@@ -51,7 +48,6 @@ export async function createHttpPoster(settings: HttpSettings | OtlpSettings): P
   }
 }
 
-/** Reads the configured headers, including the current contents of header files. */
 async function readHeaders({
   credential,
   headers,
@@ -65,7 +61,6 @@ async function readHeaders({
   return Object.fromEntries(await Promise.all(values))
 }
 
-/** Reads a body up to the limit and does not wait for the rest. */
 async function readTruncated(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0

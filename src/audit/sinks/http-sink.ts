@@ -2,10 +2,7 @@ import { createHttpPoster } from './http-poster.ts'
 import type { HttpSettings } from '../../config/audit/audit-sink-settings.ts'
 import type { Sink } from './sink.ts'
 
-/**
- * Posts batches over HTTP: JSON lines, or a batch of CloudEvents (HTTP protocol binding 3.3). Any 2xx acknowledges the
- * whole batch; redirects are not followed.
- */
+/** Posts JSON lines, or CloudEvents (HTTP binding 3.3). Any 2xx acknowledges the batch; redirects are not followed. */
 export async function createHttpSink(settings: HttpSettings): Promise<Sink> {
   const poster = await createHttpPoster(settings)
   const isBatch = settings.format === 'cloudevents'

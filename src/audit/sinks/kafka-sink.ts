@@ -9,17 +9,16 @@ import { rejectOnAbort } from '../../lib/async/reject-on-abort.ts'
 const allReplicas = -1
 
 /**
- * Produces to a topic of a Kafka-compatible broker. One batch is in flight at a time, and records are keyed by table,
- * so that those of one table stay in order in one partition. The header `id` identifies duplicates. The topic must
- * exist. The client is kafkajs: it has no native code and no dependencies, and supports old and new brokers on every
- * supported Node version. It is loaded only if a Kafka sink is configured.
+ * Produces to an existing topic of a Kafka-compatible broker. One batch is in flight at a time, and records are keyed
+ * by table, so that those of one table stay in order. The header `id` identifies duplicates. The client kafkajs has no
+ * native code and no dependencies, and supports old and new brokers.
  */
 export async function createKafkaSink(settings: KafkaSettings): Promise<Sink> {
   const { topic, timeoutMs } = settings
   // Detect missing files at startup instead of at the first batch.
   await createKafkaConfig(settings)
   let producer: Producer | undefined
-  const drop = async (): Promise<void> => {
+  const disconnect = async (): Promise<void> => {
     const old = producer
     producer = undefined
     // Errors from closing a broken connection are irrelevant.
@@ -33,11 +32,11 @@ export async function createKafkaSink(settings: KafkaSettings): Promise<Sink> {
         await rejectOnAbort(producer.send({ topic, acks: allReplicas, timeout: timeoutMs, messages }), signal)
       } catch (error) {
         // A client may not recover from a lost broker: the next attempt creates a new one.
-        await drop()
+        await disconnect()
         throw error
       }
     },
-    close: drop,
+    close: disconnect,
   }
 }
 
@@ -78,7 +77,7 @@ async function createKafkaConfig({ brokers, tls, sasl, timeoutMs }: KafkaSetting
   }
 }
 
-async function readSaslOptions(login: NonNullable<KafkaSettings['sasl']>): Promise<SASLOptions> {
-  const { mechanism, username, passwordFile } = login
+async function readSaslOptions(sasl: NonNullable<KafkaSettings['sasl']>): Promise<SASLOptions> {
+  const { mechanism, username, passwordFile } = sasl
   return { mechanism, username, password: (await readFile(passwordFile, 'utf8')).trim() }
 }

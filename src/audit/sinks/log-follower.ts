@@ -29,7 +29,6 @@ interface ReadBounds {
   readonly bytes: number
 }
 
-/** The next records and the cursor after them. */
 interface ReadBatch {
   readonly deliveries: readonly Delivery[]
   /** Undefined only if there is no log yet. */
@@ -44,10 +43,7 @@ export interface LogFollower {
 
 const unknownOrigin: RecordOrigin = { gateway: '', software: '' }
 
-/**
- * Creates a follower of the log in a folder. Records that retention removed before they were read, and invalid lines,
- * are delivered as `undelivered`, so that receivers detect the loss.
- */
+/** Delivers removed records and invalid lines as `undelivered`, so that receivers detect the loss. */
 export async function createLogFollower(
   folder: string,
   format: RecordFormat,
@@ -148,7 +144,6 @@ function getPartitionKey(record: DeliveredRecord): string {
   return table ? JSON.stringify(table.id) : record.chain
 }
 
-/** Returns no lines for a file that retention has removed. */
 async function readLinesIfPresent(
   folder: string,
   file: string,
@@ -165,7 +160,6 @@ async function readLinesIfPresent(
 /** Segment names sort by the numbers in them. */
 const { compare } = new Intl.Collator('en', { numeric: true })
 
-/** Returns the oldest of the segments; undefined if there are none. */
 export function findOldestSegment(segments: readonly string[]): string | undefined {
   return segments.toSorted(compare)[0]
 }

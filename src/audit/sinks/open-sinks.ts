@@ -17,10 +17,7 @@ export interface SinksOptions {
 export interface Sinks {
   start(durable: () => DurableEnd): void
   wake(): void
-  /**
-   * Returns the oldest segment that a sink still needs; retention keeps it and all newer ones. Undefined if none is
-   * needed.
-   */
+  /** Undefined if no sink needs a segment; otherwise retention keeps it and all newer ones. */
   readonly oldestNeededSegment: () => string | undefined
   status(): readonly { readonly sink: string; readonly status: SinkStatus }[]
   /** Tries to deliver the remaining records for a short time, then closes the sinks. */
@@ -51,12 +48,12 @@ export async function openSinks({ folder, settings, resource, observer }: SinksO
 function openSink(
   settings: SinkSettings,
   resource: OtlpResource,
-  observe: SinkObserver,
+  observer: SinkObserver,
 ): Promise<Sink> | Sink {
   if (settings.type === 'stdout') return createStdoutSink()
   if (settings.type === 'http') return createHttpSink(settings)
   if (settings.type === 'kafka') return createKafkaSink(settings)
   return createOtlpSink(settings, resource, (records, message) =>
-    observe.rejected(settings.name, records, message),
+    observer.rejected(settings.name, records, message),
   )
 }

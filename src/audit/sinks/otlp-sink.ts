@@ -4,16 +4,15 @@ import { createHttpPoster } from './http-poster.ts'
 import type { OtlpSettings } from '../../config/audit/audit-sink-settings.ts'
 import type { Delivery, Sink } from './sink.ts'
 
-/** Resource attributes of the sender. */
 export interface OtlpResource {
   readonly gateway: string
   readonly software: string
 }
 
 /**
- * Posts batches as OTLP logs (OTLP/HTTP 1.x, JSON encoding) to a URL that usually ends in `/v1/logs`. The encoding is
- * one small object, while the SDK has its own queue in memory and drops records that do not fit. A partially accepted
- * batch must not be sent again (OTLP, partial success): its rejected records are reported to `onRejected`.
+ * Posts batches as OTLP logs (OTLP/HTTP 1.x, JSON encoding). The encoding is one small object; the SDK would queue in
+ * memory and drop records. Rejected records of a partially accepted batch must not be sent again: they are reported to
+ * `onRejected`.
  */
 export async function createOtlpSink(
   settings: OtlpSettings,
@@ -28,8 +27,8 @@ export async function createOtlpSink(
         JSON.stringify(createLogsRequest(batch, resource)),
         signal,
       )
-      const refusal = parsePartialSuccess(response)
-      if (refusal) onRejected(refusal.records, refusal.message)
+      const rejection = parsePartialSuccess(response)
+      if (rejection) onRejected(rejection.records, rejection.message)
     },
     close: () => poster.close(),
   }
@@ -92,7 +91,6 @@ function getSeverity({ kind }: DeliveredRecord): [number, string] {
   return kind === 'refusal' ? [13, 'WARN'] : [9, 'INFO']
 }
 
-/** Parses an ExportLogsServiceResponse. */
 function parsePartialSuccess(response: string): { records: number; message: string } | undefined {
   try {
     const { partialSuccess } = getMembers(JSON.parse(response))

@@ -38,8 +38,7 @@ const cursorSaveIntervalMs = 1_000
 const pollMs = 1_000
 
 /**
- * Delivers the records of a log to one sink, in order and at least once. The log is the queue: nothing is held in
- * memory between attempts, and a restart continues from the cursor file.
+ * Delivers a log to one sink, in order and at least once. The log is the queue; a restart continues from the cursor.
  */
 export class SinkDelivery {
   readonly name: string
@@ -60,7 +59,6 @@ export class SinkDelivery {
   #running: Promise<void> | undefined
   #attempt = new AbortController()
   #isStopped = false
-  /** Durable end of the log at the last read. */
   #lastReadEnd: DurableEnd | undefined
 
   private constructor(
@@ -78,7 +76,6 @@ export class SinkDelivery {
     this.#batchRecords = options.settings.batch.maxRecords
   }
 
-  /** Reads the cursor. Rejects if the cursor file cannot be read. */
   static async open(options: SinkDeliveryOptions): Promise<SinkDelivery> {
     const path = getCursorPath(options.folder, options.settings.name)
     const oldest = (await listChains(options.folder).catch(ignoreMissing))?.[0]?.segments[0]
@@ -102,7 +99,6 @@ export class SinkDelivery {
     return { lagRecords, lagSeconds: Math.max(0, lagSeconds), lastSuccess: this.#lastSuccess }
   }
 
-  /** Starts the delivery; `durable` returns the durable end of the log. */
   start(durable: () => DurableEnd): void {
     this.#getDurableEnd = durable
     // A previously empty folder now contains exactly the active segment.
@@ -114,9 +110,7 @@ export class SinkDelivery {
     this.#wake?.()
   }
 
-  /**
-   * Delivers the remaining records until a failure or for at most `graceMs` milliseconds; the rest remains in the log.
-   */
+  /** Delivers the rest until a failure or for `graceMs` milliseconds; undelivered records stay in the log. */
   async close(graceMs: number): Promise<void> {
     this.#closing.abort()
     this.#wake?.()
@@ -192,7 +186,6 @@ export class SinkDelivery {
     }
   }
 
-  /** Waits for new records or a timeout. Returns whether there are new records. */
   async #waitForRecords(durable: () => DurableEnd): Promise<boolean> {
     const isNew = (): boolean => {
       const { file, length } = durable()

@@ -10,13 +10,11 @@ export interface Delivery {
   readonly record: DeliveredRecord
 }
 
-/** A destination for records in addition to the log. */
 export interface Sink {
   /**
    * Resolves when the receiver has accepted all records durably. Rejects if it has not, or may not have: then they are
    * delivered again. Ends soon after the signal aborts, regardless of the receiver. Calls must not overlap.
    */
   deliver(batch: readonly Delivery[], signal: AbortSignal): Promise<void>
-  /** Releases resources; `deliver` must not be called afterwards. */
   close(): Promise<void>
 }

@@ -8,19 +8,16 @@ import { rejectOnAbort } from '../../lib/async/reject-on-abort.ts'
 
 const stdout = 1
 
-/**
- * Writes the records as lines to standard output. A line counts as delivered when it is written to the pipe. Bypasses
- * the Node stream, which would block the whole process while a pipe is full.
- */
+/** A line is delivered when it is written to the pipe. The Node stream would block the process while a pipe is full. */
 export function createStdoutSink(): Sink {
-  let busy = Promise.resolve()
+  let lastWrite = Promise.resolve()
   return {
     async deliver(batch, signal) {
       // A write blocked by a full pipe cannot be cancelled: later writes wait until it completes.
-      await rejectOnAbort(busy, signal)
+      await rejectOnAbort(lastWrite, signal)
       const bytes = Buffer.from(batch.map(({ text }) => `${text}\n`).join(''))
       const writing = writeAll(bytes, signal)
-      busy = writing.catch(() => undefined)
+      lastWrite = writing.catch(() => undefined)
       await rejectOnAbort(writing, signal)
     },
     close: async () => undefined,

@@ -27,13 +27,13 @@ export interface JournalEntry {
 }
 
 /** Returns the size of an entry in bytes: a multiple of the block size. */
-export function entrySize(file: string, length: number): number {
+export function computeEntrySize(file: string, length: number): number {
   return Math.ceil((nameAt + file.length + length) / blockBytes) * blockBytes
 }
 
 /** Writes the entry to the start of the buffer and returns its size. The name must be ASCII. */
 export function encodeEntry(buffer: Buffer, { generation, file, offset, bytes }: JournalEntry): number {
-  const size = entrySize(file, bytes.length)
+  const size = computeEntrySize(file, bytes.length)
   const bytesAt = nameAt + file.length
   const end = bytesAt + bytes.length
   magic.copy(buffer)
@@ -62,7 +62,7 @@ export function decodeEntries(content: Buffer): JournalEntry[] | string {
     const generation = newest[0]?.generation ?? 0
     if (entry && entry.generation > generation) newest = [entry]
     else if (entry?.generation === generation) newest.push(entry)
-    at += entry ? entrySize(entry.file, entry.bytes.length) : blockBytes
+    at += entry ? computeEntrySize(entry.file, entry.bytes.length) : blockBytes
   }
   return newest
 }

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { open, rm, stat, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from '../../lib/fs/sync-folder.ts'
-import { decodeEntries, encodeEntry, entrySize, type JournalEntry } from './journal-entry.ts'
+import { decodeEntries, encodeEntry, computeEntrySize, type JournalEntry } from './journal-entry.ts'
 import type { FileTampering } from '../records/audit-record.ts'
 import { readInto } from '../../lib/fs/read-into.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
@@ -13,21 +13,16 @@ export const journalName = 'journal'
 /** Journal size. Its contents are replayed after a crash, and retained in memory until the segment is synced. */
 export const journalBytes = 1024 * 1024
 
-/**
- * Whether a file can be opened so that a write returns when it is durable, as if followed by fdatasync (open(2)). That
- * saves a system call per group. On macOS, such a write may remain in the disk cache, unlike with fdatasync.
- */
-const writesAreDurable = process.platform === 'linux'
+/** On Linux, O_DSYNC saves a system call per group (open(2)). On macOS, such a write may remain in the disk cache. */
+const hasDurableWrites = process.platform === 'linux'
 const openFlags =
-  constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | (writesAreDurable ? constants.O_DSYNC : 0)
+  constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | (hasDurableWrites ? constants.O_DSYNC : 0)
 
 /**
- * A file of fixed size next to the segments that contains the last bytes appended to the newest segment. To make an
- * append to a growing file durable, the file system must commit the new length, too; overwriting allocated blocks takes
- * a quarter to a half less time (ext4). Therefore an append becomes durable here first, and `replayJournal` restores it
- * after a crash of the machine. When the journal is full, the segment is synced and the journal starts over.
- * Preallocated segments would be as fast, but they end in zeros while they are written, which programs that follow the
- * log would have to skip.
+ * A file of fixed size with the last bytes appended to the newest segment. Appending to a growing file also commits its
+ * new length; overwriting allocated blocks takes a quarter to a half less time (ext4). So an append becomes durable
+ * here first, and `replayJournal` restores it after a crash. When the journal is full, the segment is synced and the
+ * journal starts over. Preallocated segments would be as fast, but end in zeros that readers would have to skip.
  */
 export class Journal {
   readonly #path: string
@@ -43,10 +38,7 @@ export class Journal {
     this.#inode = inode
   }
 
-  /**
-   * Creates an empty journal in the folder that replaces an existing one: a process that lost the lock and still writes
-   * to the old file cannot write to this one. Rejects if there is no space; then no journal exists.
-   */
+  /** Replaces the file, because a process that lost the lock may write to the old one. If it rejects, none exists. */
   static async create(folder: string): Promise<Journal> {
     const path = join(folder, journalName)
     await rm(path, { force: true })
@@ -63,15 +55,11 @@ export class Journal {
     }
   }
 
-  /** Returns whether `length` bytes of that segment fit into the remaining space. */
   hasRoom(file: string, length: number): boolean {
-    return this.#position + entrySize(file, length) <= journalBytes
+    return this.#position + computeEntrySize(file, length) <= journalBytes
   }
 
-  /**
-   * Resolves when the entry is durable. If it rejects, the entry may or may not be durable, and the journal must be
-   * cleared. Calls must not overlap; the entry must fit.
-   */
+  /** If it rejects, the entry may be durable: clear the journal. Calls must not overlap; the entry must fit. */
   async write(entry: Omit<JournalEntry, 'generation'>): Promise<void> {
     const size = encodeEntry(this.#buffer, { generation: this.#generation, ...entry })
     await this.#overwrite(this.#buffer.subarray(0, size), this.#position)
@@ -90,7 +78,6 @@ export class Journal {
     this.restart()
   }
 
-  /** Returns how another process changed the file; undefined if it is unchanged. */
   async findTampering(): Promise<FileTampering | undefined> {
     const named = await stat(this.#path).catch(ignoreMissing)
     if (named === undefined) return 'removed'
@@ -102,10 +89,7 @@ export class Journal {
     return this.#handle.close()
   }
 
-  /**
-   * Closes and removes the file unless another process replaced it. Used for a clean shutdown after the segment is
-   * synced.
-   */
+  /** Removes the file unless another process replaced it. The segment must be synced. */
   async remove(): Promise<void> {
     await this.close()
     if ((await this.findTampering()) !== 'replaced') await rm(this.#path, { force: true })
@@ -113,7 +97,7 @@ export class Journal {
 
   async #overwrite(bytes: Buffer, position: number): Promise<void> {
     await writeAll(this.#handle.fd, bytes, position)
-    if (!writesAreDurable) await this.#handle.datasync()
+    if (!hasDurableWrites) await this.#handle.datasync()
   }
 }
 

@@ -3,10 +3,7 @@ import { join } from 'node:path'
 
 const workerFolderPattern = /^worker-([2-9]|[1-9]\d+)$/
 
-/**
- * Returns the log folder of a worker, numbered from 1. Each log has one writer: the first worker, and a gateway without
- * workers, uses `folder`; all others use subfolders.
- */
+/** Each log has one writer: worker 1, and a gateway without workers, use `folder`; all others use subfolders. */
 export function workerLogFolder(folder: string, worker: number): string {
   return worker === 1 ? folder : join(folder, `worker-${worker}`)
 }

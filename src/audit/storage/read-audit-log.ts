@@ -5,10 +5,7 @@ import { openStoredLog } from './stored-log.ts'
 
 export type StoredRecord = AuditRecord & { readonly hash: string }
 
-/**
- * Reads the records of an audit log, oldest first, without verifying them: use `verifyAuditLog` for that. Ignores an
- * incomplete last line. Rejects if a file cannot be read or another line is not a record.
- */
+/** Reads unverified records, oldest first. Ignores an incomplete last line; rejects if another line is not a record. */
 export async function* readAuditLog(folder: string): AsyncGenerator<StoredRecord, void> {
   for await (const line of readRecordLines(folder)) yield readStoredRecord(line)
 }

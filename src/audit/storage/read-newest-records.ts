@@ -5,10 +5,7 @@ import { parseStoredRecord, type StoredRecord } from './read-audit-log.ts'
 import { listChains } from './segment-names.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
-/**
- * Reads the records of the newest segments of a log, oldest first: the last one, and earlier ones up to a total of
- * `maxBytes`. Ignores invalid lines, which `verifyAuditLog` reports.
- */
+/** Reads the last segment and earlier ones up to `maxBytes` in total, oldest record first. Ignores invalid lines. */
 export async function* readNewestRecords(
   folder: string,
   maxBytes: number,

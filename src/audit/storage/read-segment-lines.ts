@@ -1,16 +1,12 @@
 import { open } from 'node:fs/promises'
 
-/** A line of a segment, without its newline. */
 export interface SegmentLine {
   readonly text: string
   readonly offset: number
   readonly end: number
 }
 
-/**
- * Reads complete lines of a file from the offset: about `bytes` bytes but at least one line, and none that ends after
- * the limit. Empty if there is none in this part of the file.
- */
+/** Reads complete lines from an offset: about `bytes` bytes but at least one line, and none that ends after `to`. */
 export async function readSegmentLines(
   path: string,
   { from, to, bytes }: { readonly from: number; readonly to: number; readonly bytes: number },

@@ -9,7 +9,6 @@ import type { RecordBodies } from '../records/audit-record.ts'
 import { parseSegmentName, type ChainSegments } from './segment-names.ts'
 import { writeAll } from '../../lib/fs/write-all.ts'
 
-/** Repairs of a file, and damage that could not be repaired. */
 export type Repair = RecordBodies['recovered']
 
 /** Part of the journal that belongs to the end of the newest chain. */
@@ -32,10 +31,7 @@ export interface JournalDamage {
   readonly damage: string
 }
 
-/**
- * Finds the part of the entries that belongs to the end of the newest chain of the folder. Accepts only lines that
- * continue the chain. Undefined if there are none.
- */
+/** Finds the entries that continue the newest chain; undefined if there are none. */
 export async function readJournalTail(
   folder: string,
   newest: ChainSegments | undefined,
@@ -51,8 +47,8 @@ export async function readJournalTail(
   const path = join(folder, file)
   const retained = takeContiguous(entries)
   const bytes = Buffer.concat(retained.map((entry) => entry.bytes))
-  const wrong = await findContinuationProblem(path, offset, bytes, newest.chain)
-  if (wrong !== undefined) return { file, damage: `the journal does not continue the file: ${wrong}` }
+  const problem = await findContinuationProblem(path, offset, bytes, newest.chain)
+  if (problem !== undefined) return { file, damage: `the journal does not continue the file: ${problem}` }
   const handle = await open(path)
   try {
     const { missing, isOverwritten } = await compareWithFile(handle, { offset, bytes })
@@ -66,10 +62,7 @@ export async function readJournalTail(
   }
 }
 
-/**
- * Restores the end of the newest chain from the journal of the folder after a crash of the machine, durably. Returns
- * the repair; undefined if none was necessary. Does not change the journal, so the replay can be repeated.
- */
+/** Restores the end of the newest chain, durably; undefined if no repair was necessary. Can be repeated. */
 export async function replayJournal(
   folder: string,
   newest: ChainSegments | undefined,
@@ -105,10 +98,7 @@ function takeContiguous(entries: readonly JournalEntry[]): readonly JournalEntry
   return gap === -1 ? entries : entries.slice(0, gap)
 }
 
-/**
- * Describes why the lines do not continue the chain at that position; undefined if they do. The first lines of a
- * segment are always accepted.
- */
+/** Describes why the lines do not continue the chain; undefined if they do. Accepts the first lines of a segment. */
 async function findContinuationProblem(
   path: string,
   offset: number,
@@ -128,8 +118,8 @@ async function findContinuationProblem(
     const checked = checkLine(bytes.subarray(begin, newline))
     if (typeof checked === 'string') return checked
     const { record, hash } = checked
-    const what = findMisplacement(record, position ?? { chain, seq: record.seq, prev: record.prev })
-    if (what !== undefined) return what
+    const problem = findMisplacement(record, position ?? { chain, seq: record.seq, prev: record.prev })
+    if (problem !== undefined) return problem
     position = { chain, seq: record.seq + 1, prev: hash }
     begin = newline + 1
   }
@@ -148,14 +138,14 @@ async function compareWithFile(
   handle: FileHandle,
   { offset, bytes }: Pick<JournalEntry, 'offset' | 'bytes'>,
 ): Promise<Pick<JournalTail, 'missing' | 'isOverwritten'>> {
-  const there = Buffer.alloc(bytes.length)
-  const length = await readInto(handle, there, offset)
+  const stored = Buffer.alloc(bytes.length)
+  const length = await readInto(handle, stored, offset)
   let missing = bytes.length - length
   let isOverwritten = false
   for (let at = 0; at < length; at += 1) {
-    if (there[at] === bytes[at]) continue
+    if (stored[at] === bytes[at]) continue
     missing += 1
-    isOverwritten ||= there[at] !== 0
+    isOverwritten ||= stored[at] !== 0
   }
   return { missing, isOverwritten }
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 
-/** Segments of one chain, in order. */
 export interface ChainSegments {
   readonly chain: string
   /** Position of the chain among those of the folder; larger is newer, regardless of the clock. */
@@ -21,7 +20,6 @@ export function formatSegmentName(chain: string, index: number): string {
   return `${chain}-${String(index).padStart(4, '0')}.jsonl`
 }
 
-/** Parses a segment name; undefined for other files. */
 export function parseSegmentName(
   file: string,
 ): { readonly chain: string; readonly ordinal: number; readonly index: number } | undefined {

@@ -5,10 +5,7 @@ import { readLines, type FileLine } from '../../lib/fs/read-lines.ts'
 import { readJournalTail, type JournalDamage, type JournalTail } from './replay-journal.ts'
 import { listChains, type ChainSegments } from './segment-names.ts'
 
-/**
- * A log in its folder, opened for reading. After a power failure, its end may exist in the journal only; it is read
- * from there without changing any file, so that a copy can be examined as found.
- */
+/** A log opened for reading. Its end may be in the journal only (after a power failure); reading changes no file. */
 export interface StoredLog {
   /** Oldest first. */
   readonly chains: readonly ChainSegments[]
@@ -20,7 +17,6 @@ export interface StoredLog {
   lines(file: string): AsyncIterable<FileLine>
 }
 
-/** Opens a log for reading. Rejects if the folder cannot be read. */
 export async function openStoredLog(folder: string): Promise<StoredLog> {
   // Read before the chains, so that a segment that a running gateway starts in between is not missed.
   const entries = await readJournal(folder)

@@ -54,8 +54,8 @@ export class LogVerifier {
     const checked = checkLine(line.bytes)
     if (typeof checked === 'string') return checked
     const { record, hash } = checked
-    const wrong = this.#findMisplacement(record) ?? this.#findSealProblem(record, line)
-    if (wrong !== undefined) return wrong
+    const problem = this.#findMisplacement(record) ?? this.#findSealProblem(record, line)
+    if (problem !== undefined) return problem
     this.#end = { chain: this.#chain, seq: record.seq, hash }
     this.records += 1
     this.#options.onRecord?.(hash)
@@ -72,18 +72,18 @@ export class LogVerifier {
   addJournal({ journal, hasJournal }: StoredLog): void {
     if (journal === undefined) this.#journal = hasJournal ? undefined : { state: 'absent' }
     else if ('damage' in journal) {
-      const { file, damage: what } = journal
+      const { file, damage: problem } = journal
       // If a journal is unreadable, it is unknown whether it was needed.
-      if (file === journalName) this.#journal = { state: 'unreadable', what }
-      else this.problem ??= { file, what }
+      if (file === journalName) this.#journal = { state: 'unreadable', what: problem }
+      else this.problem ??= { file, what: problem }
     } else {
       const { file, missing, isOverwritten, isLossy } = journal
-      const what = isLossy
+      const problem = isLossy
         ? 'records at the end are lost: the journal is damaged'
         : isOverwritten
           ? `the end differs from the journal: ${missing} bytes changed`
           : undefined
-      if (what !== undefined) this.problem ??= { file, what }
+      if (problem !== undefined) this.problem ??= { file, what: problem }
       else if (missing > 0) this.#journal = { state: 'needed', file, bytes: missing }
     }
   }
@@ -91,11 +91,11 @@ export class LogVerifier {
   finish(firstFile: string | undefined, lastFile: string | undefined): void {
     if (this.problem || firstFile === undefined || lastFile === undefined) return
     const { keys } = this.#options
-    const isPruningGood = this.#isPruningRecorded && (keys === undefined || this.#isPruningSealed)
-    if (this.#pruned && !isPruningGood) {
+    const isPruningProven = this.#isPruningRecorded && (keys === undefined || this.#isPruningSealed)
+    if (this.#pruned && !isPruningProven) {
       const { chain, seq } = this.#pruned
-      const what = `record ${seq} of chain ${chain} is missing before this segment, and no signed record says that it was removed`
-      this.problem = { file: firstFile, line: 1, what }
+      const problem = `record ${seq} of chain ${chain} is missing before this segment, and no signed record says that it was removed`
+      this.problem = { file: firstFile, line: 1, what: problem }
     } else if (keys !== undefined && this.#seals === 0) {
       this.problem = { file: lastFile, what: 'the log has no seal' }
     }
@@ -120,7 +120,7 @@ export class LogVerifier {
     }
   }
 
-  /** Describes a record at the wrong position. The first existing record may follow records removed by retention. */
+  /** The first existing record may follow records removed by retention. */
   #findMisplacement(record: AuditRecord): string | undefined {
     if (this.#end) {
       const { seq, hash } = this.#end
@@ -130,9 +130,9 @@ export class LogVerifier {
       this.#pruned = { chain: record.chain, seq: record.seq - 1, hash: record.prev }
       return findMisplacement(record, { chain: this.#chain, seq: record.seq, prev: record.prev })
     }
-    const wrong = findMisplacement(record, { chain: this.#chain, seq: 0, prev: zeroHash })
-    if (wrong !== undefined || record.kind !== 'start') {
-      return wrong ?? 'the chain does not begin with a start record'
+    const problem = findMisplacement(record, { chain: this.#chain, seq: 0, prev: zeroHash })
+    if (problem !== undefined || record.kind !== 'start') {
+      return problem ?? 'the chain does not begin with a start record'
     }
     if (this.records === 0) this.#pruned = record.previous
     return this.records === 0 ? undefined : findLinkProblem(record.previous, this.#previousEnd)
@@ -145,8 +145,8 @@ export class LogVerifier {
     }
     const { leaves, root, key, signature = '' } = record
     // The first seal may cover records that retention removed.
-    const isAllThere = this.#pruned === undefined || this.#seals > 0 || leaves <= this.#tree.leaves
-    if (isAllThere && (leaves !== this.#tree.leaves || root !== this.#tree.root())) {
+    const isComplete = this.#pruned === undefined || this.#seals > 0 || leaves <= this.#tree.leaves
+    if (isComplete && (leaves !== this.#tree.leaves || root !== this.#tree.root())) {
       return 'the seal does not match the records before it'
     }
     if (this.#options.keys === undefined) return undefined
@@ -180,7 +180,6 @@ export class LogVerifier {
   }
 }
 
-/** Describes a wrong link of the first record of a chain to the previous chain. */
 function findLinkProblem(named: ChainEnd | undefined, before: ChainEnd | undefined): string | undefined {
   if (isSameEnd(named, before)) return undefined
   if (named?.chain !== before?.chain) {

@@ -10,13 +10,11 @@ export interface ProofHead {
 
 /** Each further line: a seal, and those of the sealed records that concern the table. */
 export interface SealedRecords {
-  /** The seal as stored in the log. */
   readonly seal: string
   readonly records: readonly ProvedRecord[]
 }
 
 interface ProvedRecord {
-  /** The record as stored in the log. */
   readonly line: string
   /** Its index among the sealed records, and its audit path to the root in the seal. */
   readonly index: number
@@ -30,9 +28,8 @@ export interface ProofCounts {
 }
 
 /**
- * Proves the history of one table as JSON lines that `verifyProofs` checks without the log. Contains only records of
- * that table; a record that also concerns other tables reveals their ids. Yields nothing if there is nothing to prove.
- * Rejects if the log cannot be read or has a line that is not a record.
+ * Proves the history of one table as JSON lines that `verifyProofs` checks without the log. A record that also concerns
+ * other tables reveals their ids. Rejects if a line of the log is not a record.
  */
 export async function* proveTable(folder: string, table: ObjectId): AsyncGenerator<string, ProofCounts> {
   let hashes: string[] = []
@@ -51,7 +48,7 @@ export async function* proveTable(folder: string, table: ObjectId): AsyncGenerat
         hashes,
         found.map(({ index }) => index),
       )
-      const proved = found.map((record, which) => ({ ...record, path: paths[which] ?? [] }))
+      const proved = found.map((record, order) => ({ ...record, path: paths[order] ?? [] }))
       if (records === 0) yield JSON.stringify({ proof: 1, table } satisfies ProofHead)
       yield JSON.stringify({ seal: line, records: proved } satisfies SealedRecords)
       records += found.length

@@ -6,55 +6,54 @@ import type { VerifyOptions, VerifyReport } from './verify-report.ts'
 export type { VerifyReport } from './verify-report.ts'
 
 /**
- * Verifies all lines of all chains in the folder: hashes, numbering, the links between records, segments and chains,
- * and the seals. Memory grows only with the number of intents without an outcome, not with the log. A folder without
- * chains is valid: 0 chains. Rejects if the folder cannot be read.
+ * Verifies the hashes, numbering, links and seals of all chains in the folder. Memory grows only with the number of
+ * intents without an outcome. A folder without chains is valid. Rejects if the folder cannot be read.
  */
 export async function verifyAuditLog(folder: string, options: VerifyOptions = {}): Promise<VerifyReport> {
-  const verification = new LogVerifier(options)
+  const verifier = new LogVerifier(options)
   const log = await openStoredLog(folder)
   const { chains } = log
   for (const [index, chain] of chains.entries()) {
-    await verifyChain(log, chain, index === chains.length - 1, verification, options)
-    if (verification.problem) break
-    verification.chains += 1
+    await verifyChain(log, chain, index === chains.length - 1, verifier, options)
+    if (verifier.problem) break
+    verifier.chains += 1
   }
-  verification.addJournal(log)
-  verification.finish(chains.at(0)?.segments[0], chains.at(-1)?.segments.at(-1))
-  return verification.report()
+  verifier.addJournal(log)
+  verifier.finish(chains.at(0)?.segments[0], chains.at(-1)?.segments.at(-1))
+  return verifier.report()
 }
 
 async function verifyChain(
   log: StoredLog,
   { chain, segments }: ChainSegments,
   isNewest: boolean,
-  verification: LogVerifier,
+  verifier: LogVerifier,
   { onProgress }: VerifyOptions,
 ): Promise<void> {
-  verification.beginChain(chain)
+  verifier.beginChain(chain)
   for (const [index, file] of segments.entries()) {
     const isLast = index === segments.length - 1
     let number = 0
     for await (const line of log.lines(file)) {
       if (line.end === 'file' && isNewest && isLast) {
-        verification.tornTail = { file, bytes: line.bytes.length }
+        verifier.tornTail = { file, bytes: line.bytes.length }
         continue
       }
       number = line.number
-      const seq = verification.nextSeq
-      const what = verification.addLine(line)
-      if (what === undefined) continue
-      verification.problem = { file, line: line.number, seq, what }
+      const seq = verifier.nextSeq
+      const problem = verifier.addLine(line)
+      if (problem === undefined) continue
+      verifier.problem = { file, line: line.number, seq, what: problem }
       return
     }
-    onProgress?.(file, verification.records)
-    const what = isLast ? undefined : verification.endSegment()
-    if (what === undefined) continue
-    verification.problem = { file, line: number, what }
+    onProgress?.(file, verifier.records)
+    const problem = isLast ? undefined : verifier.endSegment()
+    if (problem === undefined) continue
+    verifier.problem = { file, line: number, what: problem }
     return
   }
-  if (verification.isChainEmpty) {
-    verification.problem = {
+  if (verifier.isChainEmpty) {
+    verifier.problem = {
       file: segments[0] ?? chain,
       what: 'the chain has no records: they were removed',
     }

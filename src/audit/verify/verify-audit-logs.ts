@@ -20,10 +20,7 @@ export interface VerifyLogsOptions extends Omit<VerifyOptions, 'onRecord'> {
   readonly expectedHeads?: readonly string[]
 }
 
-/**
- * Verifies all logs of a gateway with `verifyAuditLog`: the one in the folder, and those of further workers beneath it.
- * The removal of an entire log is detected only by an expected head.
- */
+/** Verifies all logs of a gateway. The removal of an entire log is detected only by an expected head. */
 export async function verifyAuditLogs(
   folder: string,
   { expectedHeads = [], ...options }: VerifyLogsOptions = {},

@@ -20,30 +20,29 @@ export interface ProofReport {
 }
 
 /**
- * Verifies concatenated proofs created by `proveTable`, with public keys only. Each proof shows that its records are
- * authentic, and that none is missing between the first and the last. It cannot show that there are no later records,
- * nor what other logs contain. Ends with the first invalid proof; rejects if the file cannot be read.
+ * Verifies concatenated proofs of `proveTable` with public keys only: records are authentic, and none is missing
+ * between the first and the last. Later records and other logs are not covered. Ends with the first invalid proof.
  */
 export async function verifyProofs(
   file: string,
   keys: readonly SealVerifier[],
 ): Promise<readonly ProofReport[]> {
   const reports: ProofReport[] = []
-  let history = new ProofVerifier(keys)
+  let verifier = new ProofVerifier(keys)
   let started = 0
   for await (const line of readLines(file)) {
     if (started > 0 && isProofHead(parseObject(line.bytes))) {
-      const report = history.finish(started)
+      const report = verifier.finish(started)
       reports.push(report)
       if (!report.ok) return reports
-      history = new ProofVerifier(keys)
+      verifier = new ProofVerifier(keys)
       started = 0
     }
     if (started === 0) started = line.number
-    const what = history.addLine(line)
-    if (what !== undefined) return [...reports, history.report({ line: line.number, what })]
+    const problem = verifier.addLine(line)
+    if (problem !== undefined) return [...reports, verifier.report({ line: line.number, what: problem })]
   }
-  return [...reports, history.finish(Math.max(1, started))]
+  return [...reports, verifier.finish(Math.max(1, started))]
 }
 
 class ProofVerifier {
@@ -57,7 +56,6 @@ class ProofVerifier {
     this.#keys = keys
   }
 
-  /** Adds a line. Returns a description of the problem if it is invalid. */
   addLine({ bytes, end }: FileLine): string | undefined {
     if (end !== 'newline') return 'the line does not end in a newline'
     const value = parseObject(bytes)
@@ -69,7 +67,6 @@ class ProofVerifier {
     return isSealedRecords(value) ? this.#addSealedRecords(value) : 'the line is not a seal with records'
   }
 
-  /** Returns the report of a valid proof that starts at that line. */
   finish(line: number): ProofReport {
     return this.report(this.records === 0 ? { line, what: 'the proof has no record' } : undefined)
   }
@@ -105,8 +102,8 @@ class ProofVerifier {
       if (computeRootFromPath(proved.hash, index, record.leaves, path) !== record.root) {
         return `record ${proved.record.seq} is not covered by the seal`
       }
-      const what = this.#addRecord(proved)
-      if (what !== undefined) return what
+      const problem = this.#addRecord(proved)
+      if (problem !== undefined) return problem
     }
     return undefined
   }
@@ -124,7 +121,6 @@ class ProofVerifier {
     return undefined
   }
 
-  /** Returns the hash of the previous record of the same table. */
   #findLink({ record }: CheckedLine): string | undefined {
     const text = JSON.stringify(this.#table)
     return record.tables?.find(({ id }) => JSON.stringify(id) === text)?.prev

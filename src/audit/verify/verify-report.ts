@@ -1,7 +1,6 @@
 import type { ChainEnd } from '../records/audit-record.ts'
 import type { SealVerifier } from '../records/seal-key.ts'
 
-/** Position at which the log was modified or damaged. */
 export interface AuditProblem {
   readonly file: string
   /** Counts from 1; absent if the problem concerns the whole file. */
@@ -14,7 +13,6 @@ export interface AuditProblem {
 export interface VerifyReport {
   /** Whether no change, removal or addition was detected by the chain and the seals (see hash-chain.ts). */
   readonly ok: boolean
-  /** Number of valid chains and records. */
   readonly chains: number
   readonly records: number
   /** Number of seals among the records; their signatures were verified if keys were given. */
@@ -29,16 +27,12 @@ export interface VerifyReport {
   readonly pruned?: ChainEnd
   /** The first problem; later lines were not read. */
   readonly problem?: AuditProblem
-  /**
-   * An unfinished line at the end of the newest chain, after an unrecovered crash or during a write. Not a problem:
-   * such a record was never acknowledged.
-   */
+  /** An unfinished last line, after a crash or during a write: no problem, as it was never acknowledged. */
   readonly tornTail?: { readonly file: string; readonly bytes: number }
   /**
-   * State of the journal regarding the end of the log; absent if the end is complete. `needed`: this many bytes were
-   * read from the journal, because the file lacks them after a power failure; the next start restores them.
-   * `unreadable`: it is damaged. `absent`: there is none, as after a clean shutdown. In the last two cases, it is
-   * unknown whether the end of the log is missing.
+   * State of the journal; absent if the end of the log is complete. `needed`: this many bytes were read from it,
+   * because the file lacks them after a power failure. `unreadable`: it is damaged. `absent`: there is none, as after a
+   * clean shutdown. In the last two cases, it is unknown whether the end is missing.
    */
   readonly journal?:
     | { readonly state: 'needed'; readonly file: string; readonly bytes: number }

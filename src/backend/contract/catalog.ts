@@ -9,15 +9,9 @@ import type { SchemaDialect } from '../engine/schema/json-arrow-schema.ts'
 
 export type RequestMembers = Readonly<Record<string, unknown>>
 
-/**
- * A catalog as the server sees it. Implemented by the embedded catalog and by a client of a remote server.
- * Implementations do not depend on HTTP, routes or the form of a request.
- */
+/** Implemented by the embedded catalog and by a client of a remote one. Does not depend on HTTP or routes. */
 export interface Catalog {
-  /**
-   * Executes an operation. Resolves with JSON members, the chunks of one Arrow IPC file, or nothing. Throws
-   * CatalogError.
-   */
+  /** Resolves with JSON members, the chunks of one Arrow IPC file, or nothing. Throws CatalogError. */
   execute(name: OperationName, call: CatalogCall<OperationName>): Promise<unknown>
   /** Rejects if requests cannot be served now. */
   checkReady(): Promise<void>
@@ -32,10 +26,7 @@ export type CatalogOperations = {
   readonly [Name in OperationName]: (call: CatalogCall<Name>) => Promise<OperationResult<Name>>
 }
 
-/**
- * A checked request: body, route and headers agree, and missing members are filled in from each other. The envelope of
- * the body (`id`, `identity`, `context`) is in `id` and `caller`.
- */
+/** A checked request: body, route and headers agree. The envelope of the body is in `id` and `caller`. */
 export interface CatalogCall<Name extends OperationName> {
   /** Empty for the root, and for operations whose route names no object. */
   readonly id: Identifier
@@ -45,13 +36,9 @@ export interface CatalogCall<Name extends OperationName> {
   readonly delimiter: string
   /** The members parsed by the operation's schema, with defaults. */
   readonly request: OperationRequest<Name>
-  /**
-   * The members as sent, for a catalog that forwards them: it applies its own defaults, and may know members that our
-   * schemas lack.
-   */
+  /** The members as sent, for a catalog that forwards them: it has its own defaults, and may know other members. */
   readonly sentMembers: RequestMembers
   readonly upload: OperationUpload<Name>
-  /** The type names used in responses to DescribeTable. */
   readonly schemaDialect: SchemaDialect
   readonly caller: CatalogCaller
 }
@@ -77,7 +64,6 @@ export type OperationRequest<Name extends OperationName> = Name extends Describe
   ? RequestOf<Name>
   : RequestMembers
 
-/** The result of an operation: JSON members, the chunks of one Arrow IPC file, or nothing. */
 type OperationResult<Name extends OperationName> =
   Name extends OperationsMatching<{ response: 'empty' }>
     ? void

@@ -8,14 +8,12 @@ import type { QueryPlans } from './query/query-plans.ts'
 import type { TableBranches, TableTags } from './tables/tags-and-branches.ts'
 import type { TableRows } from './tables/rows.ts'
 
-/** The data of one version of a table, for DescribeTable. */
 export interface TableDescription {
   readonly version: number
   /** The schema metadata, which is the metadata of the table. */
   readonly metadata: Readonly<Record<string, string>>
   /** Throws Unsupported if the dialect has no name for a type. */
   schema(dialect: SchemaDialect): JsonArrowSchema
-  /** Present only if requested. */
   readonly stats?: TableStatistics
 }
 
@@ -37,10 +35,7 @@ interface TableStatistics {
   readonly numFragments: number
 }
 
-/**
- * The engine that stores the data of the tables. A `location` is an absolute folder of the storage whose name ends in
- * `.lance`. Methods throw only CatalogError.
- */
+/** A `location` is an absolute folder of the storage whose name ends in `.lance`. Methods throw only CatalogError. */
 export interface Engine {
   /** Creates a table from a complete Arrow IPC stream; `overwrite` adds a version to an existing table. */
   create(location: string, upload: Uint8Array, mode: 'create' | 'overwrite'): Promise<{ version: number }>
@@ -52,21 +47,15 @@ export interface Engine {
     branch?: string,
   ): Promise<{ version: number; rows: number }>
   /**
-   * Runs a query. Resolves once the schema and the first rows are known, so a failing query still gets an error
-   * response; then yields the bytes of one Arrow IPC file, batch by batch, with backpressure. `return()` of the
-   * iterator cancels the query.
+   * Resolves once the schema and the first rows are known, so a failing query still gets an error response; then yields
+   * the bytes of one Arrow IPC file with backpressure. `return()` of the iterator cancels the query.
    */
   query(location: string, query: TableQuery): Promise<AsyncIterable<Uint8Array>>
-  /** Counts all rows, or those that the SQL predicate selects. */
   count(location: string, options?: CountOptions): Promise<number>
-  /** Returns the version, the schema and, if requested, the statistics. */
   describe(location: string, options?: DescribeOptions): Promise<TableDescription>
   /** Measures the newest version of a branch. */
   measure(point: TablePoint): Promise<TableSize>
-  /**
-   * Sets and removes keys of the schema metadata as a new version of the branch, unless nothing changes. Returns the
-   * resulting metadata.
-   */
+  /** Adds a version unless nothing changes; null removes a key. Returns the resulting metadata. */
   changeMetadata(point: TablePoint, changes: MetadataChanges): Promise<Readonly<Record<string, string>>>
   readonly rows: TableRows
   readonly columns: TableColumns
@@ -74,7 +63,6 @@ export interface Engine {
   readonly tags: TableTags
   readonly branches: TableBranches
   readonly indexes: TableIndexes
-  /** Restores the version of a point as a new version of its branch. */
   restore(point: VersionPoint): Promise<void>
   /** Deletes the data with all versions. An empty location is no error. */
   drop(location: string): Promise<void>
@@ -93,5 +81,5 @@ export interface CountOptions {
 export interface DescribeOptions {
   readonly branch?: string | undefined
   readonly version?: number | undefined
-  readonly stats?: boolean | undefined
+  readonly includeStats?: boolean | undefined
 }

@@ -40,9 +40,7 @@ export interface EngineOptions {
 const mebibyte = 1024 * 1024
 const openFolders = 64
 
-/**
- * Opens the engine for the tables of a storage. Throws a plain error if the installed package is not the pinned one.
- */
+/** Throws a plain error if the installed package is not the pinned one. */
 export function openEngine(options: EngineOptions = {}): Engine {
   const {
     storage = localFileStorage,
@@ -50,7 +48,7 @@ export function openEngine(options: EngineOptions = {}): Engine {
     metadataCacheBytes = 32 * mebibyte,
   } = options
   const native = loadNative()
-  const parts: EngineContext = {
+  const context: EngineContext = {
     native,
     storage,
     connections: new LRUCache({ max: openFolders }),
@@ -59,117 +57,118 @@ export function openEngine(options: EngineOptions = {}): Engine {
   }
   return {
     create: async (location, upload, mode) =>
-      withUploadErrors(async () => createTable(parts, location, upload, mode)),
+      withUploadErrors(async () => createTable(context, location, upload, mode)),
     insert: async (location, upload, mode, branch) =>
-      withUploadErrors(async () => insertRows(parts, { location, branch }, upload, mode)),
-    query: async (location, query) => withCatalogErrors(async () => queryRows(parts, location, query)),
+      withUploadErrors(async () => insertRows(context, { location, branch }, upload, mode)),
+    query: async (location, query) => withCatalogErrors(async () => queryRows(context, location, query)),
     count: async (location, options = {}) =>
-      withExpressionErrors(async () => countRows(parts, location, options)),
+      withExpressionErrors(async () => countRows(context, location, options)),
     describe: async (location, options = {}) =>
-      withCatalogErrors(async () => describeTable(parts, location, options)),
-    tags: openTags(parts),
-    branches: openBranches(parts),
-    indexes: openIndexes(parts),
-    restore: async (point) => withCatalogErrors(async () => (await openTable(parts, point)).restore()),
-    measure: async (point) => withCatalogErrors(async () => (await openTable(parts, point)).stats()),
+      withCatalogErrors(async () => describeTable(context, location, options)),
+    tags: openTags(context),
+    branches: openBranches(context),
+    indexes: openIndexes(context),
+    restore: async (point) => withCatalogErrors(async () => (await openTable(context, point)).restore()),
+    measure: async (point) => withCatalogErrors(async () => (await openTable(context, point)).stats()),
     changeMetadata: async (point, changes) =>
       withCatalogErrors(async () => changeSchemaMetadata(storage, point, changes)),
-    rows: openRows(parts),
-    columns: openColumns(parts),
-    plans: openPlans(parts),
+    rows: openRows(context),
+    columns: openColumns(context),
+    plans: openPlans(context),
     drop: async (location) =>
       withCatalogErrors(async () => storage.removeAll(splitLocation(location).location)),
     isStalled: createStallDetector(native),
-    close: async () => closeConnections(parts),
+    close: async () => closeConnections(context),
   }
 }
 
 async function createTable(
-  parts: EngineContext,
+  context: EngineContext,
   location: string,
   upload: Uint8Array,
   mode: 'create' | 'overwrite',
 ): Promise<{ version: number }> {
-  const { file } = streamToFile(upload, parts.decodedUploadBytes)
+  const { file } = streamToFile(upload, context.decodedUploadBytes)
   const { folder, name } = splitLocation(location)
-  const connection = await connect(parts, folder)
+  const connection = await connect(context, folder)
   const table = await connection.createTable(name, file, mode, [])
   return { version: await table.version() }
 }
 
 async function insertRows(
-  parts: EngineContext,
+  context: EngineContext,
   point: TablePoint,
   upload: Uint8Array,
   mode: 'append' | 'overwrite',
 ): Promise<{ version: number; rows: number }> {
-  const uploaded = streamToFile(upload, parts.decodedUploadBytes)
-  const version = mode === 'append' ? appendRows(parts, point, uploaded) : replaceRows(parts, point, uploaded)
+  const uploaded = streamToFile(upload, context.decodedUploadBytes)
+  const version =
+    mode === 'append' ? appendRows(context, point, uploaded) : replaceRows(context, point, uploaded)
   return { version: await version, rows: uploaded.rows }
 }
 
 /** The engine cannot append zero rows; the table keeps its version. */
 async function appendRows(
-  parts: EngineContext,
+  context: EngineContext,
   point: TablePoint,
   { file, batches }: UploadedFile,
 ): Promise<number> {
-  const table = await openTable(parts, point)
+  const table = await openTable(context, point)
   if (batches === 0) return table.version()
   return (await table.add(file, 'append')).version
 }
 
 /** Concurrent overwrites conflict in the engine, although either order is correct. */
 async function replaceRows(
-  parts: EngineContext,
+  context: EngineContext,
   point: TablePoint,
   { file, batches }: UploadedFile,
 ): Promise<number> {
   return await retryConflicts(async () => {
-    const table = await openTable(parts, point)
+    const table = await openTable(context, point)
     if (batches > 0) return (await table.add(file, 'overwrite')).version
     if (omitMainBranch(point.branch) !== undefined) {
       throw new CatalogError('Unsupported', 'a branch cannot be overwritten with a stream without batches')
     }
     const { folder, name } = splitLocation(point.location)
-    const connection = await connect(parts, folder)
+    const connection = await connect(context, folder)
     return await (await connection.createEmptyTable(name, file, 'overwrite', [])).version()
   })
 }
 
 async function queryRows(
-  parts: EngineContext,
+  context: EngineContext,
   location: string,
   query: TableQuery,
 ): Promise<AsyncGenerator<Uint8Array>> {
   rejectUnsupported(query)
-  const table = await openTable(parts, {
+  const table = await openTable(context, {
     location,
     branch: query.branch ?? undefined,
     version: query.version ?? undefined,
   })
-  const makers = parts.native.JsFullTextQuery
-  const response = await runQuery(makers, table, query)
+  const factories = context.native.JsFullTextQuery
+  const response = await runQuery(factories, table, query)
   const selection = castDictionaryColumns(readFileSchema(response.first), query)
-  const { first, next } = selection ? await runQuery(makers, table, query, selection) : response
+  const { first, next } = selection ? await runQuery(factories, table, query, selection) : response
   return joinFiles(first, async () => withCatalogErrors(next))
 }
 
-async function countRows(parts: EngineContext, location: string, options: CountOptions): Promise<number> {
-  const table = await openTable(parts, { ...options, location })
+async function countRows(context: EngineContext, location: string, options: CountOptions): Promise<number> {
+  const table = await openTable(context, { ...options, location })
   return table.countRows(parenthesizeCondition(options.predicate))
 }
 
 async function describeTable(
-  parts: EngineContext,
+  context: EngineContext,
   location: string,
   options: DescribeOptions,
 ): Promise<TableDescription> {
-  const table = await openTable(parts, { ...options, location })
+  const table = await openTable(context, { ...options, location })
   const [version, schemaFile] = await Promise.all([table.version(), table.schema()])
   const schema = readFileSchema(schemaFile)
-  const manifest = options.stats
-    ? await readVersionManifest(parts.storage, location, version, options.branch)
+  const manifest = options.includeStats
+    ? await readVersionManifest(context.storage, location, version, options.branch)
     : undefined
   return {
     version,

@@ -1,7 +1,4 @@
-/**
- * A point in the history of a table. An absent, empty or `main` branch is the main branch. Without a version it is the
- * newest one, the only point that can be written to.
- */
+/** An absent, empty or `main` branch is the main branch. Without a version: the newest one, the only writable one. */
 export interface TablePoint {
   readonly location: string
   readonly branch?: string | undefined

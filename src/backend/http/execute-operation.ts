@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { CatalogCaller, Catalog, RequestMembers } from '../contract/catalog.ts'
-import type { ClientDialect } from '../dialects/lancedb.ts'
+import type { ClientDialect } from './client-dialect.ts'
 import { openUpload, readBody } from './request-body.ts'
 import { readCaller } from './request-caller.ts'
 import { mergeMembers, parseMembers, parseRequest } from './request-members.ts'
@@ -13,35 +13,33 @@ export interface OperationContext {
   readonly hasAccessToken: boolean
 }
 
-/** The parts of the caller known before the body is read. */
 type RequestConnection = Pick<CatalogCaller, 'requestId' | 'signal'>
 
 /**
- * Reads the body of a request, merges route, headers and body, and calls the catalog. An Arrow body is streamed. Throws
- * CatalogError: InvalidInput (400) for a body that contradicts the route or that the operation does not accept, and the
- * errors of the operation.
+ * Reads the body, merges route, headers and body, and calls the catalog. Throws InvalidInput (400) for a body that
+ * contradicts the route or that the operation does not accept, and the errors of the operation.
  */
 export async function executeOperation(
   { catalog, maxJsonBytes, hasAccessToken }: OperationContext,
   request: FastifyRequest,
-  target: RouteMatch,
+  route: RouteMatch,
   dialect: ClientDialect,
   connection: RequestConnection,
 ): Promise<unknown> {
-  const { operation, id, indexName = '', delimiter } = target
+  const { operation, id, indexName = '', delimiter } = route
   const { headers } = request
   const body = openUpload(request.raw)
   const isUpload = operation.body === 'arrow'
-  const members = isUpload ? {} : parseMembers(target, await readBody(body, maxJsonBytes))
-  const merged = mergeMembers(target, members, headers)
+  const members = isUpload ? {} : parseMembers(route, await readBody(body, maxJsonBytes))
+  const merged = mergeMembers(route, members, headers)
   const caller = { ...connection, ...readCaller(headers, merged, hasAccessToken) }
-  const sent = dialect.readMembers(operation.name, omitEnvelope(merged), headers)
+  const sentMembers = dialect.readMembers(operation.name, omitEnvelope(merged), headers)
   const call = {
     id,
     indexName,
     delimiter,
-    request: parseRequest(operation.name, sent),
-    sentMembers: sent,
+    request: parseRequest(operation.name, sentMembers),
+    sentMembers,
     upload: isUpload ? body : undefined,
     schemaDialect: dialect.schemaDialect,
     caller,

@@ -2,10 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { invalidInput, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import type { Upload } from '../contract/catalog.ts'
 
-/**
- * Opens the body of a request for one reader. The connection to the client survives a reader that stops early. Throws
- * InvalidInput with status 415 for a compressed body.
- */
+/** The connection survives a reader that stops early. Throws InvalidInput with status 415 for a compressed body. */
 export function openUpload(request: IncomingMessage): Upload {
   const {
     'content-length': announced,
@@ -15,28 +12,27 @@ export function openUpload(request: IncomingMessage): Upload {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw invalidInput('content-encoding is not supported; send the body uncompressed', { status: 415 })
   }
-  const isThere = announced !== undefined || transfer !== undefined
-  return { chunks: readChunks(request), length: isThere ? parseLength(announced) : 0 }
+  const hasBody = announced !== undefined || transfer !== undefined
+  return { chunks: readChunks(request), length: hasBody ? parseLength(announced) : 0 }
 }
 
 /**
- * Reads a whole body of at most `limit` bytes. Calls `take` with the number of bytes before allocating them. Throws
- * InvalidInput with status 413 for a larger body, without reading it if its length is announced.
+ * Calls `reserve` before allocating memory. Throws InvalidInput (413) above `limit`, unread if its length is announced.
  */
 export async function readBody(
   { chunks, length: announced }: Upload,
   limit: number,
-  take: (bytes: number) => void = () => {},
+  reserve: (bytes: number) => void = () => {},
 ): Promise<Buffer> {
   if (announced === 0) return Buffer.alloc(0)
   if (announced !== undefined && announced > limit) throw bodyTooLargeError(limit)
-  const buffer = announced === undefined ? undefined : allocate(announced, take)
+  const buffer = announced === undefined ? undefined : allocate(announced, reserve)
   const received: Uint8Array[] = []
   let length = 0
   for await (const chunk of chunks) {
     if (length + chunk.length > limit) throw bodyTooLargeError(limit)
     if (buffer === undefined) {
-      take(chunk.length)
+      reserve(chunk.length)
       received.push(chunk)
     } else {
       buffer.set(chunk, length)
@@ -59,8 +55,8 @@ function parseLength(announced: string | undefined): number | undefined {
 }
 
 /** With a known length, each chunk is copied only once. */
-function allocate(length: number, take: (bytes: number) => void): Buffer {
-  take(length)
+function allocate(length: number, reserve: (bytes: number) => void): Buffer {
+  reserve(length)
   return Buffer.allocUnsafe(length)
 }
 

@@ -12,13 +12,13 @@ type CallerIdentity = Pick<CatalogCaller, 'identity' | 'context'>
 
 /**
  * Reads the caller from the headers and from `identity` and `context` of the body; headers take precedence. Context
- * keys are case-insensitive, as header names are. `isGuarded`: the authorization header authenticates to this server,
+ * keys are case-insensitive, as header names are. `hasAccessToken`: the authorization header authenticates to this server,
  * so neither it nor a token in the body is an identity for others. Throws InvalidInput (400).
  */
 export function readCaller(
   headers: IncomingHttpHeaders,
   members: RequestMembers,
-  isGuarded: boolean,
+  hasAccessToken: boolean,
 ): CallerIdentity {
   const { identity, context } = readEnvelope(members)
   const entries = new Map(Object.entries(context ?? {}).map(([key, value]) => [key.toLowerCase(), value]))
@@ -29,7 +29,9 @@ export function readCaller(
   return {
     identity: {
       apiKey: key === undefined ? identity?.api_key : String(key),
-      authToken: isGuarded ? undefined : (parseBearerToken(headers.authorization) ?? identity?.auth_token),
+      authToken: hasAccessToken
+        ? undefined
+        : (parseBearerToken(headers.authorization) ?? identity?.auth_token),
     },
     context: entries,
   }
@@ -41,8 +43,8 @@ export function parseBearerToken(authorization: string | undefined): string | un
 }
 
 function readEnvelope({ identity, context }: RequestMembers) {
-  const read = envelopeSchema.safeParse({ identity, context })
-  if (read.success) return read.data
-  const path = read.error.issues[0]?.path.map(String).join('.') ?? ''
+  const parsed = envelopeSchema.safeParse({ identity, context })
+  if (parsed.success) return parsed.data
+  const path = parsed.error.issues[0]?.path.map(String).join('.') ?? ''
   throw invalidInput(`invalid member ${quoteForMessage(path)} of the body: expected a string`)
 }

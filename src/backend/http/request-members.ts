@@ -15,18 +15,18 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * for UpdateTableSchemaMetadata: its body is the data itself, and an empty one was truncated. Throws InvalidInput (400)
  * for anything but a JSON object, and for a body that names another object than the route.
  */
-export function parseMembers(target: RouteMatch, bytes: Uint8Array): RequestMembers {
-  const value = parse(bytes)
-  if (target.operation.body === 'map') return parseMapBody(target, value)
+export function parseMembers(route: RouteMatch, bytes: Uint8Array): RequestMembers {
+  const value = parseJson(bytes)
+  if (route.operation.body === 'map') return parseMapBody(route, value)
   if (value === null) return {}
   const members = assertObject(value)
-  assertMatchesRoute(target, members, target.operation.routeMembers)
+  assertMatchesRoute(route, members, route.operation.routeMembers)
   const { query } = members
-  if (isObject(query)) assertIdentifierMatches(query['id'], target.id, 'query.id')
+  if (isObject(query)) assertIdentifierMatches(query['id'], route.id, 'query.id')
   return members
 }
 
-function parse(bytes: Uint8Array): unknown {
+function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return null
   try {
     const text = decoder.decode(bytes)
@@ -42,15 +42,14 @@ function assertObject(value: unknown): RequestMembers {
 }
 
 /**
- * Returns the members for a body that is a map of the caller: the map becomes the member `metadata`. Some clients wrap
- * the map as in other requests; a member `metadata` that is an object reveals that, because the values of a map are
- * strings.
+ * The map becomes the member `metadata`. Some clients wrap the map as in other requests; a member `metadata` that is an
+ * object reveals that, because the values of a map are strings.
  */
-function parseMapBody(target: RouteMatch, value: unknown): RequestMembers {
+function parseMapBody(route: RouteMatch, value: unknown): RequestMembers {
   if (value === null) throw invalidInput('the body is empty; expected a JSON object')
   const body = assertObject(value)
   if (!isObject(body['metadata'])) return { metadata: body }
-  assertMatchesRoute(target, body, ['id'])
+  assertMatchesRoute(route, body, ['id'])
   return body
 }
 
@@ -58,9 +57,9 @@ function parseMapBody(target: RouteMatch, value: unknown): RequestMembers {
 function assertMatchesRoute(
   { id, indexName }: RouteMatch,
   members: RequestMembers,
-  repeats: readonly string[],
+  repeatedNames: readonly string[],
 ): void {
-  for (const name of repeats) {
+  for (const name of repeatedNames) {
     const value = members[name]
     if (name === 'id') assertIdentifierMatches(value, id, name)
     else if (value !== undefined && value !== null && value !== indexName) {
@@ -78,10 +77,7 @@ function assertIdentifierMatches(value: unknown, id: Identifier, name: string): 
     throw invalidInput(`the ${quoteForMessage(name)} in the body differs from the id in the route`)
 }
 
-/**
- * Adds the query parameters, and the headers of CreateTable, to the members. Throws InvalidInput (400) for
- * contradicting values.
- */
+/** Adds query parameters, and headers of CreateTable. Throws InvalidInput (400) for contradicting values. */
 export function mergeMembers(
   { operation, parameters }: RouteMatch,
   members: RequestMembers,
@@ -104,15 +100,12 @@ export function mergeMembers(
   return merged
 }
 
-/**
- * Parses members by the schema of an operation; without a schema, returns them unchanged. Throws InvalidInput (400)
- * that names the first invalid member.
- */
+/** Returns members unchanged without a schema. Throws InvalidInput (400) that names the first invalid member. */
 export function parseRequest(name: OperationName, members: RequestMembers): OperationRequest<OperationName> {
   if (!hasSchema(name)) return members
-  const read = validateMembers(name, members)
-  if (read.success) return read.data
-  const issue = read.error.issues[0]
+  const parsed = validateMembers(name, members)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
   const path = issue?.path.map(String).join('.') ?? ''
   throw invalidInput(
     `invalid member ${quoteForMessage(path)} of the request: ${issue?.message ?? 'unexpected value'}`,

@@ -4,12 +4,12 @@ import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { arrowFileType } from '../../catalog-api/headers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { toStorageFullError } from '../storage/full-storage.ts'
-import { toPostgresCatalogError } from '../store/postgres-errors.ts'
+import { toPostgresCatalogError } from '../database/postgres-errors.ts'
 
 /**
- * Sends a success in the form of the operation: JSON (for CountTableRows only the integer), an empty body, or a
- * streamed Arrow file with backpressure; the query ends if the client disconnects. If a query fails midway, the
- * connection is reset, so a partial response never looks complete, and `onFailure` is called.
+ * Sends JSON, an empty body, or a streamed Arrow file with backpressure; the query ends if the client disconnects. If a
+ * query fails midway, `onFailure` is called and the connection is reset, so that a partial response never looks
+ * complete.
  */
 export function sendResponse(
   reply: FastifyReply,
@@ -33,7 +33,6 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-/** Sends an error in the format of the interface. */
 export function sendError(reply: FastifyReply, error: CatalogError, requestId: string): FastifyReply {
   return reply
     .code(error.status)
@@ -42,11 +41,11 @@ export function sendError(reply: FastifyReply, error: CatalogError, requestId: s
     .send(JSON.stringify(error.toResponse(requestId)))
 }
 
-/** Converts any error: what is not a CatalogError becomes Internal without details. */
+/** Any other error becomes Internal without details. */
 export function toCatalogError(error: unknown): CatalogError {
   if (error instanceof CatalogError && error.kind !== 'Internal') return error
-  const refusal = toPostgresCatalogError(error) ?? toStorageFullError(error)
-  if (refusal !== undefined) return refusal
+  const knownError = toPostgresCatalogError(error) ?? toStorageFullError(error)
+  if (knownError !== undefined) return knownError
   if (error instanceof CatalogError) return error
   return new CatalogError('Internal', 'internal error; see the log of the catalog for this instance', {
     cause: error,

@@ -4,30 +4,29 @@ import { readBody } from './request-body.ts'
 
 /** The memory budget shared by the uploads of all requests. */
 export class UploadMemory {
-  #free: number
+  #freeBytes: number
 
   constructor(bytes: number) {
-    this.#free = bytes
+    this.#freeBytes = bytes
   }
 
   /** Throws ServiceUnavailable (503) if other uploads use too much of the budget. */
   reserve(bytes: number): void {
-    if (bytes > this.#free) {
+    if (bytes > this.#freeBytes) {
       throw new CatalogError('ServiceUnavailable', 'upload memory exhausted; retry later', {
         headers: { 'retry-after': '1' },
       })
     }
-    this.#free -= bytes
+    this.#freeBytes -= bytes
   }
 
   release(bytes: number): void {
-    this.#free += bytes
+    this.#freeBytes += bytes
   }
 }
 
 /**
- * Reads an upload into one buffer and passes it to `use`; its memory is reserved until `use` has ended. Throws
- * InvalidInput with status 413 above `limit` bytes, without reading it if its length is announced.
+ * Reserves memory until `use` has ended. Throws InvalidInput (413) above `limit`, unread if its length is announced.
  */
 export async function receiveUpload<Result>(
   upload: Upload,
@@ -35,14 +34,14 @@ export async function receiveUpload<Result>(
   memory: UploadMemory,
   use: (bytes: Uint8Array) => Promise<Result>,
 ): Promise<Result> {
-  let taken = 0
-  const take = (bytes: number): void => {
+  let reserved = 0
+  const reserve = (bytes: number): void => {
     memory.reserve(bytes)
-    taken += bytes
+    reserved += bytes
   }
   try {
-    return await use(await readBody(upload, limit, take))
+    return await use(await readBody(upload, limit, reserve))
   } finally {
-    memory.release(taken)
+    memory.release(reserved)
   }
 }

@@ -2,10 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { parseBearerToken } from './request-caller.ts'
 
-/**
- * Creates a check of the `authorization` header against the access token, in constant time. The check throws
- * Unauthenticated (401). Without an access token, every request passes.
- */
+/** Compares in constant time; throws Unauthenticated (401). Without an access token, every request passes. */
 export function createAccessTokenCheck(
   token: string | undefined,
 ): (authorization: string | undefined) => void {

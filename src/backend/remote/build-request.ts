@@ -8,10 +8,9 @@ import { buildTarget } from '../../catalog-api/request-target.ts'
 import type { CatalogCall, CatalogCaller, RequestMembers, Upload } from '../contract/catalog.ts'
 
 /** How to address a remote catalog. */
-export interface RemoteTarget {
+export interface RemoteEndpoint {
   /** The prefix of every route. */
   readonly basePath: string
-  /** Joins the parts of an id. */
   readonly delimiter: string
   /** The header added to every request, in place of the caller's identity. */
   readonly credential: readonly [name: string, value: string] | undefined
@@ -28,18 +27,17 @@ export interface RemoteRequest {
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
- * Encodes a call as the interface defines it: query parameters for members that the operation takes there, the body for
- * all others; identity, context and request id as headers. The id is joined by the delimiter of the remote catalog.
- * Throws InvalidInput (400) for an id or a context entry that cannot be encoded.
+ * Encodes query parameters for members that the operation takes there, the body for all others; identity, context and
+ * request id as headers. Throws InvalidInput (400) for an id or a context entry that cannot be encoded.
  */
 export function buildRequest(
   operation: Operation,
   call: CatalogCall<OperationName>,
-  { basePath, delimiter, credential }: RemoteTarget,
+  { basePath, delimiter, credential }: RemoteEndpoint,
 ): RemoteRequest {
   const { id, indexName, upload, caller } = call
-  const sent = operation.name === 'CreateTable' ? parseProperties(call.sentMembers) : call.sentMembers
-  const target = {
+  const sent = operation.name === 'CreateTable' ? escapeProperties(call.sentMembers) : call.sentMembers
+  const route = {
     operation,
     id,
     delimiter: call.delimiter,
@@ -48,7 +46,7 @@ export function buildRequest(
   }
   const headers = buildHeaders(caller, credential)
   if (operation.name === 'CreateTable') addCreateTableHeaders(headers, sent)
-  const request = { method: operation.method, path: basePath + buildTarget(target, delimiter), headers }
+  const request = { method: operation.method, path: basePath + buildTarget(route, delimiter), headers }
   if (operation.body === 'none') return { ...request, body: null }
   headers['content-type'] = upload === undefined ? 'application/json' : arrowStreamType
   if (upload === undefined)
@@ -60,11 +58,11 @@ export function buildRequest(
 /** While the remote catalog applies backpressure nothing is read, so only the signal shows a disconnected client. */
 function openUpload({ chunks }: Upload, signal: AbortSignal): Readable {
   const stream = Readable.from(chunks, { objectMode: false })
-  const cut = (): void => {
+  const abortUpload = (): void => {
     if (!stream.readableEnded)
       stream.destroy(invalidInput('the client closed the connection during the upload'))
   }
-  signal.addEventListener('abort', cut, { once: true })
+  signal.addEventListener('abort', abortUpload, { once: true })
   return stream
 }
 
@@ -77,13 +75,12 @@ function buildParameters(
   for (const name of operation.query.keys()) {
     const value = name === 'delimiter' ? undefined : sent[name]
     if (value === undefined || value === null || value === '') continue
-    parameters.set(name, Array.isArray(value) ? value.map(parameterText) : parameterText(value))
+    parameters.set(name, Array.isArray(value) ? value.map(formatParameter) : formatParameter(value))
   }
   return parameters
 }
 
-/** Keeps text; converts numbers and booleans (`7`, `true`). */
-function parameterText(value: unknown): string {
+function formatParameter(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
@@ -95,10 +92,7 @@ function buildBody({ body, query }: Operation, sent: RequestMembers): unknown {
   )
 }
 
-/**
- * Clients that want every row send 2^63 - 1, which JavaScript would round to a larger number. An identity within a
- * query or a batch is not forwarded.
- */
+/** Clients that want every row send 2^63 - 1, which JavaScript would round up. Nested identities are not forwarded. */
 function toWireValue(name: string, value: unknown): unknown {
   if (name === 'k' && typeof value === 'number') return Math.min(value, Number.MAX_SAFE_INTEGER)
   return name === 'identity' && typeof value === 'object' ? undefined : value
@@ -106,7 +100,7 @@ function toWireValue(name: string, value: unknown): unknown {
 
 function buildHeaders(
   { requestId, identity, context }: CatalogCaller,
-  credential: RemoteTarget['credential'],
+  credential: RemoteEndpoint['credential'],
 ): Record<string, string> {
   const headers: Record<string, string> = { [requestIdHeader]: requestId }
   if (credential !== undefined) {
@@ -129,12 +123,12 @@ function buildHeaders(
   return headers
 }
 
-function assertHeaderValue(value: string, what: string): string {
+function assertHeaderValue(value: string, label: string): string {
   if (fieldValue.test(value)) return value
-  throw invalidInput(`${what} contains a character that is not allowed in a header`)
+  throw invalidInput(`${label} contains a character that is not allowed in a header`)
 }
 
-/** The interface has the properties in a header, later catalogs in the query: both get the same text. */
+/** The catalog API has the properties in a header, later catalogs in the query: both get the same text. */
 function addCreateTableHeaders(headers: Record<string, string>, sent: RequestMembers): void {
   for (const name of ['location', 'properties'] as const) {
     const text = sent[name]
@@ -143,7 +137,7 @@ function addCreateTableHeaders(headers: Record<string, string>, sent: RequestMem
   }
 }
 
-function parseProperties(sent: RequestMembers): RequestMembers {
+function escapeProperties(sent: RequestMembers): RequestMembers {
   const { properties } = sent
   return typeof properties === 'string' ? { ...sent, properties: escapeNonAscii(properties) } : sent
 }

@@ -4,27 +4,24 @@ import { operationSchemas } from '../../catalog-api/schemas/operation-schemas.ts
 import type { RequestMembers } from '../contract/catalog.ts'
 import { toLanceType } from '../engine/schema/lance-type.ts'
 
-const schemaOfTable = operationSchemas.DescribeTable.response.shape.schema
+const tableSchemaSchema = operationSchemas.DescribeTable.response.shape.schema
 
-/**
- * Converts a DescribeTable response to the type names of the Lance format. Missing units default to microseconds.
- * Throws Unsupported (406) for a schema that cannot be converted.
- */
+/** Missing units default to microseconds. Throws Unsupported (406) for a schema that cannot be converted. */
 export function convertToLanceSchema(response: RequestMembers): RequestMembers {
-  const read = schemaOfTable.safeParse(response['schema'] ?? undefined)
-  if (!read.success) throw inexpressibleSchemaError(read.error)
-  return read.data === undefined ? response : { ...response, schema: convertTypes(read.data) }
+  const parsed = tableSchemaSchema.safeParse(response['schema'] ?? undefined)
+  if (!parsed.success) throw unsupportedSchemaError(parsed.error)
+  return parsed.data === undefined ? response : { ...response, schema: convertTypes(parsed.data) }
 }
 
-function convertTypes(schema: NonNullable<z.output<typeof schemaOfTable>>) {
+function convertTypes(schema: NonNullable<z.output<typeof tableSchemaSchema>>) {
   try {
     return { ...schema, fields: schema.fields.map((field) => ({ ...field, type: toLanceType(field.type) })) }
   } catch (error) {
-    throw inexpressibleSchemaError(error)
+    throw unsupportedSchemaError(error)
   }
 }
 
-function inexpressibleSchemaError(cause: unknown): CatalogError {
+function unsupportedSchemaError(cause: unknown): CatalogError {
   return new CatalogError('Unsupported', 'the schema of the table cannot be represented for this client', {
     cause,
   })

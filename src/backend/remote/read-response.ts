@@ -11,26 +11,25 @@ const maxJsonBytes = 64 * 1024 * 1024
 const maxErrorBytes = 64 * 1024
 
 /** Operations whose JSON response is a number or a string, not an object. */
-const bareResponses: Readonly<Partial<Record<OperationName, 'number' | 'string'>>> = {
+const primitiveResponses: Readonly<Partial<Record<OperationName, 'number' | 'string'>>> = {
   CountTableRows: 'number',
   ExplainTableQueryPlan: 'string',
   AnalyzeTableQueryPlan: 'string',
 }
 
 /**
- * Reads the response of a remote catalog: buffers JSON, streams an Arrow file. Any 2xx is a success. Throws the
- * catalog's error with its code and message, and ServiceUnavailable (502) for responses that the interface does not
- * define. `speaksForItself`: requests carry our own credential, so its rejection is not an error of the caller. `sent`:
- * the request headers, alternating names and values.
+ * Buffers JSON, streams an Arrow file. Throws the catalog's error with its code and message, and ServiceUnavailable
+ * (502) for responses that the API does not define. `hasOwnCredential`: its rejection is not an error of the caller.
+ * `sentHeaders`: the request headers, alternating names and values.
  */
 export async function readResponse(
   operation: Operation,
   response: Dispatcher.ResponseData,
-  speaksForItself: boolean,
-  sent: readonly string[],
+  hasOwnCredential: boolean,
+  sentHeaders: readonly string[],
 ): Promise<unknown> {
   const { statusCode, headers, body } = response
-  if (statusCode >= 400) throw await readErrorResponse(response, speaksForItself, sent)
+  if (statusCode >= 400) throw await readErrorResponse(response, hasOwnCredential, sentHeaders)
   if (statusCode >= 300) throw await discard(response, `a redirect (${statusCode}), which is not followed`)
   const encoding = firstHeaderValue(headers['content-encoding']) ?? 'identity'
   if (encoding !== 'identity') throw await discard(response, 'an unexpected compressed body')
@@ -48,7 +47,7 @@ export async function readResponse(
   return readJson(operation.name, bytes.toString('utf8'), type)
 }
 
-/** Converts a transport failure to an error of the interface: 502, 503 or 504. */
+/** Converts a transport failure to 502, 503 or 504. */
 export function toTransportError(error: unknown): CatalogError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const name = error instanceof Error ? error.name : ''
@@ -63,33 +62,30 @@ export function toTransportError(error: unknown): CatalogError {
 
 async function readErrorResponse(
   { statusCode, headers, body }: Dispatcher.ResponseData,
-  speaksForItself: boolean,
-  sent: readonly string[],
+  hasOwnCredential: boolean,
+  sentHeaders: readonly string[],
 ): Promise<CatalogError> {
   const bytes = await readBounded(body, maxErrorBytes)
-  const { kind, hasCatalogCode, message, cause } = parseErrorResponse(statusCode, bytes, sent)
-  if (statusCode === 407 || (statusCode === 401 && speaksForItself)) {
+  const { kind, hasCatalogCode, message, cause } = parseErrorResponse(statusCode, bytes, sentHeaders)
+  if (statusCode === 407 || (statusCode === 401 && hasOwnCredential)) {
     return unavailableError(502, 'the remote catalog rejected the credential of this server', cause)
   }
   // Without a catalog code the body is a proxy's page; an internal failure may contain a stack trace.
   const shown = hasCatalogCode && kind !== 'Internal' ? message : undefined
-  const retained = ['retry-after', 'www-authenticate'].flatMap((name): [string, string][] => {
+  const forwardedHeaders = ['retry-after', 'www-authenticate'].flatMap((name): [string, string][] => {
     const value = firstHeaderValue(headers[name])
     return value === undefined ? [] : [[name, value]]
   })
   return new CatalogError(kind, shown ?? `the remote catalog returned status ${statusCode}`, {
     status: statusCode,
-    headers: Object.fromEntries(retained),
+    headers: Object.fromEntries(forwardedHeaders),
     cause,
   })
 }
 
-/**
- * Some servers wrap the row count in an object, send a plan as plain text, or send an empty body for an object
- * (interface section 8.1).
- */
+/** Some servers wrap the row count in an object, send a plan as plain text, or send an empty body for an object. */
 function readJson(name: OperationName, text: string, type: string): unknown {
-  const expected = bareResponses[name] ?? 'object'
+  const expected = primitiveResponses[name] ?? 'object'
   if (expected === 'string' && type === 'text/plain') return text
   if (expected === 'object' && text.trim() === '') return {}
   const value = parse(text)
@@ -119,13 +115,13 @@ async function readBounded(body: AsyncIterable<Uint8Array>, limit: number): Prom
   return Buffer.concat(chunks, length)
 }
 
-async function discard({ body }: Dispatcher.ResponseData, what: string): Promise<CatalogError> {
+async function discard({ body }: Dispatcher.ResponseData, description: string): Promise<CatalogError> {
   await body.dump()
-  return unexpectedResponseError(what)
+  return unexpectedResponseError(description)
 }
 
-function unexpectedResponseError(what: string): CatalogError {
-  return unavailableError(502, `the remote catalog returned ${what}`)
+function unexpectedResponseError(description: string): CatalogError {
+  return unavailableError(502, `the remote catalog returned ${description}`)
 }
 
 function unavailableError(status: number, message: string, cause?: unknown): CatalogError {

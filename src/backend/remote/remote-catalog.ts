@@ -6,7 +6,7 @@ import { getOperation, type Operation, type OperationName } from '../../catalog-
 import { isObject } from '../../lib/json/is-object.ts'
 import type { CatalogCall, Catalog } from '../contract/catalog.ts'
 import { readResponse, toTransportError } from './read-response.ts'
-import { buildRequest, type RemoteTarget, type RemoteRequest } from './build-request.ts'
+import { buildRequest, type RemoteEndpoint, type RemoteRequest } from './build-request.ts'
 import { convertToLanceSchema } from './lance-schema.ts'
 import type { RemoteSettings } from '../../config/backend/remote-catalog-settings.ts'
 
@@ -16,21 +16,18 @@ const maxPendingRequests = 1024
 /** Limit for changes of disconnected clients during shutdown. */
 const shutdownTimeoutMs = 10_000
 
-/**
- * Opens a client of a remote catalog. Sends nothing before the first request. Rejects if a file of the settings cannot
- * be read.
- */
+/** Sends nothing before the first request. Rejects if a file of the settings cannot be read. */
 export async function openRemoteCatalog(settings: RemoteSettings): Promise<Catalog> {
   const { origin, pathname } = new URL(settings.url)
-  const dialect: RemoteTarget = {
+  const endpoint: RemoteEndpoint = {
     basePath: pathname.replace(/\/$/, ''),
     delimiter: settings.delimiter,
     credential: await readCredential(settings),
   }
   const pool = await openPool(origin, settings)
   return {
-    execute: (name, call) => executeRemotely(pool, getOperation(name), call, dialect),
-    checkReady: () => probe(pool, dialect.basePath),
+    execute: (name, call) => executeRemotely(pool, getOperation(name), call, endpoint),
+    checkReady: () => checkReachable(pool, endpoint.basePath),
     isAlive: () => true,
     close: async () => {
       const timer = setTimeout(() => void pool.destroy(), shutdownTimeoutMs)
@@ -66,15 +63,12 @@ async function readCredential({
   return [credential.header, (text ?? '').trim()]
 }
 
-/**
- * Sends a request and reads its response. A read is cancelled if the client disconnects; a change continues, because
- * its outcome would be unknown. Throws ServiceUnavailable (503) if too many requests are pending.
- */
+/** A disconnect cancels a read, but not a change: its outcome would be unknown. Throws ServiceUnavailable (503). */
 async function executeRemotely(
   pool: Pool,
   operation: Operation,
   call: CatalogCall<OperationName>,
-  dialect: RemoteTarget,
+  endpoint: RemoteEndpoint,
 ): Promise<unknown> {
   if (pool.stats.queued >= maxPendingRequests) {
     throw new CatalogError(
@@ -85,18 +79,18 @@ async function executeRemotely(
       },
     )
   }
-  const request = buildRequest(operation, call, dialect)
+  const request = buildRequest(operation, call, endpoint)
   const signal = operation.effect === 'read' ? call.caller.signal : undefined
   try {
     const response = await sendRequest(pool, operation, { ...request, ...(signal && { signal }) })
     const result = await readResponse(
       operation,
       response,
-      dialect.credential !== undefined,
+      endpoint.credential !== undefined,
       Object.entries(request.headers).flat(),
     )
-    const isReported = operation.name === 'DescribeTable' && call.schemaDialect === 'lance'
-    return isReported && isObject(result) ? convertToLanceSchema(result) : result
+    const needsLanceSchema = operation.name === 'DescribeTable' && call.schemaDialect === 'lance'
+    return needsLanceSchema && isObject(result) ? convertToLanceSchema(result) : result
   } catch (error) {
     if (error instanceof CatalogError) throw error
     if (call.caller.signal.aborted) throw invalidInput('the client closed the connection', { cause: error })
@@ -120,7 +114,7 @@ async function sendRequest(
 }
 
 /** Any response that is not a proxy failure shows that the catalog is reachable. */
-async function probe(pool: Pool, basePath: string): Promise<void> {
+async function checkReachable(pool: Pool, basePath: string): Promise<void> {
   const { method, path } = getOperation('ListAllTables')
   const target = `${basePath}${path}?limit=1`
   let status: number

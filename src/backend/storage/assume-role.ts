@@ -27,10 +27,7 @@ export interface TemporaryCredentials {
 const timeoutMs = 10_000
 const maxResponseBytes = 64 * 1024
 
-/**
- * Assumes a role (AssumeRole, AWS STS 2011-06-15); the S3 client signs with its own credentials. Rejects with a plain
- * error that contains the code of the service and no secret.
- */
+/** AssumeRole of AWS STS 2011-06-15, signed by the S3 client. Rejects with the code of the service and no secret. */
 export async function assumeRole(client: S3Client, request: RoleRequest): Promise<TemporaryCredentials> {
   const { protocol, host, hostname, port, href } = new URL(request.endpoint)
   const body = new URLSearchParams({
@@ -75,14 +72,14 @@ export async function assumeRole(client: S3Client, request: RoleRequest): Promis
 }
 
 async function readText(response: Response): Promise<string> {
-  const parts: Uint8Array[] = []
+  const chunks: Uint8Array[] = []
   let length = 0
-  for await (const part of response.body ?? []) {
-    length += part.length
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length
     if (length > maxResponseBytes) throw new Error('the response of AssumeRole is too large')
-    parts.push(part)
+    chunks.push(chunk)
   }
-  return Buffer.concat(parts).toString()
+  return Buffer.concat(chunks).toString()
 }
 
 /** The elements are plain text without markup or white space, so no XML parser is needed. */

@@ -1,16 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import type { TemporaryCredentials } from './assume-role.ts'
 
-/** Issues temporary credentials for the table at a location. */
 export type IssueCredentials = (location: string) => Promise<TemporaryCredentials>
 
 /** Each takes a few kilobytes. */
 const maxCachedCredentials = 4096
 
 /**
- * Caches credentials of a lifetime of `seconds` per location, and shares concurrent requests. Renews them after two
- * thirds of their lifetime: clients renew a minute before expiry, and late requests get time left. Failures are not
- * cached.
+ * Shares concurrent requests. Renews after two thirds of the lifetime: clients renew a minute before expiry, and late
+ * requests get time left. Failures are not cached.
  */
 export function cacheCredentials(issue: IssueCredentials, seconds: number): IssueCredentials {
   const cache = new LRUCache<string, Promise<TemporaryCredentials>>({
@@ -18,8 +16,8 @@ export function cacheCredentials(issue: IssueCredentials, seconds: number): Issu
     ttl: (seconds * 1000 * 2) / 3,
   })
   return (location) => {
-    const known = cache.get(location)
-    if (known !== undefined) return known
+    const cached = cache.get(location)
+    if (cached !== undefined) return cached
     const issued = issue(location)
     cache.set(location, issued)
     issued.catch(() => {

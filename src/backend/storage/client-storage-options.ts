@@ -5,12 +5,12 @@ import { assumeRole } from './assume-role.ts'
 import type { S3Settings } from '../../config/backend/storage-settings.ts'
 import { cacheCredentials, type IssueCredentials } from './cached-credentials.ts'
 import type { GetClientOptions } from './storage.ts'
-import { describeStorageError, httpStatusOf } from './s3-errors.ts'
+import { describeStorageError, getHttpStatus } from './s3-errors.ts'
 import { buildSessionPolicy } from './session-policy.ts'
 
 /**
- * Creates the storage options for clients; they never include the catalog's own credentials. Rejects with a plain error if credentials are to be temporary and the role cannot be assumed, or if the
- * store does not enforce the session policy.
+ * Creates the storage options for clients; they never include the catalog's own credentials. Rejects with a plain error
+ * if the role cannot be assumed, or if the store does not enforce the session policy.
  */
 export async function openClientOptions(
   client: S3Client,
@@ -23,10 +23,10 @@ export async function openClientOptions(
   if (roleArn === undefined) return async () => endpointOptions
   const issue = createCredentialIssuer(client, settings, region, roleArn)
   await verifyConfinement(client, settings.location, region, issue)
-  const findCredentials = cacheCredentials(issue, durationSeconds)
+  const getCredentials = cacheCredentials(issue, durationSeconds)
   return async (location, wantsCredentials) => {
     if (!wantsCredentials) return endpointOptions
-    const credentials = await findCredentials(location).catch((error: unknown) => {
+    const credentials = await getCredentials(location).catch((error: unknown) => {
       throw toIssueError(error)
     })
     return {
@@ -39,7 +39,6 @@ export async function openClientOptions(
   }
 }
 
-/** Returns a function that issues credentials for one location. */
 function createCredentialIssuer(
   client: S3Client,
   { endpoint: dataEndpoint, vending }: S3Settings,
@@ -61,7 +60,7 @@ function createCredentialIssuer(
       endpoint,
       region,
       role,
-      sessionName: sessionName(location),
+      sessionName: buildSessionName(location),
       policy,
       seconds: durationSeconds,
     })
@@ -69,7 +68,7 @@ function createCredentialIssuer(
 }
 
 /** Shows in the store's log which table the credentials are for. */
-function sessionName(location: string): string {
+function buildSessionName(location: string): string {
   const name = location.split('/').at(-1) ?? ''
   return `catalog-${name.replace(/\.lance$/, '')}`.slice(0, 64)
 }
@@ -100,7 +99,7 @@ async function verifyConfinement(
   })
   const isDenied = await list(`${names.slice(0, -2).join('/')}/`).then(
     () => false,
-    (error: unknown) => httpStatusOf(error) === 403,
+    (error: unknown) => getHttpStatus(error) === 403,
   )
   if (!isDenied) throw new Error('temporary credentials are not confined to the policy of their session')
 }

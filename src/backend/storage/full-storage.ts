@@ -5,10 +5,7 @@ const fullStorageCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFB
 /** The engine's errors differ only in their text. */
 const fullStorageMessages = /No space left on device|Disk quota exceeded|File too large/
 
-/**
- * Returns the 503 for a change that ran out of storage space; undefined for other errors. A partial write is not
- * visible, and the change can be repeated once space is available.
- */
+/** Returns a 503 for a full storage; undefined for other errors. The change can be repeated once space is available. */
 export function toStorageFullError(error: unknown): CatalogError | undefined {
   const reason = error instanceof CatalogError ? error.cause : error
   if (!(reason instanceof Error)) return undefined

@@ -6,18 +6,19 @@ import { pathToFileURL } from 'node:url'
 import { CatalogError, invalidInput } from '../../catalog-api/catalog-error.ts'
 import type { FileInfo, LinkOutcome, ListedFile, FileContent, Storage } from './storage.ts'
 import { makeFolder } from '../../lib/fs/make-folder.ts'
+import { hasErrorCode } from '../../lib/fs/system-error.ts'
 
 /** Storage in local folders. Does not follow a symbolic link at the end of a name. */
 export const localFileStorage: Storage = {
   engineOptions: {},
   isAsciiOnly: false,
-  toKey: keyOf,
+  toKey,
   parseKey: (spelled) => spelled.replace(/^(file:\/\/)?\/*/, ''),
   toUri: (file) => pathToFileURL(file).href,
   list,
   listFolders: async (folder) =>
-    (await entriesOf(folder)).filter((entry) => entry.isDirectory()).map(({ name }) => name),
-  stat: facts,
+    (await readEntries(folder)).filter((entry) => entry.isDirectory()).map(({ name }) => name),
+  stat: statFile,
   read,
   create,
   link: linkFile,
@@ -31,27 +32,27 @@ export const localFileStorage: Storage = {
   assertConfined,
 }
 
-function keyOf(file: string): string {
+function toKey(file: string): string {
   return file.split(path.sep).join('/').replace(/^\/+/, '')
 }
 
 async function* list(folder: string): AsyncGenerator<ListedFile> {
-  const names = (await entriesOf(folder)).filter((entry) => !entry.isDirectory()).map(({ name }) => name)
-  for (const name of names.toSorted()) yield { name, stat: () => facts(`${folder}/${name}`) }
+  const names = (await readEntries(folder)).filter((entry) => !entry.isDirectory()).map(({ name }) => name)
+  for (const name of names.toSorted()) yield { name, stat: () => statFile(`${folder}/${name}`) }
 }
 
-async function entriesOf(folder: string) {
-  return (await undefinedIfMissing(readdir(folder, { withFileTypes: true }))) ?? []
+async function readEntries(folder: string) {
+  return (await ignoreNotFound(readdir(folder, { withFileTypes: true }))) ?? []
 }
 
-async function facts(file: string): Promise<FileInfo | undefined> {
-  const found = await undefinedIfMissing(lstat(file, { bigint: true }))
+async function statFile(file: string): Promise<FileInfo | undefined> {
+  const found = await ignoreNotFound(lstat(file, { bigint: true }))
   if (!found?.isFile()) return undefined
-  return { size: Number(found.size), eTag: eTagOf(found), modifiedMillis: Number(found.mtimeMs) }
+  return { size: Number(found.size), eTag: formatETag(found), modifiedMillis: Number(found.mtimeMs) }
 }
 
 /** In the format of the engine's object-store client: `inode-mtime-size` in hexadecimal digits. */
-function eTagOf(found: BigIntStats): string {
+function formatETag(found: BigIntStats): string {
   return [found.ino, found.mtimeNs / 1000n, found.size].map((number) => number.toString(16)).join('-')
 }
 
@@ -69,7 +70,7 @@ async function read(file: string, limit = Number.POSITIVE_INFINITY): Promise<Fil
     const found = await handle.stat({ bigint: true })
     if (!found.isFile()) throw invalidInput('a file of the table is not a regular file')
     if (found.size > limit) throw invalidInput(`a file of the table has more than ${limit} bytes`)
-    return { bytes: await handle.readFile(), eTag: eTagOf(found) }
+    return { bytes: await handle.readFile(), eTag: formatETag(found) }
   } finally {
     await handle.close()
   }
@@ -99,7 +100,7 @@ async function create(file: string, bytes: Uint8Array): Promise<boolean> {
 async function linkFile(from: string, to: string, eTag?: string): Promise<LinkOutcome> {
   try {
     await link(from, to)
-    if (eTag === undefined || (await facts(to))?.eTag === eTag) return 'linked'
+    if (eTag === undefined || (await statFile(to))?.eTag === eTag) return 'linked'
     await rm(to)
     return 'changed'
   } catch (error) {
@@ -124,7 +125,7 @@ async function flush(file: string): Promise<void> {
 
 async function removeAll(folder: string, except: ReadonlySet<string> = new Set()): Promise<void> {
   if (except.size === 0) return await rm(folder, { recursive: true, force: true })
-  for (const { name } of await entriesOf(folder)) {
+  for (const { name } of await readEntries(folder)) {
     if (!except.has(name)) await rm(`${folder}/${name}`, { recursive: true, force: true })
   }
 }
@@ -151,16 +152,11 @@ async function assertConfined(root: string, location: string): Promise<void> {
   }
 }
 
-/** Whether a path does not exist. */
 export function isNotFoundError(error: unknown): boolean {
-  return hasErrorCode(error, 'ENOENT') || hasErrorCode(error, 'ENOTDIR')
+  return hasErrorCode(error, 'ENOENT', 'ENOTDIR')
 }
 
-function hasErrorCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
-}
-
-async function undefinedIfMissing<Result>(found: Promise<Result>): Promise<Result | undefined> {
+async function ignoreNotFound<Result>(found: Promise<Result>): Promise<Result | undefined> {
   try {
     return await found
   } catch (error) {

@@ -13,9 +13,8 @@ const maxAttempts = 3
 const maxConnections = 64
 
 /**
- * Opens an object store with the credentials of the environment, in the same order as AWS's own tools. Rejects with a
- * plain error if it cannot be used, or if it ignores conditional writes, which prevent writers from overwriting each
- * other.
+ * Uses the credentials of the environment, in the order of AWS's own tools. Rejects with a plain error if the store
+ * cannot be used, or ignores conditional writes, which keep writers from overwriting each other.
  */
 export async function openS3(settings: S3Settings): Promise<OpenedStorage> {
   // Its notice about newer Node versions is for developers, not for operators.
@@ -40,7 +39,7 @@ export async function openS3(settings: S3Settings): Promise<OpenedStorage> {
       httpsAgent: { maxSockets: maxConnections },
     },
   })
-  const storageOptions = endpointOptions(settings, region)
+  const storageOptions = buildEndpointOptions(settings, region)
   const storage = createS3Storage(client, root, { ...storageOptions, ...timeoutOptions })
   try {
     await requireConditionalWrites(storage, root)
@@ -52,7 +51,6 @@ export async function openS3(settings: S3Settings): Promise<OpenedStorage> {
   }
 }
 
-/** The engine's timeouts for the store. */
 const timeoutOptions = {
   connect_timeout: `${connectTimeoutMs} ms`,
   timeout: `${requestTimeoutMs} ms`,
@@ -60,11 +58,8 @@ const timeoutOptions = {
   client_retry_timeout: String(requestTimeoutMs / 1000),
 }
 
-/**
- * The endpoint as Lance storage options. Credentials are excluded: the engine finds and renews those of the environment
- * itself.
- */
-function endpointOptions(
+/** Excludes credentials: the engine finds and renews those of the environment itself. */
+function buildEndpointOptions(
   { endpoint, virtualHostedStyle }: S3Settings,
   region: string,
 ): Readonly<Record<string, string>> {

@@ -1,12 +1,10 @@
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
 
-/** Returns the HTTP status of the store's response; undefined without a response. */
-export function httpStatusOf(error: unknown): number | undefined {
+export function getHttpStatus(error: unknown): number | undefined {
   return readMetadata(error, 'httpStatusCode')
 }
 
-/** Whether the request was sent more than once. */
 export function wasRetried(error: unknown): boolean {
   return (readMetadata(error, 'attempts') ?? 1) > 1
 }

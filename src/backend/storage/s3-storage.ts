@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { setTimeout } from 'node:timers/promises'
 import { invalidInput } from '../../catalog-api/catalog-error.ts'
-import { toUnavailableError, httpStatusOf, wasRetried } from './s3-errors.ts'
+import { toUnavailableError, getHttpStatus, wasRetried } from './s3-errors.ts'
 import {
   isSameTag,
   type FileInfo,
@@ -24,7 +24,7 @@ import {
 interface S3Objects {
   readonly client: S3Client
   readonly bucket: string
-  readonly keyOf: (file: string) => string
+  readonly toKey: (file: string) => string
 }
 
 /** The store's limit; longer names cannot exist. */
@@ -34,9 +34,8 @@ const conflictAttempts = 5
 const conflictDelayMs = 50
 
 /**
- * Creates storage beneath `root` in an object store, `s3://BUCKET/PREFIX`. A name outside it is a plain error, before
- * any request. The store must honour `If-None-Match: *` on PUT. Folders and links do not exist: a name is one object,
- * which appears complete and durable.
+ * The store must honour `If-None-Match: *` on PUT. A name outside `root` is a plain error, before any request. Folders
+ * and links do not exist: a name is one object, which appears complete and durable.
  */
 export function createS3Storage(
   client: S3Client,
@@ -49,7 +48,7 @@ export function createS3Storage(
     if (!file.startsWith(`${root}/`)) throw new Error('object name outside of the storage of this catalog')
     return encodeKey(file.slice(uri.length))
   }
-  const objects: S3Objects = { client, bucket, keyOf: toKey }
+  const objects: S3Objects = { client, bucket, toKey }
   return {
     engineOptions,
     isAsciiOnly: true,
@@ -58,7 +57,7 @@ export function createS3Storage(
     toUri: (file) => file,
     list: (folder) => list(objects, folder),
     listFolders: (folder) => listFolders(objects, folder),
-    stat: (file) => facts(objects, file),
+    stat: (file) => statObject(objects, file),
     read: (file, limit) => read(objects, file, limit),
     create: (file, bytes) => create(objects, file, bytes),
     link: (from, to, eTag) => copy(objects, from, to, eTag),
@@ -67,7 +66,7 @@ export function createS3Storage(
     remove: (file) => remove(objects, file),
     removeAll: (folder, except) => removeAll(objects, folder, except),
     assertNoLinks: async () => {},
-    assertConfined: (within, location) => confine(objects, within, location),
+    assertConfined: (within, location) => assertConfined(objects, within, location),
   }
 }
 
@@ -77,7 +76,7 @@ function encodeKey(name: string): string {
 }
 
 async function* list(objects: S3Objects, folder: string): AsyncGenerator<ListedFile> {
-  const prefix = `${objects.keyOf(folder)}/`
+  const prefix = `${objects.toKey(folder)}/`
   for await (const { Contents = [] } of listPages(objects, prefix, '/')) {
     for (const object of Contents) {
       const name = object.Key?.slice(prefix.length) ?? ''
@@ -87,7 +86,7 @@ async function* list(objects: S3Objects, folder: string): AsyncGenerator<ListedF
 }
 
 async function listFolders(objects: S3Objects, folder: string): Promise<readonly string[]> {
-  const prefix = `${objects.keyOf(folder)}/`
+  const prefix = `${objects.toKey(folder)}/`
   const names: string[] = []
   for await (const { CommonPrefixes = [] } of listPages(objects, prefix, '/')) {
     for (const { Prefix = '' } of CommonPrefixes) names.push(Prefix.slice(prefix.length, -1))
@@ -103,7 +102,7 @@ async function* listPages({ client, bucket }: S3Objects, prefix: string, delimit
   }
 }
 
-async function facts(objects: S3Objects, file: string): Promise<FileInfo | undefined> {
+async function statObject(objects: S3Objects, file: string): Promise<FileInfo | undefined> {
   const found = await find(objects, file, (location) => objects.client.send(new HeadObjectCommand(location)))
   return found && toFileInfo({ ...found, Size: found.ContentLength })
 }
@@ -125,16 +124,16 @@ async function read(
 }
 
 async function find<Found>(
-  { bucket, keyOf }: S3Objects,
+  { bucket, toKey }: S3Objects,
   file: string,
   send: (location: { Bucket: string; Key: string }) => Promise<Found>,
 ): Promise<Found | undefined> {
-  const key = keyOf(file)
+  const key = toKey(file)
   if (key.length > maxKeyBytes) return undefined
   try {
     return await send({ Bucket: bucket, Key: key })
   } catch (error) {
-    if (httpStatusOf(error) === 404) return undefined
+    if (getHttpStatus(error) === 404) return undefined
     throw toUnavailableError(error)
   }
 }
@@ -150,15 +149,15 @@ function toFileInfo({
 }
 
 async function create(objects: S3Objects, file: string, bytes: Uint8Array): Promise<boolean> {
-  const location = { Bucket: objects.bucket, Key: objects.keyOf(file) }
+  const location = { Bucket: objects.bucket, Key: objects.toKey(file) }
   for (let attempt = 1; ; attempt += 1) {
     try {
       await objects.client.send(new PutObjectCommand({ ...location, Body: bytes, IfNoneMatch: '*' }))
       return true
     } catch (error) {
-      if (httpStatusOf(error) === 412) return wasRetried(error) && (await hasContent(objects, file, bytes))
+      if (getHttpStatus(error) === 412) return wasRetried(error) && (await hasContent(objects, file, bytes))
       // A conflict with a concurrent request for the same name: the store expects a retry.
-      if (httpStatusOf(error) !== 409 || attempt === conflictAttempts) throw toUnavailableError(error)
+      if (getHttpStatus(error) !== 409 || attempt === conflictAttempts) throw toUnavailableError(error)
       await setTimeout(conflictDelayMs * attempt)
     }
   }
@@ -177,9 +176,9 @@ async function copy(objects: S3Objects, from: string, to: string, eTag?: string)
   return (await create(objects, to, found.bytes)) ? 'linked' : 'taken'
 }
 
-async function remove({ client, bucket, keyOf }: S3Objects, file: string): Promise<void> {
+async function remove({ client, bucket, toKey }: S3Objects, file: string): Promise<void> {
   try {
-    await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: keyOf(file) }))
+    await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: toKey(file) }))
   } catch (error) {
     throw toUnavailableError(error)
   }
@@ -190,7 +189,7 @@ async function removeAll(
   folder: string,
   except: ReadonlySet<string> = new Set(),
 ): Promise<void> {
-  const prefix = `${objects.keyOf(folder)}/`
+  const prefix = `${objects.toKey(folder)}/`
   const exceptKeys = new Set([...except].map(encodeKey))
   let found: string[] = []
   for await (const { Contents = [] } of listPages(objects, prefix)) {
@@ -220,12 +219,12 @@ async function removeObjects({ client, bucket }: S3Objects, keys: readonly strin
 }
 
 /** Accepts only names that the engine cannot read differently, because it parses a location as a URI. */
-async function confine(objects: S3Objects, root: string, location: string): Promise<void> {
+async function assertConfined(objects: S3Objects, root: string, location: string): Promise<void> {
   const names = location.slice(root.length + 1).split('/')
   if (!location.startsWith(`${root}/`) || !names.every((name) => /^[\w-][\w.-]*$/.test(name))) {
     throw invalidInput('expected names of ASCII letters, digits, ".", "-" and "_"')
   }
-  const prefix = `${objects.keyOf(location)}/`
+  const prefix = `${objects.toKey(location)}/`
   for await (const { Contents = [] } of listPages(objects, prefix)) {
     if (Contents.length > 0) return
     break

@@ -1,15 +1,13 @@
-/** The access of temporary credentials to the objects of a table. */
 export type TableAccess = 'read' | 'write'
 
 /** The limit of AssumeRole. */
 const maxPolicyLength = 2048
 
 /**
- * Builds the policy that confines temporary credentials to the objects of one table, `s3://BUCKET/KEY`, as JSON text.
- * `write` allows writing and deleting all objects except the manifests of versions, which only the catalog creates;
- * manifests staged by clients have longer names. Stores differ in how well they enforce this: Ceph 16 allows bypassing
- * it by a copy within the table. Returns undefined if the name of the table is too long for a policy or contains
- * wildcard characters.
+ * Confines temporary credentials to the objects of one table. `write` allows all objects except the manifests of
+ * versions, which only the catalog creates; manifests staged by clients have longer names. Stores differ in
+ * enforcement: Ceph 16 allows bypassing it by a copy within the table. Returns undefined if the name of the table is
+ * too long for a policy or contains wildcard characters.
  */
 export function buildSessionPolicy(
   location: string,
@@ -27,16 +25,18 @@ export function buildSessionPolicy(
       Resource: bucketName,
       Condition: { StringLike: { 's3:prefix': `${key}/*` } },
     },
-    { Effect: 'Allow', Action: actions[access], Resource: objects },
-    ...(access === 'write' ? [{ Effect: 'Deny', Action: changes, Resource: `${objects}.manifest` }] : []),
+    { Effect: 'Allow', Action: allowedActions[access], Resource: objects },
+    ...(access === 'write'
+      ? [{ Effect: 'Deny', Action: changeActions, Resource: `${objects}.manifest` }]
+      : []),
   ]
   const text = JSON.stringify({ Version: '2012-10-17', Statement: statements })
   return text.length > maxPolicyLength ? undefined : text
 }
 
-const changes = ['s3:PutObject', 's3:DeleteObject']
+const changeActions = ['s3:PutObject', 's3:DeleteObject']
 
-const actions: Readonly<Record<TableAccess, readonly string[]>> = {
+const allowedActions: Readonly<Record<TableAccess, readonly string[]>> = {
   read: ['s3:GetObject'],
-  write: ['s3:GetObject', ...changes, 's3:AbortMultipartUpload'],
+  write: ['s3:GetObject', ...changeActions, 's3:AbortMultipartUpload'],
 }

@@ -23,12 +23,10 @@ export interface FileContent {
 export type LinkOutcome = 'linked' | 'taken' | 'missing' | 'changed'
 
 /**
- * The storage of the tables, with the few operations that the catalog performs itself; the engine performs all others.
- * Files and folders have absolute names with "/" between the parts: an absolute local path, or `s3://BUCKET/...`.
- * Methods throw CatalogError and, for local files, the errors of Node.
+ * The operations that the catalog performs itself; the engine performs all others. Names are absolute, with "/" between
+ * the parts: a local path, or `s3://BUCKET/...`. Methods throw CatalogError and, for local files, the errors of Node.
  */
 export interface Storage {
-  /** The storage options for the engine. */
   readonly engineOptions: Readonly<Record<string, string>>
   /** Whether the engine can read back only ASCII names. */
   readonly isAsciiOnly: boolean
@@ -39,20 +37,13 @@ export interface Storage {
   toUri(file: string): string
   /** Yields the files directly in a folder, ordered by name; none if the folder does not exist. */
   list(folder: string): AsyncIterable<ListedFile>
-  /** Returns the names of the folders directly in a folder. */
   listFolders(folder: string): Promise<readonly string[]>
-  /** Returns undefined if there is no file. */
   stat(file: string): Promise<FileInfo | undefined>
-  /**
-   * Returns undefined if there is no file. Throws InvalidInput for anything but a regular file, or above `limit` bytes.
-   */
+  /** Undefined without a file. Throws InvalidInput for anything but a regular file, or above `limit` bytes. */
   read(file: string, limit?: number): Promise<FileContent | undefined>
   /** Creates a file durably and atomically; returns false if the name is taken. Never overwrites. */
   create(file: string, bytes: Uint8Array): Promise<boolean>
-  /**
-   * Gives the content of `from` the second name `to` in an existing folder, atomically and without replacing a file.
-   * With a tag, only while `from` has that tag.
-   */
+  /** Gives `from` a second name in an existing folder, atomically, never replacing a file. `eTag`: that of `from`. */
   link(from: string, to: string, eTag?: string): Promise<LinkOutcome>
   makeFolder(folder: string): Promise<void>
   /** Makes a file, or the names in a folder, survive a power failure. */
@@ -81,9 +72,8 @@ export interface OpenedStorage {
 }
 
 /**
- * Returns the Lance storage options for a client that opens the table at that location; with credentials only if
- * requested and configured. Undefined if there are none. Throws ServiceUnavailable (503) while no credentials can be
- * issued.
+ * Lance storage options for the table at a location; with credentials only if requested and configured. Throws
+ * ServiceUnavailable (503) while no credentials can be issued.
  */
 export type GetClientOptions = (
   location: string,

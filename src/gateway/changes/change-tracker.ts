@@ -1,5 +1,5 @@
 import type { IntentReceipt } from '../../audit/log/audit-log.ts'
-import { toChangeEffect, planLookups, type InDoubtChange } from '../../audit/resolution/in-doubt-changes.ts'
+import { toChangeEffect, planLookups, type InDoubtChange } from '../../audit/in-doubt/in-doubt-changes.ts'
 import type {
   Details,
   IntentEntry,
@@ -8,7 +8,7 @@ import type {
   OutcomeEntry,
   OutOfBandVersions,
 } from '../../audit/records/audit-record.ts'
-import { getBranch, type TableHistory } from '../../audit/resolution/table-history.ts'
+import { getBranch, type TableHistory } from '../../audit/in-doubt/table-history.ts'
 import { getOperation } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 

@@ -1,7 +1,7 @@
 import { listKeys } from '../../audit/records/fact-details.ts'
 import { getMember } from '../facts/stated-facts.ts'
 import type { Details, IntentEntry, CreatedVersion } from '../../audit/records/audit-record.ts'
-import { getBranch } from '../../audit/resolution/table-history.ts'
+import { getBranch } from '../../audit/in-doubt/table-history.ts'
 
 interface ChangedBranch {
   readonly id: CreatedVersion['id']

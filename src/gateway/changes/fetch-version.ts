@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { LookupResult } from '../../audit/resolution/decide-resolution.ts'
+import type { LookupResult } from '../../audit/in-doubt/decide-resolution.ts'
 import type { ObjectId } from '../../audit/records/audit-record.ts'
 import { errorCodes } from '../../catalog-api/catalog-error.ts'
 import { requestIdHeader } from '../../catalog-api/headers.ts'
@@ -51,12 +51,12 @@ export async function fetchVersion(
     const code = getMember(body, 'code')
     if (status === 404 && code === errorCodes.TableVersionNotFound.code) return { found: 'no version' }
     if (status === 404 && code === errorCodes.TableBranchNotFound.code)
-      return { found: 'nothing', what: 'the branch' }
+      return { found: 'nothing', missingObject: 'the branch' }
     if (
       status === 404 &&
       (code === errorCodes.TableNotFound.code || code === errorCodes.NamespaceNotFound.code)
     ) {
-      return { found: 'nothing', what: 'the table' }
+      return { found: 'nothing', missingObject: 'the table' }
     }
     throw new Error(`the upstream returned status ${status}`)
   } finally {

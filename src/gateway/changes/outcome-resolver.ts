@@ -1,13 +1,13 @@
 import type { AuditLog } from '../../audit/log/audit-log.ts'
-import { decideResolution, type ResolutionDecision } from '../../audit/resolution/decide-resolution.ts'
-import { toChangeEffect, type InDoubtChange } from '../../audit/resolution/in-doubt-changes.ts'
+import { decideResolution, type ResolutionDecision } from '../../audit/in-doubt/decide-resolution.ts'
+import { toChangeEffect, type InDoubtChange } from '../../audit/in-doubt/in-doubt-changes.ts'
 import type {
   IntentReference,
   CreatedVersion,
   Resolution,
   ResolvedEntry,
 } from '../../audit/records/audit-record.ts'
-import type { TableHistory } from '../../audit/resolution/table-history.ts'
+import type { TableHistory } from '../../audit/in-doubt/table-history.ts'
 import { fetchVersion } from './fetch-version.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 

@@ -1,5 +1,5 @@
 import type { IntentEntry, CreatedVersion } from '../../audit/records/audit-record.ts'
-import { getBranch } from '../../audit/resolution/table-history.ts'
+import { getBranch } from '../../audit/in-doubt/table-history.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { fetchVersion } from './fetch-version.ts'
 

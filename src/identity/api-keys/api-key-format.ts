@@ -37,10 +37,7 @@ export function assertPepper(pepper: Uint8Array): void {
   if (pepper.length < 32) throw new Error('the pepper of the API keys must have at least 32 bytes')
 }
 
-/**
- * Returns the stored hash of a secret: HMAC-SHA-256 with the pepper. The secret is random, so a slow hash is
- * unnecessary.
- */
+/** HMAC-SHA-256 with the pepper. The secret is random, so a slow hash is unnecessary. */
 export function hashSecret(pepper: Uint8Array, secret: string): Buffer {
   return createHmac('sha256', pepper).update(secret).digest()
 }

@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { apiKeyNameSchema, type StoredKey } from './key-store-file.ts'
-import { readKeyFiles, keyFilesStamp } from './read-key-files.ts'
+import { readKeyFiles, computeKeyFilesStamp } from './read-key-files.ts'
 import { assertPepper, hashSecret, parseApiKey } from './api-key-format.ts'
 import type { ReportEvent } from '../identity-event.ts'
 import { openLastUsedRecorder } from './last-used.ts'
@@ -39,18 +39,12 @@ export interface ApiKeysStatus {
   readonly keys: number
   /** Whether the store has changed and its current content cannot be loaded. */
   readonly isOutdated: boolean
-  /**
-   * When the next principal will have no valid key, in milliseconds since 1970; undefined if none will. A key with a
-   * successor does not count.
-   */
+  /** When the next principal will have no valid key, in milliseconds since 1970; undefined if none will. */
   readonly nextExpiryMs: number | undefined
 }
 
 export interface ApiKeys {
-  /**
-   * Returns the principal of the key; throws AuthenticationError. Takes microseconds, and equally long for an unknown
-   * id.
-   */
+  /** Throws AuthenticationError. Takes microseconds, and equally long for an unknown id. */
   verify(text: string): VerifiedKey
   status(): ApiKeysStatus
   close(): Promise<void>
@@ -62,28 +56,25 @@ interface VerifiedKey {
   readonly subject: string | undefined
 }
 
-/**
- * Loads the keys and watches the store. Throws if it cannot be loaded now; retains the last valid keys if it cannot be
- * loaded later.
- */
+/** Throws if the store cannot be loaded now; retains the last valid keys if it cannot be loaded later. */
 export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   const { store, now, report } = options
   const pepper = store?.pepper ?? randomBytes(32)
   assertPepper(pepper)
   const matchStaticKey = createStaticKeyMatcher(options.staticKey)
-  const proven = createVerifiedKeyCache<LoadedKey>()
+  const verifiedKeys = createVerifiedKeyCache<LoadedKey>()
   let keys: LoadedKeys = new Map()
-  let ends: readonly number[] = []
+  let expiryTimes: readonly number[] = []
   let isOutdated = false
 
   const watched =
     store &&
     (await watchSource(
-      { stamp: () => keyFilesStamp(store.file), read: () => readKeyFiles(store.file) },
+      { stamp: () => computeKeyFilesStamp(store.file), read: () => readKeyFiles(store.file) },
       (stored) => {
         keys = new Map(stored.map((key) => [key.id, loadKey(key)]))
-        proven.clear()
-        ends = principalExpiryTimes(keys)
+        verifiedKeys.clear()
+        expiryTimes = listPrincipalExpiryTimes(keys)
         isOutdated = false
         report({ source: 'api-keys', outcome: 'changed' })
       },
@@ -107,17 +98,17 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
 
   return {
     verify(text) {
-      const development = matchStaticKey(text)
-      if (development !== undefined) return development
+      const staticKey = matchStaticKey(text)
+      if (staticKey !== undefined) return staticKey
       const nowMs = now()
-      const digest = proven.digestOf(text)
-      let key = proven.get(digest)
-      if (key === undefined) proven.set(digest, (key = verifySecret(keys, pepper, text)))
+      const digest = verifiedKeys.computeDigest(text)
+      let key = verifiedKeys.get(digest)
+      if (key === undefined) verifiedKeys.set(digest, (key = verifySecret(keys, pepper, text)))
       assertActive(key, nowMs)
       lastUsed?.record(key.principal.credentialId, nowMs)
       return key
     },
-    status: () => ({ keys: keys.size, isOutdated, nextExpiryMs: ends.find((end) => end > now()) }),
+    status: () => ({ keys: keys.size, isOutdated, nextExpiryMs: expiryTimes.find((end) => end > now()) }),
     async close() {
       watched?.close()
       await lastUsed?.close()
@@ -143,9 +134,9 @@ function verifySecret(keys: LoadedKeys, pepper: Uint8Array, text: string): Loade
   const parts = parseApiKey(text)
   if (parts === undefined) throw new AuthenticationError('malformed_api_key')
   const key = keys.get(parts.id)
-  const matches = timingSafeEqual(hashSecret(pepper, parts.secret), key?.hash ?? placeholderHash)
+  const isMatch = timingSafeEqual(hashSecret(pepper, parts.secret), key?.hash ?? placeholderHash)
   if (key === undefined) throw new AuthenticationError('unknown_api_key')
-  if (!matches) throw new AuthenticationError('wrong_api_key_secret')
+  if (!isMatch) throw new AuthenticationError('wrong_api_key_secret')
   return key
 }
 
@@ -167,16 +158,14 @@ function loadKey(key: StoredKey): LoadedKey {
   }
 }
 
-/**
- * Lists the times at which principals run out of keys that are not revoked, soonest first; omits principals that never
- * do.
- */
-function principalExpiryTimes(keys: LoadedKeys): readonly number[] {
-  const ends = new Map<string, number>()
+/** Soonest first; omits principals that always have a valid key. */
+function listPrincipalExpiryTimes(keys: LoadedKeys): readonly number[] {
+  const expiryTimes = new Map<string, number>()
   for (const { principal, isRevoked, expiresAt } of keys.values()) {
-    if (!isRevoked) ends.set(principal.name, Math.max(expiresAt, ends.get(principal.name) ?? -Infinity))
+    if (!isRevoked)
+      expiryTimes.set(principal.name, Math.max(expiresAt, expiryTimes.get(principal.name) ?? -Infinity))
   }
-  return [...ends.values()].filter(Number.isFinite).toSorted((one, other) => one - other)
+  return [...expiryTimes.values()].filter(Number.isFinite).toSorted((one, other) => one - other)
 }
 
 /** Retains only a hash of the static key, with a pepper of this process. */

@@ -40,7 +40,6 @@ export class ApiKeyStoreError extends Error {
   }
 }
 
-/** A key file as an editable document and as parsed keys. */
 export interface KeyDocument {
   readonly document: Document
   readonly keys: readonly StoredKey[]
@@ -53,16 +52,18 @@ export function parseKeyStore(text: string, file: string): KeyDocument {
   const lines = new LineCounter()
   // Pretty errors quote the file, and with it hashes or a misplaced key.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const at = (offset: number): string => `${file}:${lines.linePos(offset).line}`
+  const formatPosition = (offset: number): string => `${file}:${lines.linePos(offset).line}`
   const errors = findSyntaxErrors(document)
   if (errors.length > 0) {
-    throw new ApiKeyStoreError(errors.map(({ offset, message }) => `${at(offset)}: ${message}`))
+    throw new ApiKeyStoreError(errors.map(({ offset, message }) => `${formatPosition(offset)}: ${message}`))
   }
   const parsed = storeSchema.safeParse(document.toJS())
   const problems = parsed.success ? findDuplicateIds(parsed.data.keys) : parsed.error.issues
   if (parsed.success && problems.length === 0) return { document, keys: parsed.data.keys }
   throw new ApiKeyStoreError(
-    problems.map(({ path, message }) => `${at(findOffset(document, path))}: ${formatPath(path)}${message}`),
+    problems.map(
+      ({ path, message }) => `${formatPosition(findOffset(document, path))}: ${formatPath(path)}${message}`,
+    ),
   )
 }
 
@@ -87,9 +88,9 @@ interface KeyStoreProblem {
 function findDuplicateIds(keys: readonly StoredKey[]): KeyStoreProblem[] {
   const seen = new Set<string>()
   return keys.flatMap(({ id }, index) => {
-    const again = seen.has(id)
+    const isDuplicate = seen.has(id)
     seen.add(id)
-    return again ? [{ path: ['keys', index, 'id'], message: 'duplicate id' }] : []
+    return isDuplicate ? [{ path: ['keys', index, 'id'], message: 'duplicate id' }] : []
   })
 }
 

@@ -30,9 +30,9 @@ export async function listKeys(path: string): Promise<readonly StoredKey[]> {
 
 /** Adds a key to the store at a path; creates the store if it is missing. */
 export async function createKey(path: string, pepper: Uint8Array, request: NewKey): Promise<CreatedKey> {
-  const made = generateKey(pepper, request)
-  await updateStore(path, (store) => appendKey(store, made.key))
-  return made
+  const created = generateKey(pepper, request)
+  await updateStore(path, (store) => appendKey(store, created.key))
+  return created
 }
 
 /** Revokes a key permanently; a key that is already revoked keeps its time. Throws if the id is unknown. */
@@ -44,15 +44,14 @@ export async function revokeKey(path: string, id: string): Promise<void> {
 }
 
 /**
- * Creates a second key with the same attributes, and makes the first expire at the given time. The new key has the same
- * lifetime as the old one. Throws if the id is unknown, or if the key has expired.
+ * The new key has the same attributes and lifetime; the old one ends at `endsAt`. Throws if it is unknown or expired.
  */
 export async function rotateKey(
   path: string,
   pepper: Uint8Array,
   { id, endsAt }: { readonly id: string; readonly endsAt: Date },
 ): Promise<CreatedKey> {
-  const made: CreatedKey[] = []
+  const created: CreatedKey[] = []
   await updateStore(path, (store) => {
     const { index, key } = findKey(path, store, id)
     const expires = key.expiresAt === undefined ? Infinity : Date.parse(key.expiresAt)
@@ -62,9 +61,9 @@ export async function rotateKey(
     const successor = generateKey(pepper, createSuccessorRequest(key))
     if (endsAt.getTime() < expires) setTime(store, index, 'expiresAt', endsAt)
     appendKey(store, successor.key)
-    made.push(successor)
+    created.push(successor)
   })
-  const [successor] = made
+  const [successor] = created
   if (successor === undefined)
     throw new Error('the store was replaced by another process and lacks the change')
   return successor

@@ -5,9 +5,7 @@ import { writeAtomically } from '../../lib/fs/write-atomically.ts'
 
 const lastUsedSchema = z.record(z.string(), z.iso.datetime())
 
-/** Persists last-used times of keys asynchronously. */
 export interface LastUsedRecorder {
-  /** Records the use of a key at that time, in milliseconds. */
   record(id: string, atMs: number): void
   /** Stops after a final write. */
   close(): Promise<void>
@@ -23,9 +21,8 @@ export interface LastUsedOptions {
 }
 
 /**
- * Persists last-used times in a file. Writes the whole file immediately, when a key is used that the file does not
- * contain, and after each interval: the modification time shows how current it is. Gateways may share the file: later
- * times from other gateways are retained.
+ * Writes the whole file now, when a new key is used, and after each interval: its modification time shows how current
+ * it is. Gateways may share the file: later times from other gateways are retained.
  */
 export function openLastUsedRecorder({
   file,
@@ -35,7 +32,7 @@ export function openLastUsedRecorder({
 }: LastUsedOptions): LastUsedRecorder {
   const used = new Map<string, number>()
   /** Keys in the file or in a write that has started. */
-  const held = new Set<string>()
+  const persisted = new Set<string>()
   let writing: Promise<void> | undefined
   let isWriteDue = false
 
@@ -45,14 +42,14 @@ export function openLastUsedRecorder({
       for (const id of used.keys()) {
         if (isKnown(id)) continue
         used.delete(id)
-        held.delete(id)
+        persisted.delete(id)
       }
       await withFileLock(file, async () => {
         const times = new Map(used)
         for (const [id, time] of await readTimes(file, true)) {
           if (!isKnown(id)) continue
           times.set(id, Math.max(time, times.get(id) ?? 0))
-          held.add(id)
+          persisted.add(id)
         }
         await writeAtomically(file, formatTimes(times))
       })
@@ -73,8 +70,8 @@ export function openLastUsedRecorder({
   return {
     record(id, atMs) {
       used.set(id, atMs)
-      if (held.has(id)) return
-      held.add(id)
+      if (persisted.has(id)) return
+      persisted.add(id)
       writeSoon()
     },
     async close() {
@@ -103,9 +100,9 @@ export async function readLastUsed(file: string): Promise<LastUsedTimes> {
   return { asOf: mtime.getTime(), times: await readTimes(file, false) }
 }
 
-async function readTimes(file: string, mayBeMissing: boolean): Promise<ReadonlyMap<string, number>> {
+async function readTimes(file: string, allowMissing: boolean): Promise<ReadonlyMap<string, number>> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' && mayBeMissing) return '{}'
+    if (error.code === 'ENOENT' && allowMissing) return '{}'
     throw error
   })
   const times = lastUsedSchema.parse(JSON.parse(text))

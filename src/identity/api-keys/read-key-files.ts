@@ -4,8 +4,7 @@ import { ApiKeyStoreError, parseKeyStore, type StoredKey } from './key-store-fil
 import { fileStamp } from '../../lib/fs/watch-file.ts'
 
 /**
- * Reads the keys of a store: a file, or a folder of such files (for example a mounted Secret with one file per team).
- * Rejects with ApiKeyStoreError with the errors of all files.
+ * Reads a file, or a folder of files (a mounted Secret). Rejects with ApiKeyStoreError with the errors of all files.
  */
 export async function readKeyFiles(path: string): Promise<readonly StoredKey[]> {
   const files = await listKeyFiles(path)
@@ -26,7 +25,7 @@ export async function readKeyFiles(path: string): Promise<readonly StoredKey[]> 
 }
 
 /** Returns a stamp that changes when a file of the store is changed, added or removed. */
-export async function keyFilesStamp(path: string): Promise<string> {
+export async function computeKeyFilesStamp(path: string): Promise<string> {
   const files = await listKeyFiles(path).catch(() => [])
   const stamps = await Promise.all(files.map(async (file) => `${file} ${await fileStamp(file)}`))
   return stamps.join('\n')

@@ -6,24 +6,21 @@ const maxKeys = 50_000
 
 /** Caches which texts prove which keys. Does not cover validity: that is checked for each request. */
 export interface VerifiedKeyCache<Key extends object> {
-  digestOf(text: string): string
+  computeDigest(text: string): string
   get(digest: string): Key | undefined
   set(digest: string, key: Key): void
   /** Must be called when the keys change. */
   clear(): void
 }
 
-/**
- * Creates a cache of proven keys: verifying a key again takes 6 us, a cache hit less than one. Texts are stored as
- * digests, with a salt of this process that makes them useless elsewhere.
- */
+/** Verifying a key takes 6 us, a cache hit less than one. Texts are stored as digests with a salt of this process. */
 export function createVerifiedKeyCache<Key extends object>(): VerifiedKeyCache<Key> {
   const salt = randomBytes(16).toString('hex')
-  const known = new LRUCache<string, Key>({ max: maxKeys })
+  const cache = new LRUCache<string, Key>({ max: maxKeys })
   return {
-    digestOf: (text) => hash('sha256', salt + text, 'base64'),
-    get: (digest) => known.get(digest),
-    set: (digest, key) => void known.set(digest, key),
-    clear: () => known.clear(),
+    computeDigest: (text) => hash('sha256', salt + text, 'base64'),
+    get: (digest) => cache.get(digest),
+    set: (digest, key) => void cache.set(digest, key),
+    clear: () => cache.clear(),
   }
 }

@@ -5,7 +5,6 @@ import type { Principal } from '../principal.ts'
 
 export const jwksPath = '/.well-known/jwks.json'
 
-/** Claims of an assertion besides issuer and times. */
 interface AssertionRequest {
   readonly principal: Principal
   /** Configured name of the upstream: the claim aud. */

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { Agent } from 'undici'
 import { z } from 'zod'
 import {
-  boundCertificateThumbprint,
+  getBoundCertificateThumbprint,
   createCallerReader,
   createTokenPrincipal,
   type Claims,
@@ -19,8 +19,7 @@ const maxInactive = 10_000
 
 export interface Introspection {
   /**
-   * Verifies a token; `digest` is its SHA-256 in hex. Throws or rejects with AuthenticationError. Synchronous if the
-   * result is cached.
+   * `digest` is the SHA-256 in hex. Throws or rejects with AuthenticationError. Synchronous if the result is cached.
    */
   verify(token: string, digest: string): VerifiedToken | Promise<VerifiedToken>
   close(): Promise<void>
@@ -32,9 +31,8 @@ interface ActiveToken {
 }
 
 /**
- * Queries the authorization server about tokens; concurrent requests with the same token share one query. Without a
- * definite response, requests fail with 503: a token is never considered valid or invalid because the server is
- * unavailable. `now` is the time in milliseconds.
+ * Concurrent requests with the same token share one query. Without a definite response, requests fail with 503: an
+ * unavailable server makes no token valid or invalid. `now` is the time in milliseconds.
  */
 export function openIntrospection(settings: IntrospectionSettings, now: () => number): Introspection {
   const agent = new Agent({ connections: settings.maxConcurrentIntrospections, pipelining: 1 })
@@ -58,7 +56,7 @@ export function openIntrospection(settings: IntrospectionSettings, now: () => nu
     }
     try {
       const verified = verifyResponse(settings, response, digest, now())
-      active.set(digest, { verified, expiresAtMs: responseExpiry(settings, response, now()) })
+      active.set(digest, { verified, expiresAtMs: getResponseExpiry(settings, response, now()) })
       return verified
     } catch (error) {
       inactiveUntil.set(digest, now() + settings.inactiveCacheSeconds * 1000)
@@ -68,8 +66,8 @@ export function openIntrospection(settings: IntrospectionSettings, now: () => nu
 
   return {
     verify(token, digest) {
-      const known = active.get(digest)
-      if (known !== undefined && now() < known.expiresAtMs) return known.verified
+      const cached = active.get(digest)
+      if (cached !== undefined && now() < cached.expiresAtMs) return cached.verified
       if (now() < (inactiveUntil.get(digest) ?? 0)) throw new AuthenticationError('inactive_token')
       const requested = requests.get(digest)
       if (requested !== undefined) return requested
@@ -139,12 +137,12 @@ function verifyResponse(
     throw new AuthenticationError('token_not_yet_valid')
   return {
     principal: createTokenPrincipal(settings.name, createCallerReader(settings)(response), response, digest),
-    certificateThumbprint: boundCertificateThumbprint(response),
+    certificateThumbprint: getBoundCertificateThumbprint(response),
   }
 }
 
 /** Returns when a response expires, in milliseconds: at the latest when the token expires. */
-function responseExpiry(
+function getResponseExpiry(
   { cacheSeconds, clockSkewSeconds }: IntrospectionSettings,
   { exp }: Claims,
   nowMs: number,

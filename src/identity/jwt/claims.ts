@@ -52,20 +52,14 @@ export function createTokenPrincipal(
   }
 }
 
-/**
- * Throws AuthenticationError if the type of the token is neither an access token nor absent or generic: issuers sign
- * other tokens with the same keys, such as logout tokens (RFC 8725 section 3.11).
- */
+/** Accepts access tokens and generic types only: issuers sign others with the same keys (RFC 8725 section 3.11). */
 export function assertTokenType(type: string | undefined): void {
   if (type !== undefined && !/^(application\/)?(at\+)?jwt$/i.test(type)) {
     throw new AuthenticationError('wrong_token_type')
   }
 }
 
-/**
- * Throws AuthenticationError if the lifetime of the token exceeds that allowed for its issuer, or if it ends after the
- * year 9999: such a time is in milliseconds by mistake, or not usable.
- */
+/** Refuses a lifetime above that of the issuer, or an end after the year 9999: probably in milliseconds by mistake. */
 export function assertLifetime(issuer: TokenLifetime, { iat, exp }: Claims, nowMs: number): void {
   const { maxLifetimeSeconds, clockSkewSeconds } = issuer
   if (typeof exp !== 'number' || exp > lastSecond) throw new AuthenticationError('token_lifetime_too_long')
@@ -77,11 +71,8 @@ export function assertLifetime(issuer: TokenLifetime, { iat, exp }: Claims, nowM
   if (iat > nowMs / 1000 + clockSkewSeconds) throw new AuthenticationError('token_not_yet_valid')
 }
 
-/**
- * Returns the certificate thumbprint that the token is bound to (RFC 7800). Other bindings cannot be verified and are
- * refused.
- */
-export function boundCertificateThumbprint({ cnf }: Claims): string | undefined {
+/** Returns the bound certificate thumbprint (RFC 7800). Refuses other bindings, which cannot be verified. */
+export function getBoundCertificateThumbprint({ cnf }: Claims): string | undefined {
   if (cnf === undefined) return undefined
   const thumbprint = isObject(cnf) && Object.keys(cnf).length === 1 ? cnf['x5t#S256'] : undefined
   // Bound to a key of the client (DPoP) or in an unknown way: the sender may have stolen the token.
@@ -95,9 +86,7 @@ function readSubject(claims: Claims, claim: string): string {
   return subject
 }
 
-/**
- * Returns no groups without a claim. A claim that cannot be read is refused, because a rule may deny one of its groups.
- */
+/** A claim that cannot be read is refused, because a rule may deny one of its groups. */
 function readGroups(claims: Claims, claim: string | undefined): readonly string[] {
   if (claim === undefined) return []
   const groups = findClaim(claims, claim)
@@ -113,9 +102,7 @@ function readGroups(claims: Claims, claim: string | undefined): readonly string[
   return list
 }
 
-/**
- * Finds the claim with exactly that name (`https://corp.example/groups`), otherwise follows the dots (`realm.roles`).
- */
+/** Prefers the exact name (`https://corp.example/groups`), otherwise follows the dots (`realm.roles`). */
 function findClaim(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path]
   let value: unknown = claims
@@ -126,7 +113,6 @@ function findClaim(claims: Claims, path: string): unknown {
   return value
 }
 
-/** Returns whether a value is usable as the name of a principal or a group. */
 export function isValidPrincipalName(value: unknown): value is string {
   return (
     typeof value === 'string' &&

@@ -11,10 +11,7 @@ export interface DocumentRequest {
   readonly dispatcher?: Dispatcher
 }
 
-/**
- * Fetches the text at a URL of an issuer: at most 512 KiB, TLS verified, no redirects (a redirect would transfer the
- * trust to another host). Rejects unless the response is a complete 200.
- */
+/** At most 512 KiB, TLS verified, no redirects, which would transfer the trust. Rejects unless complete with 200. */
 export async function fetchDocument(
   url: string,
   { signal, method = 'GET', headers, ...rest }: DocumentRequest,

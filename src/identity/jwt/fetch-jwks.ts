@@ -14,10 +14,7 @@ export function createUrlFetcher(url: string): FetchJwks {
   return (signal) => fetchDocument(url, { signal, headers })
 }
 
-/**
- * Creates a fetcher that uses OpenID Connect Discovery 1.0 (section 4). The discovery document is fetched each time,
- * because the issuer may move its keys. Its issuer must match exactly, to prevent impersonation.
- */
+/** OpenID Connect Discovery 1.0 (section 4), each time: keys may move. An exact issuer prevents impersonation. */
 export function createDiscoveryFetcher(issuer: string): FetchJwks {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   return async (signal) => {
@@ -27,8 +24,8 @@ export function createDiscoveryFetcher(issuer: string): FetchJwks {
   }
 }
 
-export function assertIssuer(said: string, expected: string): void {
-  if (said !== expected) {
+export function assertIssuer(actual: string, expected: string): void {
+  if (actual !== expected) {
     throw new Error('the issuer in the discovery document differs from the configured one')
   }
 }

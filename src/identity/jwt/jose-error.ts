@@ -23,12 +23,12 @@ export function toAuthenticationError(error: unknown): AuthenticationError {
   if (error instanceof AuthenticationError) return error
   // Errors of the library contain the claims of the token, which must not be logged.
   return new AuthenticationError(
-    authenticationErrorReason(error),
+    getRefusalReason(error),
     error instanceof errors.JOSEError ? error.message : error,
   )
 }
 
-function authenticationErrorReason(error: unknown): CredentialRefusal {
+function getRefusalReason(error: unknown): CredentialRefusal {
   if (error instanceof errors.JWTClaimValidationFailed) {
     return reasonByClaim.get(error.claim) ?? 'malformed_token'
   }

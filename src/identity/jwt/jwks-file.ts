@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import { writeAtomically } from '../../lib/fs/write-atomically.ts'
 
 const persistedJwksSchema = z.strictObject({
@@ -27,19 +28,16 @@ export function createJwksFile(folder: string, name: string, issuer: string): Jw
   const file = join(folder, `${name}.keys.json`)
   return {
     async read() {
-      const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return undefined
-        throw error
-      })
+      const text = await readFile(file, 'utf8').catch(ignoreMissing)
       if (text === undefined) return undefined
-      const retained = persistedJwksSchema.parse(JSON.parse(text))
+      const persisted = persistedJwksSchema.parse(JSON.parse(text))
       // The configuration may have changed since the file was written.
-      if (retained.issuer !== issuer) return undefined
-      return { text: retained.keys, fetchedAt: Date.parse(retained.fetchedAt) }
+      if (persisted.issuer !== issuer) return undefined
+      return { text: persisted.keys, fetchedAt: Date.parse(persisted.fetchedAt) }
     },
     async write({ text, fetchedAt }) {
-      const retained = { issuer, fetchedAt: new Date(fetchedAt).toISOString(), keys: text }
-      await writeAtomically(file, `${JSON.stringify(retained)}\n`)
+      const persisted = { issuer, fetchedAt: new Date(fetchedAt).toISOString(), keys: text }
+      await writeAtomically(file, `${JSON.stringify(persisted)}\n`)
     },
   }
 }

@@ -4,10 +4,7 @@ import { z } from 'zod'
 export interface Jwks {
   /** Returns the keys; undefined if there are none yet or they are too old to be trusted. */
   current(): JwksSnapshot | undefined
-  /**
-   * Fetches newer keys if the cooldown permits, and resolves with the current ones. Rejects with AuthenticationError
-   * (`jwks_unavailable`) if the issuer is unavailable.
-   */
+  /** Fetches newer keys if the cooldown permits. Rejects with AuthenticationError (`jwks_unavailable`). */
   refresh(): Promise<JwksSnapshot>
   status(): JwksStatus
   /** Resolves when all background work has ended. */
@@ -38,8 +35,7 @@ export interface JwksStatus {
 const jwksSchema = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })) })
 
 /**
- * Parses a JSON Web Key Set (RFC 7517). Returns `before` if the keys are unchanged. Throws if the text is not a JWKS.
- * Unusable keys are retained; tokens that refer to them are refused.
+ * Parses RFC 7517; throws if invalid. Returns `before` if unchanged. Tokens that refer to unusable keys are refused.
  */
 export function parseJwks(text: string, before: JwksSnapshot | undefined): JwksSnapshot {
   const { keys } = jwksSchema.parse(JSON.parse(text))
@@ -57,10 +53,7 @@ export function parseJwks(text: string, before: JwksSnapshot | undefined): JwksS
   }
 }
 
-/**
- * Returns false for RSA keys with an exponent below 65537 (FIPS 186-5 section 5.4): with 1, anyone can sign, and small
- * exponents have enabled forged signatures. The library checks the modulus only.
- */
+/** FIPS 186-5 section 5.4 requires 65537 or more: with 1, anyone can sign. The library checks the modulus only. */
 function hasSoundExponent({ kty, e }: { readonly kty: string; readonly e?: unknown }): boolean {
   if (kty !== 'RSA') return true
   if (typeof e !== 'string') return false

@@ -24,15 +24,14 @@ export async function openJwks(issuer: TokenIssuer, options: JwksOptions): Promi
   return await openFetchedJwks(issuer, jwks, fetch, options)
 }
 
-/** Opens a fetched JWKS, cached in the folder of the options. */
 export async function openFetchedJwks(
   { name, issuer }: { readonly name: string; readonly issuer: string },
-  times: JwksTiming,
+  timing: JwksTiming,
   fetch: FetchJwks,
   { now, report, jwksCacheFolder }: JwksOptions,
 ): Promise<Jwks> {
   const jwksFile = jwksCacheFolder === undefined ? undefined : createJwksFile(jwksCacheFolder, name, issuer)
-  return await openRemoteJwks(times, { name, now, report, fetch, jwksFile })
+  return await openRemoteJwks(timing, { name, now, report, fetch, jwksFile })
 }
 
 async function openJwksFile(file: string, name: string, options: JwksOptions): Promise<Jwks> {
@@ -42,7 +41,7 @@ async function openJwksFile(file: string, name: string, options: JwksOptions): P
   let fetches = 0
   let consecutiveFailures = 0
 
-  function take(text: string): void {
+  function replaceKeys(text: string): void {
     snapshot = parseJwks(text, snapshot)
     fetches++
     fetchedAt = now()
@@ -50,7 +49,7 @@ async function openJwksFile(file: string, name: string, options: JwksOptions): P
     report({ source: name, outcome: 'changed' })
   }
 
-  const watched = await watchFile(file, take, {
+  const watched = await watchFile(file, replaceKeys, {
     intervalMs: options.reloadIntervalMs,
     onError(cause) {
       fetches++

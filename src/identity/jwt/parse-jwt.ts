@@ -11,9 +11,8 @@ export interface ParsedToken {
 }
 
 /**
- * Parses a signed JSON Web Token (RFC 7515 section 7.1), more strictly than its signature requires: canonical
- * base64url, valid UTF-8, no duplicate members. Ambiguous content must not identify a caller. Throws
- * AuthenticationError.
+ * Parses a signed JSON Web Token (RFC 7515 section 7.1) strictly: canonical base64url, valid UTF-8, no duplicate
+ * members, because ambiguous content must not identify a caller. Throws AuthenticationError.
  */
 export function parseToken(token: string): ParsedToken {
   const [, header = '', claims = '', signature = ''] = compactForm.exec(token) ?? []
@@ -21,10 +20,7 @@ export function parseToken(token: string): ParsedToken {
   return { header: parsePart(header), claims: parsePart(claims) }
 }
 
-/**
- * Returns whether a token starts like a JSON Web Token: signed or encrypted, valid or not. Such a token is never
- * treated as opaque.
- */
+/** Whether a token starts like a JSON Web Token, signed or encrypted, valid or not; it is never treated as opaque. */
 export function hasJwtForm(token: string): boolean {
   const start = token.split('.', 1)[0] ?? ''
   if (start === token) return false

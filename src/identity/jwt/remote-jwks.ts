@@ -19,19 +19,18 @@ export interface RemoteJwksOptions {
 }
 
 /**
- * Opens keys that are fetched from the issuer: in the background before they expire, and when a token refers to an
- * unknown key; concurrent requests share one fetch, limited to one per cooldown. Waits for the first fetch; if it
- * fails, uses the keys on disk, or opens without keys.
+ * Fetches keys before they expire, and when a token refers to an unknown key; concurrent requests share one fetch,
+ * limited to one per cooldown. If the first fetch fails, uses the keys on disk, or opens without keys.
  */
-export async function openRemoteJwks(times: JwksTiming, options: RemoteJwksOptions): Promise<Jwks> {
-  const keySet = new RemoteJwks(times, options)
-  await keySet.fetch()
-  if (keySet.current() === undefined) await keySet.restore()
-  return keySet
+export async function openRemoteJwks(timing: JwksTiming, options: RemoteJwksOptions): Promise<Jwks> {
+  const jwks = new RemoteJwks(timing, options)
+  await jwks.fetch()
+  if (jwks.current() === undefined) await jwks.restore()
+  return jwks
 }
 
 class RemoteJwks implements Jwks {
-  readonly #times: JwksTiming
+  readonly #timing: JwksTiming
   readonly #options: RemoteJwksOptions
   readonly #closing = new AbortController()
   #snapshot: JwksSnapshot | undefined
@@ -45,13 +44,13 @@ class RemoteJwks implements Jwks {
   /** Serializes writes to disk. */
   #persisting: Promise<void> = Promise.resolve()
 
-  constructor(times: JwksTiming, options: RemoteJwksOptions) {
-    this.#times = times
+  constructor(timing: JwksTiming, options: RemoteJwksOptions) {
+    this.#timing = timing
     this.#options = options
   }
 
   current(): JwksSnapshot | undefined {
-    const { maxStaleSeconds } = this.#times
+    const { maxStaleSeconds } = this.#timing
     if (this.#fetchedAt === undefined) return undefined
     return this.#options.now() - this.#fetchedAt < maxStaleSeconds * 1000 ? this.#snapshot : undefined
   }
@@ -109,13 +108,13 @@ class RemoteJwks implements Jwks {
   /** Has its own cooldown, so that a background fetch does not delay the discovery of a new key. */
   #fetchOnDemand(): Promise<void> | undefined {
     const now = this.#options.now()
-    if (now - this.#lastOnDemandFetchAt < this.#times.cooldownSeconds * 1000) return undefined
+    if (now - this.#lastOnDemandFetchAt < this.#timing.cooldownSeconds * 1000) return undefined
     this.#lastOnDemandFetchAt = now
     return this.fetch()
   }
 
   async #fetchNow(): Promise<void> {
-    const { timeoutSeconds } = this.#times
+    const { timeoutSeconds } = this.#timing
     const { name, now, report, fetch } = this.#options
     clearTimeout(this.#timer)
     this.#fetches++
@@ -147,7 +146,7 @@ class RemoteJwks implements Jwks {
   /** Schedules a fetch before the keys expire; after failures, in 1, 2, 4 ... seconds up to the cooldown. */
   #scheduleFetch(): void {
     if (this.#closing.signal.aborted) return
-    const { refreshSeconds, cooldownSeconds } = this.#times
+    const { refreshSeconds, cooldownSeconds } = this.#timing
     const failures = this.#consecutiveFailures
     const seconds = failures === 0 ? refreshSeconds * 0.8 : Math.min(cooldownSeconds, 2 ** (failures - 1))
     this.#timer = setTimeout(() => void this.fetch(), seconds * 1000)

@@ -8,10 +8,7 @@ import type { KubernetesSettings } from '../../config/identity/kubernetes-settin
 import { assertIssuer, type FetchJwks } from './fetch-jwks.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 
-/**
- * Creates a fetcher for the keys of the cluster. Uses only its API server, because the token of the gateway must not be
- * sent elsewhere. Certificate and token are read each time, because both are rotated during the lifetime of a pod.
- */
+/** Sends the token only to the API server of the cluster. Reads certificate and token each time: both are rotated. */
 export function createClusterFetcher(settings: KubernetesSettings): FetchJwks {
   const { apiServer, caFile, tokenFile, issuer } = settings
   const base = apiServer.replace(/\/$/, '')
@@ -19,12 +16,12 @@ export function createClusterFetcher(settings: KubernetesSettings): FetchJwks {
     const token = (await readFile(tokenFile, 'utf8')).trim()
     const ca = await readPemFile(caFile, 'CERTIFICATE')
     const dispatcher = new Agent({ connect: { ca, rejectUnauthorized: true } })
-    const ask = (route: string): Promise<string> =>
+    const fetchRoute = (route: string): Promise<string> =>
       fetchDocument(base + route, { signal, dispatcher, headers: { authorization: `Bearer ${token}` } })
     try {
-      const discovered: unknown = JSON.parse(await ask('/.well-known/openid-configuration'))
+      const discovered: unknown = JSON.parse(await fetchRoute('/.well-known/openid-configuration'))
       assertIssuer(z.looseObject({ issuer: z.string() }).parse(discovered).issuer, issuer)
-      return await ask('/openid/v1/jwks')
+      return await fetchRoute('/openid/v1/jwks')
     } finally {
       await dispatcher.destroy()
     }
@@ -37,10 +34,7 @@ const boundAccountSchema = z.looseObject({
   serviceaccount: z.looseObject({ name: z.string().regex(dnsName) }),
 })
 
-/**
- * Reads the caller of a service account token: `system:serviceaccount:<namespace>:<name>`, with the groups that
- * Kubernetes assigns to it. Throws AuthenticationError if the token does not name exactly one.
- */
+/** Adds the groups that Kubernetes assigns. Throws AuthenticationError unless the token names exactly one account. */
 export function readServiceAccount({ sub, 'kubernetes.io': account }: Claims): TokenCaller {
   const bound = boundAccountSchema.safeParse(account)
   if (!bound.success) throw new AuthenticationError('invalid_subject')

@@ -32,7 +32,7 @@ export interface TokenCache {
   /** Caches a verified token until it expires (in milliseconds), for at most five minutes. */
   addVerified(digest: string, accepted: AcceptedToken): void
   /** Caches for ten seconds that the signature of a token is invalid. */
-  addForged(digest: string, keySet: Jwks): void
+  addForged(digest: string, jwks: Jwks): void
   size(): number
 }
 
@@ -46,16 +46,16 @@ export function createTokenCache(options: TokenCacheOptions, now: () => number):
   // A separate cache, so that forged tokens cannot evict valid ones.
   const forged = new LRUCache<string, CacheEntry>({ max: maxForged })
 
-  function holds({ expiresAtMs, generation, jwks }: CacheEntry): boolean {
+  function isCurrent({ expiresAtMs, generation, jwks }: CacheEntry): boolean {
     return now() < expiresAtMs && jwks.current()?.generation === generation
   }
 
   return {
     get(digest) {
-      const known = accepted.get(digest)
-      if (known !== undefined && holds(known)) return known.verified
-      const refused = forged.get(digest)
-      return refused !== undefined && holds(refused) ? 'forged' : undefined
+      const cached = accepted.get(digest)
+      if (cached !== undefined && isCurrent(cached)) return cached.verified
+      const forgedToken = forged.get(digest)
+      return forgedToken !== undefined && isCurrent(forgedToken) ? 'forged' : undefined
     },
     addVerified(digest, entry) {
       accepted.set(digest, { ...entry, expiresAtMs: Math.min(entry.expiresAtMs, now() + maxAcceptedMs) })

@@ -1,6 +1,6 @@
 import { errors, jwtVerify, type JWTVerifyOptions, type JWTVerifyResult } from 'jose'
 import {
-  boundCertificateThumbprint,
+  getBoundCertificateThumbprint,
   assertLifetime,
   assertTokenType,
   createTokenPrincipal,
@@ -28,8 +28,7 @@ export interface TrustedIssuer {
 
 export interface TokenVerifier {
   /**
-   * Returns the cached result for a token by its SHA-256 in hex, unless the token has expired or the keys have changed.
-   * Throws AuthenticationError for a token known to be forged.
+   * `digest` is the SHA-256 in hex. Undefined after expiry or a change of keys. Throws AuthenticationError if forged.
    */
   findCached(digest: string): VerifiedToken | undefined
   /** Verifies a token; `digest` is its SHA-256 in hex. Rejects with AuthenticationError. */
@@ -44,7 +43,7 @@ export function createTokenVerifier(
   now: () => number,
 ): TokenVerifier {
   const byIssuer = new Map(issuers.map((trusted) => [trusted.issuer.issuer, trusted]))
-  const memory = createTokenCache(options, now)
+  const cache = createTokenCache(options, now)
 
   async function verify(token: string, digest: string): Promise<VerifiedToken> {
     const trusted = findTrustedIssuer(byIssuer, token)
@@ -55,27 +54,27 @@ export function createTokenVerifier(
       assertLifetime(issuer, payload, now())
       const verified: VerifiedToken = {
         principal: createTokenPrincipal(issuer.name, readCaller(payload), payload, digest),
-        certificateThumbprint: boundCertificateThumbprint(payload),
+        certificateThumbprint: getBoundCertificateThumbprint(payload),
       }
       // The time from which on an uncached verification would fail, too.
       const expiresAtMs = ((payload.exp ?? 0) + issuer.clockSkewSeconds) * 1000
-      memory.addVerified(digest, { verified, jwks, generation, expiresAtMs })
+      cache.addVerified(digest, { verified, jwks, generation, expiresAtMs })
       return verified
     } catch (error) {
       const refusal = toAuthenticationError(error)
-      if (refusal.reason === 'invalid_signature') memory.addForged(digest, jwks)
+      if (refusal.reason === 'invalid_signature') cache.addForged(digest, jwks)
       throw refusal
     }
   }
 
   return {
     findCached(digest) {
-      const known = memory.get(digest)
-      if (known === 'forged') throw new AuthenticationError('invalid_signature')
-      return known
+      const cached = cache.get(digest)
+      if (cached === 'forged') throw new AuthenticationError('invalid_signature')
+      return cached
     },
     verify,
-    cachedCount: () => memory.size(),
+    cachedCount: () => cache.size(),
   }
 }
 
@@ -88,7 +87,6 @@ function findTrustedIssuer(byIssuer: ReadonlyMap<string, TrustedIssuer>, token: 
 }
 
 interface VerifiedJwt extends JWTVerifyResult {
-  /** Generation of the keys used for the verification. */
   readonly generation: number
 }
 
@@ -130,9 +128,7 @@ async function verifyWithJwks(
   }
 }
 
-/**
- * Without a `kid`, or with one shared by two keys, each of the candidates may have signed: all are keys of this issuer.
- */
+/** Each candidate may have signed a token without a unique `kid`: all are keys of this issuer. */
 async function verifyWithCandidates(
   candidates: errors.JWKSMultipleMatchingKeys,
   token: string,

@@ -2,10 +2,7 @@ import type { Principal } from '../principal.ts'
 
 export interface VerifiedToken {
   readonly principal: Principal
-  /**
-   * SHA-256 of the certificate that the token is bound to, in base64url (RFC 8705 section 3.1); undefined for an
-   * unbound token.
-   */
+  /** SHA-256 of the bound certificate in base64url (RFC 8705 section 3.1); undefined for an unbound token. */
   readonly certificateThumbprint: string | undefined
 }
 

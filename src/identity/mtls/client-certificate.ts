@@ -6,7 +6,6 @@ import type { ClientCertificateSettings } from '../../config/identity/client-cer
 import type { Principal } from '../principal.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 
-/** A caller who is known by a certificate. */
 export interface VerifiedCertificate {
   readonly principal: Principal
   /** SHA-256 of the certificate in base64url, as in tokens bound to it (RFC 8705). */
@@ -14,49 +13,48 @@ export interface VerifiedCertificate {
 }
 
 /**
- * Creates a reader of the caller from the certificate of a connection; undefined without a certificate. Throws
- * AuthenticationError for a certificate that TLS did not verify, that has expired since, or that does not identify
- * exactly one caller. `now` is the time in milliseconds.
+ * Undefined without a certificate. Throws AuthenticationError for a certificate that TLS did not verify, that has
+ * expired since, or that does not identify exactly one caller. `now` is the time in milliseconds.
  */
 export function createCertificateReader(
   settings: ClientCertificateSettings,
   now: () => number,
 ): (connection: Socket | undefined) => VerifiedCertificate | undefined {
   // The certificate of a connection does not change between its requests.
-  const known = new WeakMap<Socket, VerifiedCertificate & { readonly endsAt: number }>()
+  const cache = new WeakMap<Socket, VerifiedCertificate & { readonly expiresAtMs: number }>()
 
   function read(connection: TLSSocket, certificate: X509Certificate) {
     if (!connection.authorized) throw new AuthenticationError('untrusted_certificate')
-    const verified = { ...verifyCertificate(settings, certificate), endsAt: chainExpiry(certificate) }
-    known.set(connection, verified)
+    const verified = { ...verifyCertificate(settings, certificate), expiresAtMs: getChainExpiry(certificate) }
+    cache.set(connection, verified)
     return verified
   }
 
   return (connection) => {
     if (!(connection instanceof TLSSocket)) return undefined
-    let verified = known.get(connection)
+    let verified = cache.get(connection)
     if (verified === undefined) {
       const certificate = connection.getPeerX509Certificate()
       if (certificate === undefined) return undefined
       verified = read(connection, certificate)
     }
     // Also false if the time is invalid.
-    if (!(now() < verified.endsAt)) throw new AuthenticationError('expired_certificate')
+    if (!(now() < verified.expiresAtMs)) throw new AuthenticationError('expired_certificate')
     return verified
   }
 }
 
 /** Returns when the first certificate of the chain expires, in milliseconds; NaN if a time cannot be parsed. */
-function chainExpiry(certificate: X509Certificate): number {
-  let endsAt = Infinity
+function getChainExpiry(certificate: X509Certificate): number {
+  let expiresAtMs = Infinity
   const seen = new Set<string>()
   for (let one: X509Certificate | undefined = certificate; one !== undefined; one = one.issuerCertificate) {
     // A self-signed authority is its own issuer.
     if (seen.has(one.fingerprint256)) break
     seen.add(one.fingerprint256)
-    endsAt = Math.min(endsAt, Date.parse(one.validTo))
+    expiresAtMs = Math.min(expiresAtMs, Date.parse(one.validTo))
   }
-  return endsAt
+  return expiresAtMs
 }
 
 function verifyCertificate(
@@ -78,10 +76,7 @@ function verifyCertificate(
 
 const subjectAltNameLabels = { uri: 'URI', dns: 'DNS', email: 'email' } as const
 
-/**
- * Returns the only name of that kind. Names are listed as `DNS:a, URI:b`; ambiguous ones are quoted (CVE-2021-44532)
- * and not supported.
- */
+/** Names are listed as `DNS:a, URI:b`; quoted, ambiguous ones (CVE-2021-44532) are not supported. */
 function findSoleName(alternativeNames: string, kind: keyof typeof subjectAltNameLabels): string {
   const label = `${subjectAltNameLabels[kind]}:`
   const names = alternativeNames.split(', ').filter((entry) => entry.startsWith(label))

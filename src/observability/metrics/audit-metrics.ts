@@ -57,29 +57,29 @@ export function registerAuditHeadMetrics(registry: Registry, audit: AuditLog): v
 }
 
 /** Logs seals only if `logsSeals`. */
-export function createAuditEventLogger(log: Logger, logsSeals: boolean): (note: AuditLogEvent) => void {
-  return (note) => {
-    switch (note.what) {
+export function createAuditEventLogger(log: Logger, logsSeals: boolean): (event: AuditLogEvent) => void {
+  return (event) => {
+    switch (event.kind) {
       case 'sealed':
-        if (logsSeals) log.warn({ ...note.head }, 'audit log sealed')
+        if (logsSeals) log.warn({ ...event.head }, 'audit log sealed')
         return
       case 'tampered':
-        log.error({ file: note.file, change: note.trouble }, 'audit log tampered with')
+        log.error({ file: event.file, change: event.tampering }, 'audit log tampered with')
         return
-      case 'key made':
-        log.info({ publicKeyFile: note.publicFile }, 'audit seal key created')
+      case 'key_generated':
+        log.info({ publicKeyFile: event.publicFile }, 'audit seal key created')
         return
       case 'pruned':
-        log.info({ files: note.files }, 'audit segments removed')
+        log.info({ files: event.files }, 'audit segments removed')
         return
-      case 'unpruned':
-        log.error({ error: String(note.error) }, 'audit segment removal failed')
+      case 'pruning_failed':
+        log.error({ error: String(event.error) }, 'audit segment removal failed')
         return
       case 'recovered':
-        log.warn({ ...note.repair }, 'audit log recovered')
+        log.warn({ ...event.repair }, 'audit log recovered')
         return
-      case 'unjournaled':
-        log.warn({ error: String(note.error) }, 'audit journal unavailable')
+      case 'journal_unavailable':
+        log.warn({ error: String(event.error) }, 'audit journal unavailable')
     }
   }
 }

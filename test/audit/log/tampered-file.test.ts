@@ -12,8 +12,8 @@ import { keyOf } from '../verify/forge-log.ts'
 /** Modifies the file of an open log, appends two intents, and returns the log. */
 async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
   const folder = await temporaryFolder()
-  const notes: AuditLogEvent[] = []
-  const log = await openAuditLog(logOptions(folder, { onEvent: (note) => notes.push(note) }))
+  const events: AuditLogEvent[] = []
+  const log = await openAuditLog(logOptions(folder, { onEvent: (event) => events.push(event) }))
   await log.recordIntent(anIntent('before'))
   const [file = ''] = await segmentsOf(folder)
   await tamper(join(folder, file))
@@ -22,7 +22,7 @@ async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
   await log.recordIntent(anIntent('after'))
   await log.recordIntent(anIntent('later'))
   await log.close()
-  expect(notes.filter(({ what }) => what === 'tampered')).toHaveLength(1)
+  expect(events.filter(({ kind }) => kind === 'tampered')).toHaveLength(1)
   const records = await recordsOf(folder)
   return { folder, file, records, report: await verifyAuditLog(folder, { keys: [await keyOf(folder)] }) }
 }
@@ -82,13 +82,13 @@ it('detects tampering between records before the log is closed', async () => {
 
 it('records right after a truncation do not hide it', async () => {
   const folder = await temporaryFolder()
-  const notes: AuditLogEvent[] = []
-  const log = await openAuditLog(logOptions(folder, { onEvent: (note) => notes.push(note) }))
+  const events: AuditLogEvent[] = []
+  const log = await openAuditLog(logOptions(folder, { onEvent: (event) => events.push(event) }))
   const [file = ''] = await segmentsOf(folder)
   await log.recordIntent(anIntent('before'))
   await truncate(join(folder, file), 100)
   await Promise.all([log.recordIntent(anIntent('at once')), log.recordIntent(anIntent('too'))])
   await log.close()
-  expect(notes).toContainEqual({ what: 'tampered', file, trouble: 'resized' })
+  expect(events).toContainEqual({ kind: 'tampered', file, tampering: 'resized' })
   expect(await verifyAuditLog(folder)).toMatchObject({ ok: false, problem: { file } })
 })

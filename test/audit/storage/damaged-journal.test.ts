@@ -25,11 +25,11 @@ async function killedFolder(): Promise<{ folder: string; path: string; file: str
 const requests = ['one', 'two', 'three', 'four', 'five']
 
 async function restarted(folder: string) {
-  const notes: AuditLogEvent[] = []
-  const log = await openAuditLog(logOptions(folder, { onEvent: (note) => notes.push(note) }))
+  const events: AuditLogEvent[] = []
+  const log = await openAuditLog(logOptions(folder, { onEvent: (event) => events.push(event) }))
   await log.close()
   const records = await recordsOf(folder)
-  const repairs = notes.flatMap((note) => (note.what === 'recovered' ? [note.repair] : []))
+  const repairs = events.flatMap((event) => (event.kind === 'recovered' ? [event.repair] : []))
   expect(ofKind(records, 'recovered')).toMatchObject(repairs)
   const found = ofKind(records, 'intent').map(({ request }) => request)
   return { repairs, found, report: await verifyAuditLog(folder) }
@@ -140,14 +140,14 @@ it.each([
   ['replaced', false, (path: string) => cp(path, `${path}.1`).then(() => rename(`${path}.1`, path))],
 ] as const)('loses no record if the journal of a running log is %s', async (problem, restored, tamper) => {
   const [folder, killed] = [await temporaryFolder(), await temporaryFolder()]
-  const notes: AuditLogEvent[] = []
-  const log = await openAuditLog(logOptions(folder, { onEvent: (note) => notes.push(note) }))
+  const events: AuditLogEvent[] = []
+  const log = await openAuditLog(logOptions(folder, { onEvent: (event) => events.push(event) }))
   await log.recordIntent(anIntent('before'))
   await tamper(join(folder, journalName))
   // The next record checks the file again.
   await pause(journalCheckIntervalMs + 1)
   await log.recordIntent(anIntent('after'))
-  expect(notes).toContainEqual({ what: 'tampered', file: journalName, trouble: problem })
+  expect(events).toContainEqual({ kind: 'tampered', file: journalName, tampering: problem })
   await log.recordIntent(anIntent('later'))
   const written = await recordsOf(folder)
   await cp(folder, killed, { recursive: true, filter: (path) => !path.endsWith('writer.lock') })

@@ -12,7 +12,7 @@ it('a table is created, filled, counted, described and dropped', async () => {
   expect(await engine.count(location, { predicate: 'id >= 12' })).toBe(3)
   expect(await engine.count(location, { version: 1 })).toBe(10)
 
-  const description = await engine.describe(location, { stats: true })
+  const description = await engine.describe(location, { includeStats: true })
   expect(description.version).toBe(2)
   expect(description.stats).toEqual({ numFragments: 2, numDeletedRows: 0 })
   expect(description.schema('namespace').fields.map((field) => field.name)).toEqual([

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { pino } from 'pino'
 import { expect, inject, onTestFinished, it } from 'vitest'
-import { openPostgres } from '../../../src/backend/store/postgres.ts'
+import { openPostgres } from '../../../src/backend/database/postgres.ts'
 
 let schemas = 0
 
@@ -49,24 +49,24 @@ it('migrates the store once when replicas start concurrently', async () => {
 
 it('grants an exclusive lock to one replica, and not while it is shared', async () => {
   const { replicas } = await openReplicas(3)
-  const inside = { alone: 0, shared: 0 }
+  const inside = { exclusive: 0, shared: 0 }
   let mostShared = 0
-  const work = (mode: 'alone' | 'shared') => async () => {
+  const work = (mode: 'exclusive' | 'shared') => async () => {
     inside[mode] += 1
     mostShared = Math.max(mostShared, inside.shared)
-    expect(inside.alone === 0 || (inside.alone === 1 && inside.shared === 0)).toBe(true)
+    expect(inside.exclusive === 0 || (inside.exclusive === 1 && inside.shared === 0)).toBe(true)
     await new Promise(setImmediate)
     inside[mode] -= 1
   }
   await Promise.all(
     replicas.map(async ({ locks }, replica) => {
       for (let round = 0; round < 30; round += 1) {
-        const mode = (round + replica) % 3 === 0 ? 'alone' : 'shared'
+        const mode = (round + replica) % 3 === 0 ? 'exclusive' : 'shared'
         await locks.run('k', mode, work(mode))
       }
     }),
   )
-  expect(inside).toEqual({ alone: 0, shared: 0 })
+  expect(inside).toEqual({ exclusive: 0, shared: 0 })
 })
 
 it('grants a waiting exclusive lock before later shared ones', async () => {
@@ -81,13 +81,13 @@ it('grants a waiting exclusive lock before later shared ones', async () => {
     events.push('first shared')
   })
   await started.opened
-  const alone = second?.locks.run('k', 'alone', async () => events.push('alone'))
+  const exclusive = second?.locks.run('k', 'exclusive', async () => events.push('exclusive'))
   // The gate is closed once a request for it does not get the lock.
   let later: Promise<unknown> | undefined
   for (let isClosed = false; !isClosed;) {
     isClosed = true
     const passed = third?.locks.run('k', 'shared', async () => {
-      if (!events.includes('alone')) isClosed = false
+      if (!events.includes('exclusive')) isClosed = false
       events.push('shared')
     })
     if (
@@ -98,8 +98,8 @@ it('grants a waiting exclusive lock before later shared ones', async () => {
   }
   events.length = 0
   open()
-  await Promise.all([sharing, alone, later])
-  expect(events).toEqual(['first shared', 'alone', 'shared'])
+  await Promise.all([sharing, exclusive, later])
+  expect(events).toEqual(['first shared', 'exclusive', 'shared'])
 })
 
 it('skips work under a lock that another replica holds', async () => {
@@ -112,7 +112,7 @@ it('skips work under a lock that another replica holds', async () => {
   await first?.locks.run('k', 'shared', async () => second?.locks.runIfFree('k', count))
   expect(ran).toBe(0)
   // The release of a lock is not awaited, but precedes the next query of the same process.
-  await first?.locks.run('another', 'alone', async () => undefined)
+  await first?.locks.run('another', 'exclusive', async () => undefined)
   await second?.locks.runIfFree('k', count)
   expect(ran).toBe(1)
 })
@@ -120,12 +120,12 @@ it('skips work under a lock that another replica holds', async () => {
 it('frees a lock when its connection ends, and prevents commits under it', async () => {
   const { replicas, cutOff } = await openReplicas(2)
   const [first, second] = replicas
-  const work = first?.locks.run('k', 'alone', async () => {
+  const work = first?.locks.run('k', 'exclusive', async () => {
     await cutOff()
     // The other replica gets the lock.
     await second?.locks
-      .run('k', 'alone', async () => {})
-      .catch(() => second.locks.run('k', 'alone', async () => {}))
+      .run('k', 'exclusive', async () => {})
+      .catch(() => second.locks.run('k', 'exclusive', async () => {}))
     await first.database.transaction().execute(async (database) => {
       await database.insertInto('leftovers').values({ location: 'x', object_id: 'x' }).execute()
     })
@@ -133,7 +133,7 @@ it('frees a lock when its connection ends, and prevents commits under it', async
   await expect(work).rejects.toMatchObject({ status: 503 })
   expect(await second?.database.selectFrom('leftovers').selectAll().execute()).toEqual([])
   // The next work runs under a lock again.
-  expect(await first?.locks.run('k', 'alone', async () => 'done')).toBe('done')
+  expect(await first?.locks.run('k', 'exclusive', async () => 'done')).toBe('done')
 })
 
 it('serializes transactions that read before they write', async () => {

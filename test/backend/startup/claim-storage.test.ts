@@ -76,7 +76,7 @@ it('completes a start that was interrupted between the mark and its record', asy
   await first.stop()
   const written = await readFile(join(top, 'data', 'catalog.json'), 'utf8')
   for (const hasMark of [true, false]) {
-    const store = await first.openStore()
+    const store = await first.openDatabase()
     await store.database.updateTable('catalog_identity').set({ state: 'new' }).execute()
     await store.close()
     if (!hasMark) await rm(join(top, 'data', 'catalog.json'))

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { findObject, insertTable } from '../../../src/backend/store/objects.ts'
-import { removeTable } from '../../../src/backend/store/remove-objects.ts'
-import type { CatalogDatabase } from '../../../src/backend/store/database-schema.ts'
-import { recordVersion } from '../../../src/backend/store/versions.ts'
+import { findObject, insertTable } from '../../../src/backend/database/objects.ts'
+import { removeTable } from '../../../src/backend/database/remove-objects.ts'
+import type { CatalogDatabase } from '../../../src/backend/database/database-schema.ts'
+import { recordVersion } from '../../../src/backend/database/versions.ts'
 import { usesPostgres } from '../support/backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend, temporaryFolder } from '../support/running-backend.ts'
@@ -18,7 +18,7 @@ async function withTable() {
   /** Changes the stopped store to the state that a crash would have left. */
   const meddle = async (work: (database: CatalogDatabase) => Promise<unknown>) => {
     await backend.stop()
-    const { database, close } = await backend.openStore()
+    const { database, close } = await backend.openDatabase()
     await work(database)
     await close()
     await backend.restart()

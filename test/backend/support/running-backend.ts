@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { startBackend } from '../../../src/backend/server.ts'
-import { openStore } from '../../../src/backend/store/open-store.ts'
+import { openDatabase } from '../../../src/backend/database/open-database.ts'
 import { errorCodes, type ErrorName } from '../../../src/catalog-api/catalog-error.ts'
 import { operationSchemas } from '../../../src/catalog-api/schemas/operation-schemas.ts'
 import { parseTarget } from '../../../src/catalog-api/request-target.ts'
@@ -56,7 +56,7 @@ export async function runningBackend(settings: object = {}, folder?: string) {
     get: (target: string, headers?: Record<string, string>) => send('GET', target, undefined, headers),
     stop,
     /** Opens the store of the catalog, which must be stopped. */
-    openStore: () => openStore(allSettings.store, dataFolder, pino({ level: 'silent' })),
+    openDatabase: () => openDatabase(allSettings.store, dataFolder, pino({ level: 'silent' })),
     restart: async () => {
       await stop()
       backend = await start()

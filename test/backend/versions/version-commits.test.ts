@@ -107,7 +107,7 @@ it('repeats the success of a late replay', async () => {
 })
 
 it('keeps a bounded number of records for replays', async () => {
-  const { commit, location, stop, openStore } = await withTable()
+  const { commit, location, stop, openDatabase } = await withTable()
   const client = await committer(location)
   const requests = []
   for (let version = 2; version <= 110; version += 1) {
@@ -117,7 +117,7 @@ it('keeps a bounded number of records for replays', async () => {
   }
   expect((await commit(requests.at(-90))).status).toBe(200)
   await stop()
-  const { database, close } = await openStore()
+  const { database, close } = await openDatabase()
   const records = await database.selectFrom('table_versions').select('version').orderBy('version').execute()
   await close()
   expect(records.map(({ version }) => version)).toEqual([

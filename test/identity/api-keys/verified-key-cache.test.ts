@@ -49,9 +49,9 @@ it('a cached key proves neither an extended text nor another secret of its id', 
 
 it('caches keys by a salted digest, and bounds their number', () => {
   const proven = createVerifiedKeyCache<{ readonly number: number }>()
-  const digest = proven.digestOf('cgk_a_secret')
-  expect(digest).toBe(proven.digestOf('cgk_a_secret'))
-  expect(digest).not.toBe(createVerifiedKeyCache().digestOf('cgk_a_secret'))
+  const digest = proven.computeDigest('cgk_a_secret')
+  expect(digest).toBe(proven.computeDigest('cgk_a_secret'))
+  expect(digest).not.toBe(createVerifiedKeyCache().computeDigest('cgk_a_secret'))
   expect(digest).not.toContain('secret')
 
   for (let number = 0; number < 50_001; number += 1) proven.set(String(number), { number })

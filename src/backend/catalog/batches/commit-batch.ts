@@ -2,9 +2,9 @@ import { invalidInput } from '../../../catalog-api/catalog-error.ts'
 import { assertIdentifier, type Identifier } from '../../../catalog-api/identifiers.ts'
 import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import type { TableEntry } from '../../store/objects.ts'
-import type { CatalogDatabase } from '../../store/database-schema.ts'
-import { recordDeletedVersions } from '../../store/pending-deletions.ts'
+import type { TableEntry } from '../../database/objects.ts'
+import type { CatalogDatabase } from '../../database/database-schema.ts'
+import { recordDeletedVersions } from '../../database/pending-deletions.ts'
 import {
   describePublishedVersion,
   findReplayedVersions,
@@ -19,7 +19,7 @@ import { planDeletion } from '../versions/delete-versions.ts'
 import { deregisterInTransaction } from '../tables/deregister-table.ts'
 import { deleteUnusedRetainedManifests } from '../consistency/retained-manifests.ts'
 import { lockTables } from '../consistency/lock-tables.ts'
-import { requireSameTable, requireTable } from '../context/lookup.ts'
+import { requireSameTable, requireTable } from '../context/require-objects.ts'
 import { reconcileVersions } from '../consistency/reconcile-versions.ts'
 
 type Operation = Partial<RequestOf<'BatchCommitTables'>['operations'][number]>
@@ -32,16 +32,15 @@ interface BatchChange {
   readonly table: TableEntry | undefined
 }
 
-/** Records a validated change in the transaction of the batch and returns its result. */
 type PreparedChange = (database: CatalogDatabase) => Promise<Result>
 
 /** Creates versions of several tables, all or none. The responses are in the order of the entries. */
 export async function batchCreateTableVersions(
-  catalog: CatalogContext,
+  context: CatalogContext,
   { entries }: RequestOf<'BatchCreateTableVersions'>,
 ): Promise<ResponseOf<'BatchCreateTableVersions'>> {
   const operations = entries.map((entry) => ({ create_table_version: entry }))
-  const { results } = await batchCommitTables(catalog, { operations })
+  const { results } = await batchCommitTables(context, { operations })
   return { versions: results.flatMap(({ create_table_version: created }) => created?.version ?? []) }
 }
 
@@ -55,7 +54,7 @@ export async function batchCreateTableVersions(
  * ids, order of the versions, staging manifests, versions to delete.
  * 2. The staging manifests get second names in `commits/`, from which only the catalog deletes, and are flushed. If the
  * process ends here, the next start removes those names and nothing has changed.
- * 3. One transaction of the store records every change: the commit point.
+ * 3. One database transaction records every change: the commit point.
  * 4. The manifests get their final names, and those of deleted versions are removed. If the process ends here, the next
  * process that locks the data or reads the table completes this step (reconcile-versions.ts).
  *
@@ -65,16 +64,16 @@ export async function batchCreateTableVersions(
  * take a name in between; that file is never overwritten, and an error is logged.
  */
 export async function batchCommitTables(
-  catalog: CatalogContext,
+  context: CatalogContext,
   { operations }: { readonly operations: readonly Operation[] },
 ): Promise<ResponseOf<'BatchCommitTables'>> {
-  const changes = await locateTables(catalog, operations)
+  const changes = await locateTables(context, operations)
   const tables = new Map(changes.flatMap(({ table }) => (table ? [[table.objectId, table]] : [])))
-  const distinct = [...tables.values()]
-  const results = await lockTables(catalog, distinct, async () => {
+  const distinctTables = [...tables.values()]
+  const results = await lockTables(context, distinctTables, async () => {
     return (
-      (await findReplayedBatch(catalog, changes)) ??
-      (await withPublishedVersions(catalog, changes, await commit(catalog, changes, distinct)))
+      (await findReplayedBatch(context, changes)) ??
+      (await withPublishedVersions(context, changes, await commit(context, changes, distinctTables)))
     )
   })
   return { results }
@@ -82,14 +81,14 @@ export async function batchCommitTables(
 
 /** Throws NamespaceNotFound, TableNotFound (404), or InvalidInput (400) for changes that exclude each other. */
 async function locateTables(
-  catalog: CatalogContext,
+  context: CatalogContext,
   operations: readonly Operation[],
 ): Promise<readonly BatchChange[]> {
   const changes: BatchChange[] = []
-  const taken = new Set<string>()
+  const seen = new Set<string>()
   for (const operation of operations) {
-    const id = assertIdentifier(operationId(operation))
-    const table = operation.declare_table ? undefined : await requireTable(catalog.database, id)
+    const id = assertIdentifier(getOperationId(operation))
+    const table = operation.declare_table ? undefined : await requireTable(context.database, id)
     changes.push({ operation, id, table })
   }
   for (const { operation, id, table } of changes) {
@@ -97,84 +96,83 @@ async function locateTables(
     if (table === undefined || creation !== undefined) continue
     const others = changes.filter((change) => change.table?.objectId === table.objectId)
     const key = `${table.objectId}/${normalizeBranch(deletion?.branch)}`
-    if (taken.has(key) || (deletion === undefined && others.length > 1)) {
+    if (seen.has(key) || (deletion === undefined && others.length > 1)) {
       throw invalidInput(
         `the batch names ${formatIdentifierForMessage(id)} twice; deregister a table in an operation of its own, ` +
           'and put all version ranges of a branch into one operation',
       )
     }
-    taken.add(key)
+    seen.add(key)
   }
   return changes
 }
 
-/** Returns the first success of a replayed batch that only creates versions. */
 async function findReplayedBatch(
-  catalog: CatalogContext,
+  context: CatalogContext,
   changes: readonly BatchChange[],
 ): Promise<Result[] | undefined> {
   const versions = changes.map(toBatchedVersion)
   if (!versions.every((version) => version !== undefined)) return undefined
-  const replayed = await findReplayedVersions(catalog, versions)
+  const replayed = await findReplayedVersions(context, versions)
   return replayed?.map((version) => ({ create_table_version: { version } }))
 }
 
 async function commit(
-  catalog: CatalogContext,
+  context: CatalogContext,
   changes: readonly BatchChange[],
   tables: readonly TableEntry[],
 ): Promise<Result[]> {
   try {
-    const prepared = await prepareChanges(catalog, changes)
-    return await catalog.database.transaction().execute(async (database) => {
+    const prepared = await prepareChanges(context, changes)
+    return await context.database.transaction().execute(async (database) => {
       const results: Result[] = []
       for (const record of prepared) results.push(await record(database))
       return results
     })
   } finally {
-    await reconcileTables(catalog, tables)
+    await reconcileTables(context, tables)
   }
 }
 
 /** Validates all changes before any manifest is retained. */
 async function prepareChanges(
-  catalog: CatalogContext,
+  context: CatalogContext,
   changes: readonly BatchChange[],
 ): Promise<readonly PreparedChange[]> {
   const versions = changes.map(toBatchedVersion)
   const staged = await inspectStagedVersions(
-    catalog,
+    context,
     versions.filter((version) => version !== undefined),
   )
   const prepared = new Map<BatchChange, PreparedChange>()
   for (const change of changes) {
-    const other = await prepareOtherChange(catalog, change)
-    if (other !== undefined) prepared.set(change, other)
+    const preparedChange = await prepareChange(context, change)
+    if (preparedChange !== undefined) prepared.set(change, preparedChange)
   }
   for (const [index, change] of changes.entries()) {
     const version = versions[index]
     const manifest = version && staged.get(version)
     if (version === undefined || manifest === undefined) continue
-    const record = await retainVersion(catalog, version, manifest)
+    const record = await retainVersion(context, version, manifest)
     prepared.set(change, async (database) => ({ create_table_version: { version: await record(database) } }))
   }
   return changes.flatMap((change) => prepared.get(change) ?? [])
 }
 
-async function prepareOtherChange(
-  catalog: CatalogContext,
+async function prepareChange(
+  context: CatalogContext,
   { operation, id, table }: BatchChange,
 ): Promise<PreparedChange | undefined> {
   const { declare_table: declaration, delete_table_versions: deletion } = operation
   if (declaration !== undefined) {
     return async (database) => ({
-      declare_table: await declareInTransaction(catalog, database, id, declaration),
+      declare_table: await declareInTransaction(context, database, id, declaration),
     })
   }
   if (table === undefined) return undefined
   const { objectId } = table
   if (deletion !== undefined) {
-    const { branch, versions } = await planDeletion(catalog, id, table, deletion)
+    const { branch, versions } = await planDeletion(context, id, table, deletion)
     return async (database) => {
       await requireSameTable(database, id, objectId)
       await recordDeletedVersions(database, objectId, branch, versions)
@@ -183,32 +181,32 @@ async function prepareOtherChange(
   }
   if (operation.deregister_table === undefined) return undefined
   return async (database) => ({
-    deregister_table: await deregisterInTransaction(catalog, database, id, objectId),
+    deregister_table: await deregisterInTransaction(context, database, id, objectId),
   })
 }
 
 /** The batch is committed: a failure here must not fail the response, and the next access reconciles the table. */
-async function reconcileTables(catalog: CatalogContext, tables: readonly TableEntry[]): Promise<void> {
+async function reconcileTables(context: CatalogContext, tables: readonly TableEntry[]): Promise<void> {
   for (const table of tables) {
     try {
-      await reconcileVersions(catalog, table)
-      await deleteUnusedRetainedManifests(catalog, table.objectId)
+      await reconcileVersions(context, table)
+      await deleteUnusedRetainedManifests(context, table.objectId)
     } catch (error) {
-      catalog.log.error({ err: error, table: table.objectId }, 'batch commit not finalized yet')
+      context.log.error({ err: error, table: table.objectId }, 'batch commit not finalized yet')
     }
   }
 }
 
 /** Reads the manifests again: a copy in an object store has another entity tag and time. */
 async function withPublishedVersions(
-  catalog: CatalogContext,
+  context: CatalogContext,
   changes: readonly BatchChange[],
   results: readonly Result[],
 ): Promise<Result[]> {
   return await Promise.all(
     changes.map(async (change, index) => {
       const version = toBatchedVersion(change)
-      const published = version && (await describePublishedVersion(catalog, version))
+      const published = version && (await describePublishedVersion(context, version))
       return published === undefined
         ? { ...results[index] }
         : { create_table_version: { version: published } }
@@ -221,7 +219,7 @@ function toBatchedVersion({ operation, id, table }: BatchChange): BatchedVersion
   return request && table && { id, table, request }
 }
 
-function operationId(operation: Operation): Identifier {
+function getOperationId(operation: Operation): Identifier {
   const member =
     operation.declare_table ??
     operation.create_table_version ??

@@ -1,39 +1,38 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import type { TableEntry } from '../../store/objects.ts'
+import type { TableEntry } from '../../database/objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { reconcileVersions } from './reconcile-versions.ts'
 import { requireTableWithData } from './table-data.ts'
 
-/**
- * Runs a change of the tags, branches or old versions of a table, one at a time, so that a version cannot be deleted
- * while it is being tagged. Throws TableNotFound (404), also for a table without data.
- */
+/** Changes tags, branches or old versions one at a time, so that a version is not deleted while it is being tagged. */
 export async function changeReferences<Result>(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   change: (table: TableEntry) => Promise<Result>,
 ): Promise<Result> {
-  const table = await requireTableWithData(catalog, id)
-  return await changeAlone(catalog, table, change)
+  const table = await requireTableWithData(context, id)
+  return await changeUnderCommitLock(context, table, change)
 }
 
 /** Like `changeReferences`, but also excludes writers of rows, for a change that deletes rows. */
 export async function changeReferencesAndRows<Result>(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   change: (table: TableEntry) => Promise<Result>,
 ): Promise<Result> {
-  const table = await requireTableWithData(catalog, id)
-  return await catalog.dataLock.runExclusive(table.objectId, () => changeAlone(catalog, table, change))
+  const table = await requireTableWithData(context, id)
+  return await context.dataLock.runExclusive(table.objectId, () =>
+    changeUnderCommitLock(context, table, change),
+  )
 }
 
-async function changeAlone<Result>(
-  catalog: CatalogContext,
+async function changeUnderCommitLock<Result>(
+  context: CatalogContext,
   table: TableEntry,
   change: (table: TableEntry) => Promise<Result>,
 ): Promise<Result> {
-  return await catalog.commitLock.runExclusive(table.objectId, async () => {
-    await reconcileVersions(catalog, table)
+  return await context.commitLock.runExclusive(table.objectId, async () => {
+    await reconcileVersions(context, table)
     return await change(table)
   })
 }

@@ -1,23 +1,22 @@
-import type { TableEntry } from '../../store/objects.ts'
+import type { TableEntry } from '../../database/objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { reconcileVersions } from './reconcile-versions.ts'
 
 /**
- * Runs `work` with exclusive access to several tables, each named once: no other request writes their data, commits a
- * version or reconciles. All data locks are taken before all commit locks, each in the order of the object ids, so two
- * callers cannot deadlock. Earlier commits are reconciled before `work` starts.
+ * Runs `work` with exclusive access to distinct tables. All data locks are taken before all commit locks, each in the
+ * order of the object ids, so callers cannot deadlock. Earlier commits are reconciled first.
  */
 export async function lockTables<Result>(
-  catalog: CatalogContext,
+  context: CatalogContext,
   tables: readonly TableEntry[],
   work: () => Promise<Result>,
 ): Promise<Result> {
   const ids = tables.map(({ objectId }) => objectId).toSorted()
-  const locks = [catalog.dataLock, catalog.commitLock].flatMap((lock) => ids.map((id) => ({ lock, id })))
+  const locks = [context.dataLock, context.commitLock].flatMap((lock) => ids.map((id) => ({ lock, id })))
   const lockFrom = async (index: number): Promise<Result> => {
     const next = locks[index]
     if (next !== undefined) return await next.lock.runExclusive(next.id, () => lockFrom(index + 1))
-    for (const table of tables) await reconcileVersions(catalog, table)
+    for (const table of tables) await reconcileVersions(context, table)
     return await work()
   }
   return await lockFrom(0)

@@ -1,35 +1,33 @@
-import type { TableEntry } from '../../store/objects.ts'
-import { hasPendingChanges } from '../../store/pending-deletions.ts'
+import type { TableEntry } from '../../database/objects.ts'
+import { hasPendingChanges } from '../../database/pending-deletions.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 
 /*
- * Retained manifests of committed batches, kept from before the commit until they have their final names, in one folder
- * per table: `commits/<object id>`. Only a holder of the table's commit lock creates, uses or deletes them, and deletes
- * them only when no record of the table needs one.
+ * Retained manifests of committed batches, one folder per table: `commits/<object id>`. Only a holder of the commit
+ * lock creates, uses or deletes them.
  */
 
 export function retainedManifestPath(
-  catalog: CatalogContext,
+  context: CatalogContext,
   table: Pick<TableEntry, 'objectId'>,
   name: string,
 ): string {
-  return `${retainedManifestsFolder(catalog, table.objectId)}/${name}`
+  return `${retainedManifestsFolder(context, table.objectId)}/${name}`
 }
 
-/** Deletes the retained manifests of a table that no record refers to. */
 export async function deleteUnusedRetainedManifests(
-  catalog: CatalogContext,
+  context: CatalogContext,
   objectId: string,
 ): Promise<void> {
-  if (await hasPendingChanges(catalog.database, objectId)) return
-  await catalog.storage.removeAll(retainedManifestsFolder(catalog, objectId))
+  if (await hasPendingChanges(context.database, objectId)) return
+  await context.storage.removeAll(retainedManifestsFolder(context, objectId))
 }
 
 /** Returns object ids. */
-export async function listTablesWithRetainedManifests(catalog: CatalogContext): Promise<readonly string[]> {
-  return await catalog.storage.listFolders(`${catalog.root}/commits`)
+export async function listTablesWithRetainedManifests(context: CatalogContext): Promise<readonly string[]> {
+  return await context.storage.listFolders(`${context.root}/commits`)
 }
 
-function retainedManifestsFolder(catalog: CatalogContext, objectId: string): string {
-  return `${catalog.root}/commits/${objectId}`
+function retainedManifestsFolder(context: CatalogContext, objectId: string): string {
+  return `${context.root}/commits/${objectId}`
 }

@@ -3,7 +3,7 @@ import { quoteForMessage, type Identifier } from '../../../catalog-api/identifie
 import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
 import type { TablePoint } from '../../engine/table-point.ts'
 import type { TableTag } from '../../engine/tables/tags-and-branches.ts'
-import type { TableEntry } from '../../store/objects.ts'
+import type { TableEntry } from '../../database/objects.ts'
 import { branchNotFoundError, normalizeBranch, mainBranch } from '../context/branches.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { requireTableWithData } from './table-data.ts'
@@ -17,53 +17,52 @@ export interface PointRequest {
 }
 
 /**
- * Finds a table with data and resolves the requested point; callers that only write pass no version. Throws
- * TableNotFound, TableBranchNotFound, TableTagNotFound or TableVersionNotFound (404), and InvalidInput (400) for a tag
- * together with a branch or a version.
+ * Finds a table with data and resolves the requested point. Throws TableNotFound, TableBranchNotFound, TableTagNotFound
+ * or TableVersionNotFound (404), and InvalidInput (400) for a tag together with a branch or a version.
  */
 export async function requirePoint(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: PointRequest,
 ): Promise<{ readonly table: TableEntry; readonly point: TablePoint }> {
-  const table = await requireTableWithData(catalog, id)
-  return { table, point: await resolvePoint(catalog, id, table, request) }
+  const table = await requireTableWithData(context, id)
+  return { table, point: await resolvePoint(context, id, table, request) }
 }
 
 /** Resolves the requested point of a table with data. Throws like `requirePoint`. */
 export async function resolvePoint(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   table: TableEntry,
   request: PointRequest,
 ): Promise<TablePoint> {
-  const location = tableLocation(catalog, table)
-  const { branch, version } = await resolveReference(catalog, location, request)
-  if (branch !== mainBranch && (await catalog.engine.branches.find(location, branch)) === undefined) {
+  const location = tableLocation(context, table)
+  const { branch, version } = await resolveReference(context, location, request)
+  if (branch !== mainBranch && (await context.engine.branches.find(location, branch)) === undefined) {
     throw branchNotFoundError(branch)
   }
   const point = { location, branch: branch === mainBranch ? undefined : branch, version }
-  if (version !== undefined) await requireVersion(catalog, id, { ...point, version })
+  if (version !== undefined) await requireVersion(context, id, { ...point, version })
   return point
 }
 
 async function resolveReference(
-  catalog: CatalogContext,
+  context: CatalogContext,
   location: string,
   { branch, version, tag }: PointRequest,
 ): Promise<{ branch: string; version: number | undefined }> {
   if (tag == null || tag === '') return { branch: normalizeBranch(branch), version: version ?? undefined }
   if (version != null || branch) throw invalidInput('tag cannot be combined with version or branch')
-  const found = await requireTag(catalog, location, tag)
+  const found = await requireTag(context, location, tag)
   return { branch: normalizeBranch(found.branch), version: found.version }
 }
 
 async function requireVersion(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { location, branch, version }: TablePoint,
 ): Promise<void> {
-  if ((await catalog.manifestStore.describe(location, version, branch)) !== undefined) return
+  if ((await context.manifestStore.describe(location, version, branch)) !== undefined) return
   throw new CatalogError(
     'TableVersionNotFound',
     `the ${branch === undefined ? 'table' : `branch ${quoteForMessage(branch)} of`} ${formatIdentifierForMessage(id)} has no version ${version}`,
@@ -71,8 +70,8 @@ async function requireVersion(
 }
 
 /** Throws TableTagNotFound (404). */
-export async function requireTag(catalog: CatalogContext, location: string, tag: string): Promise<TableTag> {
-  const found = await catalog.engine.tags.find(location, tag)
+export async function requireTag(context: CatalogContext, location: string, tag: string): Promise<TableTag> {
+  const found = await context.engine.tags.find(location, tag)
   if (found !== undefined) return found
   throw new CatalogError('TableTagNotFound', `the table has no tag ${quoteForMessage(tag)}`)
 }

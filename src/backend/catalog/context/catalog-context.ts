@@ -3,11 +3,10 @@ import type { Engine } from '../../engine/engine.ts'
 import type { ManifestStore } from '../../engine/manifest/manifest-records.ts'
 import type { GetClientOptions } from '../../storage/storage.ts'
 import type { Storage } from '../../storage/storage.ts'
-import type { TableEntry } from '../../store/objects.ts'
-import type { CatalogDatabase } from '../../store/database-schema.ts'
+import type { TableEntry } from '../../database/objects.ts'
+import type { CatalogDatabase } from '../../database/database-schema.ts'
 import type { Lock } from '../locks/lock.ts'
 
-/** The dependencies of the catalog's operations. */
 export interface CatalogContext {
   readonly database: CatalogDatabase
   readonly engine: Engine
@@ -26,11 +25,10 @@ export interface CatalogContext {
   /** Keyed by object id; held while versions of clients are published or reconciled. Taken after the data lock. */
   readonly commitLock: Lock
   readonly log: Logger
-  /** Closes the store after the active requests have ended. */
+  /** Closes the database after the active requests have ended. */
   readonly close: () => Promise<void>
 }
 
-/** The absolute location of the data of a table. */
-export function tableLocation(catalog: CatalogContext, table: Pick<TableEntry, 'location'>): string {
-  return `${catalog.root}/${table.location}`
+export function tableLocation(context: CatalogContext, table: Pick<TableEntry, 'location'>): string {
+  return `${context.root}/${table.location}`
 }

@@ -10,7 +10,6 @@ interface LockQueue {
 export class KeyedLock {
   readonly #queues = new Map<string, LockQueue>()
 
-  /** Runs `work` after all earlier work with the same key has ended or failed. */
   async runExclusive<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const queue = this.#getQueue(key)
     const before = Promise.all([queue.exclusive, ...queue.shared])
@@ -20,7 +19,6 @@ export class KeyedLock {
     return await result
   }
 
-  /** Runs `work` concurrently with other shared work, after earlier exclusive work has ended. */
   async runShared<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const queue = this.#getQueue(key)
     const result = queue.exclusive.then(work)
@@ -28,7 +26,6 @@ export class KeyedLock {
     return await result
   }
 
-  /** Runs `work` exclusively if no work with the same key is active or queued; otherwise does nothing. */
   async runIfFree(key: string, work: () => Promise<void>): Promise<void> {
     if (!this.#queues.has(key)) await this.runExclusive(key, work)
   }

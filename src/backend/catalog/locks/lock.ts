@@ -1,9 +1,8 @@
-import type { AdvisoryLocks } from '../../store/advisory-locks.ts'
+import type { AdvisoryLocks } from '../../database/advisory-locks.ts'
 import { KeyedLock } from './keyed-lock.ts'
 
 /** Excludes work with the same key, within this process and across replicas. */
 export interface Lock {
-  /** Runs `work` while no other work with the same key runs. */
   runExclusive<Result>(key: string, work: () => Promise<Result>): Promise<Result>
   /** Runs `work` concurrently with other shared work, but not with exclusive work. */
   runShared<Result>(key: string, work: () => Promise<Result>): Promise<Result>
@@ -11,13 +10,14 @@ export interface Lock {
   runIfFree(key: string, work: () => Promise<void>): Promise<void>
 }
 
-/** Opens the lock of that name, shared by all users of the same store; without advisory locks, by this process only. */
-export function openLock(name: string, replicas: AdvisoryLocks | undefined): Lock {
-  const here = new KeyedLock()
-  if (replicas === undefined) return here
+/** All users of the same database share the lock; without advisory locks, only this process has it. */
+export function openLock(name: string, advisoryLocks: AdvisoryLocks | undefined): Lock {
+  const local = new KeyedLock()
+  if (advisoryLocks === undefined) return local
   return {
-    runExclusive: (key, work) => here.runExclusive(key, () => replicas.run(`${name} ${key}`, 'alone', work)),
-    runShared: (key, work) => here.runShared(key, () => replicas.run(`${name} ${key}`, 'shared', work)),
-    runIfFree: (key, work) => here.runIfFree(key, () => replicas.runIfFree(`${name} ${key}`, work)),
+    runExclusive: (key, work) =>
+      local.runExclusive(key, () => advisoryLocks.run(`${name} ${key}`, 'exclusive', work)),
+    runShared: (key, work) => local.runShared(key, () => advisoryLocks.run(`${name} ${key}`, 'shared', work)),
+    runIfFree: (key, work) => local.runIfFree(key, () => advisoryLocks.runIfFree(`${name} ${key}`, work)),
   }
 }

@@ -2,31 +2,30 @@ import { CatalogError } from '../../../catalog-api/catalog-error.ts'
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import { findObject, insertNamespace, setProperties } from '../../store/objects.ts'
-import { hasChildren } from '../../store/remove-objects.ts'
+import { findObject, insertNamespace, setProperties } from '../../database/objects.ts'
+import { hasChildren } from '../../database/remove-objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
-import { namespaceAlreadyExistsError, requireNamespace } from '../context/lookup.ts'
+import { namespaceAlreadyExistsError, requireNamespace } from '../context/require-objects.ts'
 
 /**
- * Creates a namespace under an existing parent. ExistOk returns an existing namespace unchanged. Overwrite replaces its
- * properties but never deletes its content: a non-empty namespace is NamespaceNotEmpty (409); use DropNamespace with
- * Cascade.
+ * ExistOk returns an existing namespace unchanged. Overwrite replaces its properties but never deletes its content: a
+ * non-empty namespace is NamespaceNotEmpty (409).
  */
 export async function createNamespace(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'CreateNamespace'>,
 ): Promise<ResponseOf<'CreateNamespace'>> {
   const properties = request.properties ?? {}
   if (id.length === 0) throw namespaceAlreadyExistsError(id)
-  return await catalog.database.transaction().execute(async (database) => {
+  return await context.database.transaction().execute(async (database) => {
     await requireNamespace(database, id.slice(0, -1))
     if (await insertNamespace(database, id, properties)) return { properties }
-    const there = await findObject(database, id)
-    if (there?.kind !== 'namespace' || request.mode === 'Create') throw namespaceAlreadyExistsError(id)
-    if (request.mode === 'ExistOk') return { properties: { ...there.properties } }
-    if (await hasChildren(database, there.path)) throw namespaceNotEmptyError(id)
-    await setProperties(database, there.objectId, properties)
+    const existing = await findObject(database, id)
+    if (existing?.kind !== 'namespace' || request.mode === 'Create') throw namespaceAlreadyExistsError(id)
+    if (request.mode === 'ExistOk') return { properties: { ...existing.properties } }
+    if (await hasChildren(database, existing.path)) throw namespaceNotEmptyError(id)
+    await setProperties(database, existing.objectId, properties)
     return { properties }
   })
 }

@@ -1,13 +1,13 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
-import { requireNamespace } from '../context/lookup.ts'
+import { requireNamespace } from '../context/require-objects.ts'
 
 /** Returns the properties of a namespace; the root has none. Throws NamespaceNotFound (404). */
 export async function describeNamespace(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
 ): Promise<ResponseOf<'DescribeNamespace'>> {
-  const namespace = await requireNamespace(catalog.database, id)
+  const namespace = await requireNamespace(context.database, id)
   return { properties: { ...namespace.properties } }
 }

@@ -2,36 +2,33 @@ import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.t
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import { namespaceNotFound, formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import { findObject } from '../../store/objects.ts'
-import { hasChildren, removeNamespace } from '../../store/remove-objects.ts'
+import { findObject } from '../../database/objects.ts'
+import { hasChildren, removeNamespace } from '../../database/remove-objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
-import { deleteRemovedData } from '../context/delete-data.ts'
+import { deleteRemovedData } from '../context/delete-removed-data.ts'
 
-/**
- * Drops a namespace. Restrict requires that it is empty (else NamespaceNotEmpty, 409); Cascade also drops its content.
- * A missing namespace is NamespaceNotFound (404), or no error with Skip.
- */
+/** Restrict refuses a non-empty namespace (409); Cascade also drops its content. Skip accepts a missing one. */
 export async function dropNamespace(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'DropNamespace'>,
 ): Promise<ResponseOf<'DropNamespace'>> {
   if (id.length === 0) throw invalidInput('the root namespace cannot be dropped')
-  const dropped = await catalog.database.transaction().execute(async (database) => {
-    const there = await findObject(database, id)
-    if (there?.kind !== 'namespace') return undefined
-    if (request.behavior === 'Restrict' && (await hasChildren(database, there.path))) {
+  const dropped = await context.database.transaction().execute(async (database) => {
+    const existing = await findObject(database, id)
+    if (existing?.kind !== 'namespace') return undefined
+    if (request.behavior === 'Restrict' && (await hasChildren(database, existing.path))) {
       throw new CatalogError(
         'NamespaceNotEmpty',
         `the namespace ${formatIdentifierForMessage(id)} is not empty; empty it, or use behavior Cascade`,
       )
     }
-    return { properties: { ...there.properties }, tables: await removeNamespace(database, there.path) }
+    return { properties: { ...existing.properties }, tables: await removeNamespace(database, existing.path) }
   })
   if (dropped === undefined) {
     if (request.mode === 'Skip') return {}
     throw namespaceNotFound(id)
   }
-  await deleteRemovedData(catalog, dropped.tables)
+  await deleteRemovedData(context, dropped.tables)
   return { properties: dropped.properties }
 }

@@ -1,46 +1,44 @@
 import { formatIdentifier, type Identifier } from '../../../catalog-api/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import { listNamespaceNames, listTableNames, listTablePaths, type Slice } from '../../store/listings.ts'
-import { fromPath } from '../../store/objects.ts'
+import { listNamespaceNames, listTableNames, listTablePaths, type Slice } from '../../database/listings.ts'
+import { fromPath } from '../../database/objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
-import { requireNamespace } from '../context/lookup.ts'
+import { requireNamespace } from '../context/require-objects.ts'
 
 /** Lists the names of the direct child namespaces in the byte order of UTF-8. The token is the last name. */
 export async function listNamespaces(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'ListNamespaces'>,
 ): Promise<ResponseOf<'ListNamespaces'>> {
-  const { path } = await requireNamespace(catalog.database, id)
-  const names = await listNamespaceNames(catalog.database, path, toSlice(request))
+  const { path } = await requireNamespace(context.database, id)
+  const names = await listNamespaceNames(context.database, path, toSlice(request))
   const { entries, token } = toPage(names, request.limit)
   return { namespaces: entries, ...pageTokenMember(token) }
 }
 
-/** Lists the names of the tables of a namespace in the byte order of UTF-8. The token is the last name. */
 export async function listTables(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'ListTables'>,
 ): Promise<ResponseOf<'ListTables'>> {
-  const { path } = await requireNamespace(catalog.database, id)
+  const { path } = await requireNamespace(context.database, id)
   const slice = toSlice(request)
-  const names = await listTableNames(catalog.database, path, request.include_declared, slice)
+  const names = await listTableNames(context.database, path, request.include_declared, slice)
   const { entries, token } = toPage(names, request.limit)
   return { tables: entries, ...pageTokenMember(token) }
 }
 
 /**
- * Lists the full ids of all tables of the catalog, joined by the delimiter of the request, in the order of the names
- * from the root down. Throws InvalidInput (400) if a name contains the delimiter.
+ * Lists full ids, joined by the delimiter of the request. Throws InvalidInput (400) if a name contains the delimiter.
  */
 export async function listAllTables(
-  catalog: CatalogContext,
+  context: CatalogContext,
   delimiter: string,
   request: RequestOf<'ListAllTables'>,
 ): Promise<ResponseOf<'ListAllTables'>> {
   const slice = toSlice({ ...request, page_token: decodeToken(request.page_token) })
-  const paths = await listTablePaths(catalog.database, request.include_declared, slice)
+  const paths = await listTablePaths(context.database, request.include_declared, slice)
   const { entries, token } = toPage(paths, request.limit)
   return {
     tables: entries.map((path) => formatIdentifier(fromPath(path), delimiter)),

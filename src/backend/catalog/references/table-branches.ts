@@ -1,22 +1,22 @@
 import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
 import { quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import { deleteBranchRecords } from '../../store/versions.ts'
+import { deleteBranchRecords } from '../../database/versions.ts'
 import { branchNotFoundError, normalizeBranch, mainBranch } from '../context/branches.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { changeReferences, changeReferencesAndRows } from '../consistency/change-references.ts'
-import { requireTable } from '../context/lookup.ts'
-import { pageByName } from '../context/page.ts'
+import { requireTable } from '../context/require-objects.ts'
+import { pageByName } from '../context/page-by-name.ts'
 import { resolvePoint } from '../consistency/table-point.ts'
 
 /** Lists the branches except main, in the order of their names. The token is the last name. */
 export async function listTableBranches(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'ListTableBranches'>,
 ): Promise<ResponseOf<'ListTableBranches'>> {
-  const table = await requireTable(catalog.database, id)
-  const all = [...(await catalog.engine.branches.list(tableLocation(catalog, table)))]
+  const table = await requireTable(context.database, id)
+  const all = [...(await context.engine.branches.list(tableLocation(context, table)))]
   const { entries, token } = pageByName(all, ([name]) => name, request)
   const branches = entries.map(([name, branch]) => [
     name,
@@ -37,47 +37,44 @@ export async function listTableBranches(
  * Throws TableBranchAlreadyExists (409), TableBranchNotFound or TableVersionNotFound (404).
  */
 export async function createTableBranch(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { name, from_branch: branch, from_version: version }: RequestOf<'CreateTableBranch'>,
 ): Promise<ResponseOf<'CreateTableBranch'>> {
-  return await changeReferences(catalog, id, async (table) => {
-    const location = tableLocation(catalog, table)
-    if (await branchExists(catalog, location, name)) {
+  return await changeReferences(context, id, async (table) => {
+    const location = tableLocation(context, table)
+    if (await branchExists(context, location, name)) {
       throw new CatalogError(
         'TableBranchAlreadyExists',
         `the table already has the branch ${quoteForMessage(name)}`,
       )
     }
-    await catalog.engine.branches.create(await resolvePoint(catalog, id, table, { branch, version }), name)
+    await context.engine.branches.create(await resolvePoint(context, id, table, { branch, version }), name)
     return {}
   })
 }
 
-/**
- * Deletes a branch with its versions and rows. Throws TableBranchNotFound (404), and InvalidInput (400) if other
- * branches or tags depend on it.
- */
+/** Throws TableBranchNotFound (404), and InvalidInput (400) if other branches or tags depend on it. */
 export async function deleteTableBranch(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { name }: RequestOf<'DeleteTableBranch'>,
 ): Promise<ResponseOf<'DeleteTableBranch'>> {
   if (normalizeBranch(name) === mainBranch) throw invalidInput('the main branch cannot be deleted')
-  return await changeReferencesAndRows(catalog, id, async (table) => {
-    const location = tableLocation(catalog, table)
-    if (!(await branchExists(catalog, location, name))) throw branchNotFoundError(name)
-    const tags = await catalog.engine.tags.list(location)
+  return await changeReferencesAndRows(context, id, async (table) => {
+    const location = tableLocation(context, table)
+    if (!(await branchExists(context, location, name))) throw branchNotFoundError(name)
+    const tags = await context.engine.tags.list(location)
     const [tag] = [...tags].find(([, { branch }]) => branch === name) ?? []
     if (tag !== undefined)
       throw invalidInput(`the tag ${quoteForMessage(tag)} refers to the branch; delete it first`)
-    await catalog.engine.branches.delete(location, name)
-    await deleteBranchRecords(catalog.database, table.objectId, name)
+    await context.engine.branches.delete(location, name)
+    await deleteBranchRecords(context.database, table.objectId, name)
     return {}
   })
 }
 
-async function branchExists(catalog: CatalogContext, location: string, name: string): Promise<boolean> {
-  if ((await catalog.engine.branches.find(location, name)) !== undefined) return true
-  return (await catalog.manifestStore.describe(location, undefined, name)) !== undefined
+async function branchExists(context: CatalogContext, location: string, name: string): Promise<boolean> {
+  if ((await context.engine.branches.find(location, name)) !== undefined) return true
+  return (await context.manifestStore.describe(location, undefined, name)) !== undefined
 }

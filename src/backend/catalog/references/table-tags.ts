@@ -2,18 +2,18 @@ import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { changeReferences } from '../consistency/change-references.ts'
-import { requireTable } from '../context/lookup.ts'
-import { pageByName } from '../context/page.ts'
+import { requireTable } from '../context/require-objects.ts'
+import { pageByName } from '../context/page-by-name.ts'
 import { resolvePoint, requireTag } from '../consistency/table-point.ts'
 
 /** Lists the tags in the order of their names. The token is the last name. */
 export async function listTableTags(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'ListTableTags'>,
 ): Promise<ResponseOf<'ListTableTags'>> {
-  const table = await requireTable(catalog.database, id)
-  const all = [...(await catalog.engine.tags.list(tableLocation(catalog, table)))]
+  const table = await requireTable(context.database, id)
+  const all = [...(await context.engine.tags.list(tableLocation(context, table)))]
   const { entries, token } = pageByName(all, ([name]) => name, request)
   const tags = entries.map(([name, { version, manifestSize, branch }]) => [
     name,
@@ -24,52 +24,52 @@ export async function listTableTags(
 
 /** Returns the version of a tag, and its branch unless that is main. Throws TableTagNotFound (404). */
 export async function getTableTagVersion(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { tag }: RequestOf<'GetTableTagVersion'>,
 ): Promise<ResponseOf<'GetTableTagVersion'>> {
-  const table = await requireTable(catalog.database, id)
-  const { version, branch } = await requireTag(catalog, tableLocation(catalog, table), tag)
+  const table = await requireTable(context.database, id)
+  const { version, branch } = await requireTag(context, tableLocation(context, table), tag)
   return { version, ...(branch ? { branch } : {}) }
 }
 
 /** Throws TableTagAlreadyExists (409), TableVersionNotFound or TableBranchNotFound (404). */
 export async function createTableTag(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { tag, version, branch }: RequestOf<'CreateTableTag'>,
 ): Promise<ResponseOf<'CreateTableTag'>> {
-  return await changeReferences(catalog, id, async (table) => {
-    const point = await resolvePoint(catalog, id, table, { version, branch })
-    await catalog.engine.tags.create({ ...point, version }, tag)
+  return await changeReferences(context, id, async (table) => {
+    const point = await resolvePoint(context, id, table, { version, branch })
+    await context.engine.tags.create({ ...point, version }, tag)
     return {}
   })
 }
 
 /** Moves a tag to another version. Throws TableTagNotFound, and like `createTableTag`. */
 export async function updateTableTag(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { tag, version, branch }: RequestOf<'UpdateTableTag'>,
 ): Promise<ResponseOf<'UpdateTableTag'>> {
-  return await changeReferences(catalog, id, async (table) => {
-    await requireTag(catalog, tableLocation(catalog, table), tag)
-    const point = await resolvePoint(catalog, id, table, { version, branch })
-    await catalog.engine.tags.update({ ...point, version }, tag)
+  return await changeReferences(context, id, async (table) => {
+    await requireTag(context, tableLocation(context, table), tag)
+    const point = await resolvePoint(context, id, table, { version, branch })
+    await context.engine.tags.update({ ...point, version }, tag)
     return {}
   })
 }
 
 /** Deletes a tag, not its version. Throws TableTagNotFound (404). */
 export async function deleteTableTag(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { tag }: RequestOf<'DeleteTableTag'>,
 ): Promise<ResponseOf<'DeleteTableTag'>> {
-  return await changeReferences(catalog, id, async (table) => {
-    const location = tableLocation(catalog, table)
-    await requireTag(catalog, location, tag)
-    await catalog.engine.tags.delete(location, tag)
+  return await changeReferences(context, id, async (table) => {
+    const location = tableLocation(context, table)
+    await requireTag(context, location, tag)
+    await context.engine.tags.delete(location, tag)
     return {}
   })
 }

@@ -1,74 +1,72 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
 import type { TablePoint } from '../../engine/table-point.ts'
-import { setTableState, type TableEntry } from '../../store/objects.ts'
+import { setTableState, type TableEntry } from '../../database/objects.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
-import { requireTable } from '../context/lookup.ts'
-import { findData, hasData } from '../consistency/table-data.ts'
+import { requireTable } from '../context/require-objects.ts'
+import { hasDataUnderLock, hasData } from '../consistency/table-data.ts'
 import { resolvePoint, requirePoint } from '../consistency/table-point.ts'
 
 /**
- * Appends the rows of an Arrow IPC stream to a table, or replaces all rows by them. Creates the data of a declared
- * table. Throws TableNotFound or TableBranchNotFound (404).
+ * Appends or replaces rows; creates the data of a declared table. Throws TableNotFound or TableBranchNotFound (404).
  */
 export async function insertIntoTable(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'InsertIntoTable'>,
   upload: Uint8Array,
 ): Promise<ResponseOf<'InsertIntoTable'>> {
-  const table = await requireTable(catalog.database, id)
-  const point = await resolvePoint(catalog, id, table, { branch: request.branch })
+  const table = await requireTable(context.database, id)
+  const point = await resolvePoint(context, id, table, { branch: request.branch })
   const mode = request.mode === 'Append' ? 'append' : 'overwrite'
   // The engine resolves concurrent appends.
-  if (mode === 'append' && (await hasData(catalog, table))) {
-    return await catalog.dataLock.runShared(table.objectId, () => insert(catalog, point, upload, mode))
+  if (mode === 'append' && (await hasData(context, table))) {
+    return await context.dataLock.runShared(table.objectId, () => insert(context, point, upload, mode))
   }
-  return await catalog.dataLock.runExclusive(table.objectId, async () =>
-    (await findData(catalog, table))
-      ? await insert(catalog, point, upload, mode)
-      : await createByInsert(catalog, table, upload),
+  return await context.dataLock.runExclusive(table.objectId, async () =>
+    (await hasDataUnderLock(context, table))
+      ? await insert(context, point, upload, mode)
+      : await createByInsert(context, table, upload),
   )
 }
 
-/** Counts all rows of a table, or those that a SQL predicate selects. */
 export async function countTableRows(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'CountTableRows'>,
 ): Promise<ResponseOf<'CountTableRows'>> {
-  const { point } = await requirePoint(catalog, id, request)
-  return await catalog.engine.count(point.location, { ...point, predicate: request.predicate })
+  const { point } = await requirePoint(context, id, request)
+  return await context.engine.count(point.location, { ...point, predicate: request.predicate })
 }
 
 /** Runs a query. Yields the bytes of one Arrow IPC file. */
 export async function queryTable(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'QueryTable'>,
 ): Promise<AsyncIterable<Uint8Array>> {
-  const { point } = await requirePoint(catalog, id, request)
-  return await catalog.engine.query(point.location, request)
+  const { point } = await requirePoint(context, id, request)
+  return await context.engine.query(point.location, request)
 }
 
 async function insert(
-  catalog: CatalogContext,
+  context: CatalogContext,
   { location, branch }: TablePoint,
   upload: Uint8Array,
   mode: 'append' | 'overwrite',
 ): Promise<ResponseOf<'InsertIntoTable'>> {
-  const { version, rows } = await catalog.engine.insert(location, upload, mode, branch)
+  const { version, rows } = await context.engine.insert(location, upload, mode, branch)
   return { version, num_inserted_rows: rows }
 }
 
 /** Creates the data of a declared table. The caller holds the data lock. */
 export async function createByInsert(
-  catalog: CatalogContext,
+  context: CatalogContext,
   table: TableEntry,
   upload: Uint8Array,
 ): Promise<ResponseOf<'InsertIntoTable'>> {
-  const location = tableLocation(catalog, table)
-  const { version } = await catalog.engine.create(location, upload, 'create')
-  await setTableState(catalog.database, table.objectId, 'ready')
-  return { version, num_inserted_rows: await catalog.engine.count(location, { version }) }
+  const location = tableLocation(context, table)
+  const { version } = await context.engine.create(location, upload, 'create')
+  await setTableState(context.database, table.objectId, 'ready')
+  return { version, num_inserted_rows: await context.engine.count(location, { version }) }
 }

@@ -4,32 +4,30 @@ import type { TablePoint } from '../../engine/table-point.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requirePoint } from '../consistency/table-point.ts'
 
-/** Returns the plan of a query as text, without running it. */
 export async function explainTableQueryPlan(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'ExplainTableQueryPlan'>,
 ): Promise<string> {
-  const point = await requireQueryPoint(catalog, id, request)
-  return await catalog.engine.plans.explain(point, request.query, request.verbose)
+  const point = await requireQueryPoint(context, id, request)
+  return await context.engine.plans.explain(point, request.query, request.verbose)
 }
 
-/** Runs a query and returns its plan with the cost of each step, as text. */
 export async function analyzeTableQueryPlan(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'AnalyzeTableQueryPlan'>,
 ): Promise<string> {
-  const point = await requireQueryPoint(catalog, id, request)
-  return await catalog.engine.plans.analyze(point, request.query)
+  const point = await requireQueryPoint(context, id, request)
+  return await context.engine.plans.analyze(point, request.query)
 }
 
 async function requireQueryPoint(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { branch, query }: RequestOf<'ExplainTableQueryPlan'>,
 ): Promise<TablePoint> {
-  const { point } = await requirePoint(catalog, id, {
+  const { point } = await requirePoint(context, id, {
     branch: query.branch || branch,
     version: query.version,
   })

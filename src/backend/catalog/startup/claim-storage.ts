@@ -1,18 +1,14 @@
 import { getMembers } from '../../../lib/json/is-object.ts'
 import type { OpenedStorage } from '../../storage/storage.ts'
-import { readCatalogIdentity, recordStorageMarked } from '../../store/catalog-identity.ts'
-import type { CatalogDatabase } from '../../store/database-schema.ts'
+import { readCatalogIdentity, recordStorageMarked } from '../../database/catalog-identity.ts'
+import type { CatalogDatabase } from '../../database/database-schema.ts'
 import type { Lock } from '../locks/lock.ts'
 
 /** Contains a JSON object with `catalog`: the id of the catalog that owns the storage. */
 const markFileName = 'catalog.json'
 const maxMarkBytes = 1024
 
-/**
- * Verifies that the storage belongs to the catalog of this store, because two catalogs would delete each other's
- * manifests. Unmarked storage is claimed once; afterwards the store refuses storage without its mark. Rejects with a
- * plain error.
- */
+/** Claims unmarked storage once, then verifies its mark: two catalogs would delete each other's manifests. */
 export async function claimStorage(
   database: CatalogDatabase,
   { storage, root }: Pick<OpenedStorage, 'storage' | 'root'>,
@@ -24,12 +20,11 @@ export async function claimStorage(
     if (!isMarked) await storage.create(file, Buffer.from(`${JSON.stringify({ catalog: catalogId })}\n`))
     const mark = await storage.read(file, maxMarkBytes)
     const owner = mark && parseOwner(mark.bytes.toString())
-    if (owner !== catalogId) throw new Error(ownershipMessage(root, catalogId, owner))
+    if (owner !== catalogId) throw new Error(formatOwnershipError(root, catalogId, owner))
     if (!isMarked) await recordStorageMarked(database)
   })
 }
 
-/** Returns undefined if the text is not a mark. */
 function parseOwner(text: string): string | undefined {
   try {
     const { catalog } = getMembers(JSON.parse(text))
@@ -39,7 +34,7 @@ function parseOwner(text: string): string | undefined {
   }
 }
 
-function ownershipMessage(root: string, catalogId: string, owner: string | undefined): string {
+function formatOwnershipError(root: string, catalogId: string, owner: string | undefined): string {
   const expected = `expected its ${markFileName} to name ${catalogId}, the catalog of this store`
   return owner === undefined
     ? `the storage at ${root} has no owner mark of this catalog: ${expected}`

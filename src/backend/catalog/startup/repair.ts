@@ -1,11 +1,11 @@
-import { findObject, findTableState, fromPath, type TableEntry } from '../../store/objects.ts'
+import { findObject, findTableState, fromPath, type TableEntry } from '../../database/objects.ts'
 import {
   deleteLeftoverRecord,
   listLeftovers,
   listUnfinishedCreations,
   removeTable,
-} from '../../store/remove-objects.ts'
-import { listTablesWithPendingChanges } from '../../store/pending-deletions.ts'
+} from '../../database/remove-objects.ts'
+import { listTablesWithPendingChanges } from '../../database/pending-deletions.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import {
   deleteUnusedRetainedManifests,
@@ -15,46 +15,41 @@ import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
 
 const repairIntervalMs = 15_000
 
-/**
- * Cleans up after crashes: half-created tables, data of dropped tables, recorded versions without a manifest. Locked
- * objects are skipped: a running replica works on them.
- */
-export async function repair(catalog: CatalogContext): Promise<void> {
-  const { database } = catalog
+/** Removes half-created tables and data of dropped ones; completes commits. Skips objects that replicas have locked. */
+export async function repair(context: CatalogContext): Promise<void> {
+  const { database } = context
   for (const { path, objectId } of await listUnfinishedCreations(database)) {
-    await catalog.nameLock.runIfFree(path, () => discardCreation(catalog, objectId))
+    await context.nameLock.runIfFree(path, () => discardCreation(context, objectId))
   }
   for (const { objectId, location } of await listLeftovers(database)) {
-    await catalog.dataLock.runIfFree(objectId, async () => {
-      await catalog.engine.drop(tableLocation(catalog, { location }))
+    await context.dataLock.runIfFree(objectId, async () => {
+      await context.engine.drop(tableLocation(context, { location }))
       await deleteLeftoverRecord(database, location)
     })
   }
   for (const path of await listTablesWithPendingChanges(database)) {
     const table = await findObject(database, fromPath(path))
-    if (table?.kind === 'table') await reconcileOrLog(catalog, table)
+    if (table?.kind === 'table') await tryReconcile(context, table)
   }
-  for (const objectId of await listTablesWithRetainedManifests(catalog)) {
-    await catalog.commitLock.runIfFree(objectId, () => deleteUnusedRetainedManifests(catalog, objectId))
+  for (const objectId of await listTablesWithRetainedManifests(context)) {
+    await context.commitLock.runIfFree(objectId, () => deleteUnusedRetainedManifests(context, objectId))
   }
 }
 
-/**
- * Repairs periodically, as replicas do for each other. Returns a function that stops the loop after the current run.
- */
-export function startRepairLoop(catalog: CatalogContext): () => Promise<void> {
-  let round = Promise.resolve()
-  const sweep = (): void => {
-    round = round
-      .then(() => repair(catalog))
+/** Returns a function that stops the loop after the current run. */
+export function startRepairLoop(context: CatalogContext): () => Promise<void> {
+  let currentRun = Promise.resolve()
+  const run = (): void => {
+    currentRun = currentRun
+      .then(() => repair(context))
       .catch((error: unknown) => {
-        catalog.log.warn({ err: error }, 'cleanup after other replicas failed; retrying')
+        context.log.warn({ err: error }, 'cleanup after other replicas failed; retrying')
       })
   }
-  const timer = setInterval(sweep, repairIntervalMs * (0.8 + Math.random() * 0.4)).unref()
+  const timer = setInterval(run, repairIntervalMs * (0.8 + Math.random() * 0.4)).unref()
   return async () => {
     clearInterval(timer)
-    await round
+    await currentRun
   }
 }
 
@@ -65,10 +60,10 @@ async function discardCreation({ database }: CatalogContext, objectId: string): 
 }
 
 /** A failure of one table must not stop the repair of the others. */
-async function reconcileOrLog(catalog: CatalogContext, table: TableEntry): Promise<void> {
+async function tryReconcile(context: CatalogContext, table: TableEntry): Promise<void> {
   try {
-    await reconcileIfPending(catalog, table)
+    await reconcileIfPending(context, table)
   } catch (error) {
-    catalog.log.error({ err: error, table: table.objectId }, 'commit cannot be finalized yet')
+    context.log.error({ err: error, table: table.objectId }, 'commit cannot be finalized yet')
   }
 }

@@ -7,7 +7,7 @@ import { requirePoint } from '../consistency/table-point.ts'
 
 /** Adds columns with the values of SQL expressions. Columns computed on read or filled later are Unsupported (406). */
 export async function addColumns(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { branch, new_columns: added }: RequestOf<'AlterTableAddColumns'>,
 ): Promise<ResponseOf<'AlterTableAddColumns'>> {
@@ -19,59 +19,59 @@ export async function addColumns(
       throw invalidInput(`the new column ${quoteForMessage(name)} has no expression`)
     return { name, expression }
   })
-  const version = await changeColumns(catalog, id, branch, (point) =>
-    catalog.engine.columns.add(point, columns),
+  const version = await changeColumns(context, id, branch, (point) =>
+    context.engine.columns.add(point, columns),
   )
   return { version }
 }
 
 /** Renames columns, and changes their types and nullability. Virtual columns are Unsupported. */
 export async function alterColumns(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { branch, alterations }: RequestOf<'AlterTableAlterColumns'>,
 ): Promise<ResponseOf<'AlterTableAlterColumns'>> {
   for (const { path, virtual_column: virtual } of alterations) {
     rejectUnsupportedMembers(path, { virtual_column: virtual })
   }
-  const version = await changeColumns(catalog, id, branch, (point) =>
-    catalog.engine.columns.alter(point, alterations),
+  const version = await changeColumns(context, id, branch, (point) =>
+    context.engine.columns.alter(point, alterations),
   )
   return { version }
 }
 
 /** Drops columns; older versions keep their values. */
 export async function dropColumns(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { branch, columns }: RequestOf<'AlterTableDropColumns'>,
 ): Promise<ResponseOf<'AlterTableDropColumns'>> {
-  const version = await changeColumns(catalog, id, branch, (point) =>
-    catalog.engine.columns.drop(point, columns),
+  const version = await changeColumns(context, id, branch, (point) =>
+    context.engine.columns.drop(point, columns),
   )
   return { version }
 }
 
 /** Changes the metadata of fields. Returns the resulting metadata of each. */
 export async function updateFieldMetadata(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { branch, updates }: RequestOf<'UpdateFieldMetadata'>,
 ): Promise<ResponseOf<'UpdateFieldMetadata'>> {
-  return await changeColumns(catalog, id, branch, (point) =>
-    catalog.engine.columns.updateMetadata(point, updates),
+  return await changeColumns(context, id, branch, (point) =>
+    context.engine.columns.updateMetadata(point, updates),
   )
 }
 
 /** Concurrent schema changes conflict, so they run one at a time. */
 async function changeColumns<Result>(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   branch: string | undefined,
   change: (point: TablePoint) => Promise<Result>,
 ): Promise<Result> {
-  const { table, point } = await requirePoint(catalog, id, { branch })
-  return await catalog.dataLock.runExclusive(table.objectId, () => change(point))
+  const { table, point } = await requirePoint(context, id, { branch })
+  return await context.dataLock.runExclusive(table.objectId, () => change(point))
 }
 
 function rejectUnsupportedMembers(column: string, members: Readonly<Record<string, unknown>>): void {

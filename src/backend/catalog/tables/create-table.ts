@@ -10,23 +10,23 @@ import {
   setTableState,
   type Properties,
   type TableEntry,
-} from '../../store/objects.ts'
-import { removeTable } from '../../store/remove-objects.ts'
+} from '../../database/objects.ts'
+import { removeTable } from '../../database/remove-objects.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
-import { deleteRemovedData } from '../context/delete-data.ts'
-import { requireNamespace, tableAlreadyExistsError } from '../context/lookup.ts'
-import { findData } from '../consistency/table-data.ts'
+import { deleteRemovedData } from '../context/delete-removed-data.ts'
+import { requireNamespace, tableAlreadyExistsError } from '../context/require-objects.ts'
+import { hasDataUnderLock } from '../consistency/table-data.ts'
 
 type Request = RequestOf<'CreateTable'>
 type Response = ResponseOf<'CreateTable'>
 
 /**
- * Creates a table from an Arrow IPC stream. For an existing table, ExistOk returns its description and Overwrite adds a
- * version that replaces all rows and, if sent, the properties. Both modes add the data of a declared table (ExistOk
- * keeps its properties); with Create, its name is taken (TableAlreadyExists, 409).
+ * For an existing table, ExistOk returns its description and Overwrite adds a version that replaces all rows and, if
+ * sent, the properties. Both add the data of a declared table (ExistOk keeps its properties); with Create, its name is
+ * taken (409).
  */
 export async function createTable(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: Request,
   upload: Uint8Array,
@@ -35,14 +35,14 @@ export async function createTable(
   if (Object.keys(request.storage_options ?? {}).length > 0) {
     throw new CatalogError('Unsupported', 'storage_options are not supported by this catalog')
   }
-  return await catalog.nameLock.runExclusive(toPath(id), async () => {
-    const { table, isNew } = await reserveName(catalog, id, request)
-    if (isNew) return await createNew(catalog, id, table, upload)
-    return await catalog.dataLock.runExclusive(table.objectId, async () => {
-      const isThere = await findData(catalog, table)
-      if (isThere && request.mode === 'ExistOk') return await describe(catalog, table)
+  return await context.nameLock.runExclusive(toPath(id), async () => {
+    const { table, isNew } = await reserveName(context, id, request)
+    if (isNew) return await createNew(context, id, table, upload)
+    return await context.dataLock.runExclusive(table.objectId, async () => {
+      const tableHasData = await hasDataUnderLock(context, table)
+      if (tableHasData && request.mode === 'ExistOk') return await describe(context, table)
       const properties = request.mode === 'Overwrite' ? request.properties : undefined
-      return await writeData(catalog, table, isThere ? 'overwrite' : 'create', upload, properties)
+      return await writeData(context, table, tableHasData ? 'overwrite' : 'create', upload, properties)
     })
   })
 }
@@ -53,21 +53,21 @@ export function rejectLocation(location: string | undefined): void {
   throw invalidInput('location is not supported; this catalog chooses the locations of its tables')
 }
 
-/** Finds the table, or reserves its name in the store before the engine writes anything. */
+/** Finds the table, or reserves its name in the database before the engine writes anything. */
 async function reserveName(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: Request,
 ): Promise<{ table: TableEntry; isNew: boolean }> {
-  return await catalog.database.transaction().execute(async (database) => {
+  return await context.database.transaction().execute(async (database) => {
     await requireNamespace(database, id.slice(0, -1))
-    const there = await findObject(database, id)
-    if (there?.kind === 'table' && there.state === 'creating') {
+    const existing = await findObject(database, id)
+    if (existing?.kind === 'table' && existing.state === 'creating') {
       // Its creator would hold the name lock, which is held here: the creation was interrupted.
-      await removeTable(database, there.objectId)
-    } else if (there !== undefined) {
-      if (there.kind !== 'table' || request.mode === 'Create') throw tableAlreadyExistsError(id)
-      return { table: there, isNew: false }
+      await removeTable(database, existing.objectId)
+    } else if (existing !== undefined) {
+      if (existing.kind !== 'table' || request.mode === 'Create') throw tableAlreadyExistsError(id)
+      return { table: existing, isNew: false }
     }
     const table = await insertTable(database, id, 'creating', request.properties ?? {})
     if (table === undefined) throw tableAlreadyExistsError(id)
@@ -77,31 +77,31 @@ async function reserveName(
 
 /** A concurrent drop waits for the data lock and then deletes what was written. */
 async function createNew(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   table: TableEntry,
   upload: Uint8Array,
 ): Promise<Response> {
   try {
-    return await catalog.dataLock.runExclusive(table.objectId, () => createData(catalog, id, table, upload))
+    return await context.dataLock.runExclusive(table.objectId, () => createData(context, id, table, upload))
   } catch (error) {
-    const removed = await catalog.database
+    const removed = await context.database
       .transaction()
       .execute((database) => removeTable(database, table.objectId))
-    await deleteRemovedData(catalog, removed)
+    await deleteRemovedData(context, removed)
     throw error
   }
 }
 
 async function createData(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   table: TableEntry,
   upload: Uint8Array,
 ): Promise<Response> {
-  const location = tableLocation(catalog, table)
-  const { version } = await catalog.engine.create(location, upload, 'create')
-  if (await setTableState(catalog.database, table.objectId, 'ready')) {
+  const location = tableLocation(context, table)
+  const { version } = await context.engine.create(location, upload, 'create')
+  if (await setTableState(context.database, table.objectId, 'ready')) {
     return { location, version, properties: { ...table.properties } }
   }
   throw new CatalogError(
@@ -111,24 +111,24 @@ async function createData(
 }
 
 async function writeData(
-  catalog: CatalogContext,
+  context: CatalogContext,
   table: TableEntry,
   mode: 'create' | 'overwrite',
   upload: Uint8Array,
   properties: Properties = table.properties,
 ): Promise<Response> {
-  const location = tableLocation(catalog, table)
-  const { version } = await catalog.engine.create(location, upload, mode)
-  await catalog.database.transaction().execute(async (database) => {
+  const location = tableLocation(context, table)
+  const { version } = await context.engine.create(location, upload, mode)
+  await context.database.transaction().execute(async (database) => {
     await setTableState(database, table.objectId, 'ready')
     await setProperties(database, table.objectId, properties)
   })
   return { location, version, properties: { ...properties } }
 }
 
-async function describe(catalog: CatalogContext, table: TableEntry): Promise<Response> {
-  const location = tableLocation(catalog, table)
-  const latest = await catalog.manifestStore.describe(location, undefined, undefined)
+async function describe(context: CatalogContext, table: TableEntry): Promise<Response> {
+  const location = tableLocation(context, table)
+  const latest = await context.manifestStore.describe(location, undefined, undefined)
   return {
     location,
     properties: { ...table.properties },

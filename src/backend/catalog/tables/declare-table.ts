@@ -1,31 +1,28 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import { insertTable } from '../../store/objects.ts'
-import type { CatalogDatabase } from '../../store/database-schema.ts'
+import { insertTable } from '../../database/objects.ts'
+import type { CatalogDatabase } from '../../database/database-schema.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { rejectLocation } from './create-table.ts'
-import { requireNamespace, tableAlreadyExistsError } from '../context/lookup.ts'
+import { requireNamespace, tableAlreadyExistsError } from '../context/require-objects.ts'
 
-/**
- * Reserves a name without data and returns where to write the data. Throws TableAlreadyExists (409) if the name is
- * taken, and like `getClientOptions`: the name is reserved even then, and DescribeTable returns the rest later.
- */
+/** Throws TableAlreadyExists (409), and like `getClientOptions`; in the latter case the name stays reserved. */
 export async function declareTable(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'DeclareTable'>,
 ): Promise<ResponseOf<'DeclareTable'>> {
-  const declared = await catalog.database
+  const declared = await context.database
     .transaction()
-    .execute((database) => declareInTransaction(catalog, database, id, request))
+    .execute((database) => declareInTransaction(context, database, id, request))
   const wantsCredentials = request.vend_credentials !== false
-  const storageOptions = await catalog.getClientOptions(declared.location, wantsCredentials)
+  const storageOptions = await context.getClientOptions(declared.location, wantsCredentials)
   return { ...declared, ...(storageOptions && { storage_options: storageOptions }) }
 }
 
 /** Declares a table in a transaction, without storage options; see `declareTable`. */
 export async function declareInTransaction(
-  catalog: CatalogContext,
+  context: CatalogContext,
   database: CatalogDatabase,
   id: Identifier,
   request: RequestOf<'DeclareTable'>,
@@ -35,5 +32,5 @@ export async function declareInTransaction(
   await requireNamespace(database, id.slice(0, -1))
   const table = await insertTable(database, id, 'declared', properties)
   if (table === undefined) throw tableAlreadyExistsError(id)
-  return { location: tableLocation(catalog, table), properties, managed_versioning: true }
+  return { location: tableLocation(context, table), properties, managed_versioning: true }
 }

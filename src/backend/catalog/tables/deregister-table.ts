@@ -1,35 +1,32 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import { releaseTable } from '../../store/remove-objects.ts'
-import type { CatalogDatabase } from '../../store/database-schema.ts'
+import { releaseTable } from '../../database/remove-objects.ts'
+import type { CatalogDatabase } from '../../database/database-schema.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { lockTables } from '../consistency/lock-tables.ts'
-import { requireTable, requireSameTable } from '../context/lookup.ts'
+import { requireTable, requireSameTable } from '../context/require-objects.ts'
 
-/**
- * Removes a table from the catalog and keeps its data. The catalog never deletes that data; RegisterTable can add it
- * again. Pending commits are completed first. Throws TableNotFound (404).
- */
+/** Removes a table and keeps its data, which RegisterTable can add again. Throws TableNotFound (404). */
 export async function deregisterTable(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
 ): Promise<ResponseOf<'DeregisterTable'>> {
-  const table = await requireTable(catalog.database, id)
-  return await lockTables(catalog, [table], () =>
-    catalog.database
+  const table = await requireTable(context.database, id)
+  return await lockTables(context, [table], () =>
+    context.database
       .transaction()
-      .execute((database) => deregisterInTransaction(catalog, database, id, table.objectId)),
+      .execute((database) => deregisterInTransaction(context, database, id, table.objectId)),
   )
 }
 
 /** Deregisters a table in a transaction; see `deregisterTable`. The caller holds its locks. */
 export async function deregisterInTransaction(
-  catalog: CatalogContext,
+  context: CatalogContext,
   database: CatalogDatabase,
   id: Identifier,
   objectId: string,
 ): Promise<ResponseOf<'DeregisterTable'>> {
   const table = await requireSameTable(database, id, objectId)
   await releaseTable(database, objectId)
-  return { id, location: tableLocation(catalog, table), properties: { ...table.properties } }
+  return { id, location: tableLocation(context, table), properties: { ...table.properties } }
 }

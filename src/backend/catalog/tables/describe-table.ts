@@ -3,7 +3,7 @@ import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operati
 import type { TablePoint } from '../../engine/table-point.ts'
 import type { SchemaDialect } from '../../engine/schema/json-arrow-schema.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
-import { requireTable } from '../context/lookup.ts'
+import { requireTable } from '../context/require-objects.ts'
 import { hasData } from '../consistency/table-data.ts'
 import { resolvePoint } from '../consistency/table-point.ts'
 
@@ -11,44 +11,43 @@ type Request = RequestOf<'DescribeTable'>
 type Response = ResponseOf<'DescribeTable'>
 
 /**
- * Returns the location of a table and, with `load_detailed_metadata`, the version, schema and statistics, except for a
- * declared table. Credentials are included unless the request declines them (interface section 7.2). Throws
- * TableNotFound, like `resolvePoint` if the request names a point (404), and like `getClientOptions`.
+ * Returns version, schema and statistics only with `load_detailed_metadata` and data. Credentials are included unless
+ * the request declines them. Throws TableNotFound (404), and like `resolvePoint` and `getClientOptions`.
  */
 export async function describeTable(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: Request,
   dialect: SchemaDialect,
 ): Promise<Response> {
-  const table = await requireTable(catalog.database, id)
-  const asksForData = request.load_detailed_metadata || request.check_declared || namesVersion(request)
-  const withData = asksForData && (await hasData(catalog, table))
-  const point = await resolvePoint(catalog, id, table, request)
+  const table = await requireTable(context.database, id)
+  const needsDataState = request.load_detailed_metadata || request.check_declared || namesVersion(request)
+  const tableHasData = needsDataState && (await hasData(context, table))
+  const point = await resolvePoint(context, id, table, request)
   const { location } = point
-  const storageOptions = await catalog.getClientOptions(location, request.vend_credentials !== false)
+  const storageOptions = await context.getClientOptions(location, request.vend_credentials !== false)
   return {
     table: id.at(-1) ?? '',
     namespace: id.slice(0, -1),
     location,
-    ...(request.with_table_uri ? { table_uri: catalog.storage.toUri(location) } : {}),
-    ...(request.load_detailed_metadata && withData ? await describeData(catalog, point, dialect) : {}),
+    ...(request.with_table_uri ? { table_uri: context.storage.toUri(location) } : {}),
+    ...(request.load_detailed_metadata && tableHasData ? await describeData(context, point, dialect) : {}),
     properties: { ...table.properties },
     managed_versioning: true,
     ...(storageOptions && { storage_options: storageOptions }),
-    ...(request.check_declared ? { is_only_declared: !withData } : {}),
+    ...(request.check_declared ? { is_only_declared: !tableHasData } : {}),
   }
 }
 
 /** Throws TableNotFound, or like `resolvePoint` if the request names a point (404). */
 export async function requireTableExists(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'TableExists'>,
 ): Promise<void> {
-  const table = await requireTable(catalog.database, id)
-  if (request.version !== undefined) await hasData(catalog, table)
-  await resolvePoint(catalog, id, table, request)
+  const table = await requireTable(context.database, id)
+  if (request.version !== undefined) await hasData(context, table)
+  await resolvePoint(context, id, table, request)
 }
 
 function namesVersion({ version, tag }: Request): boolean {
@@ -56,11 +55,11 @@ function namesVersion({ version, tag }: Request): boolean {
 }
 
 async function describeData(
-  catalog: CatalogContext,
+  context: CatalogContext,
   point: TablePoint,
   dialect: SchemaDialect,
 ): Promise<Pick<Response, 'version' | 'schema' | 'metadata' | 'stats'>> {
-  const description = await catalog.engine.describe(point.location, { ...point, stats: true })
+  const description = await context.engine.describe(point.location, { ...point, includeStats: true })
   return {
     version: description.version,
     schema: description.schema(dialect),

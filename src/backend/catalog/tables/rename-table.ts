@@ -1,15 +1,12 @@
 import { assertIdentifier, type Identifier } from '../../../catalog-api/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import { findObject, moveTable } from '../../store/objects.ts'
+import { findObject, moveTable } from '../../database/objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
-import { requireNamespace, requireTable, tableAlreadyExistsError } from '../context/lookup.ts'
+import { requireNamespace, requireTable, tableAlreadyExistsError } from '../context/require-objects.ts'
 
-/**
- * Renames a table and, if the request names a namespace, moves it there. The data does not move. Throws
- * TableAlreadyExists (409) if the new name is taken, NamespaceNotFound (404) if the new namespace does not exist.
- */
+/** The data does not move. Throws TableAlreadyExists (409), or NamespaceNotFound (404) for the new namespace. */
 export async function renameTable(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'RenameTable'>,
 ): Promise<ResponseOf<'RenameTable'>> {
@@ -17,7 +14,7 @@ export async function renameTable(
     ...(request.new_namespace_id ?? id.slice(0, -1)),
     request.new_table_name,
   ])
-  await catalog.database.transaction().execute(async (database) => {
+  await context.database.transaction().execute(async (database) => {
     const table = await requireTable(database, id)
     await requireNamespace(database, destination.slice(0, -1))
     if ((await findObject(database, destination)) !== undefined) throw tableAlreadyExistsError(destination)

@@ -5,7 +5,7 @@ import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operati
 import type { TableIndex } from '../../engine/tables/indexes.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { KeyedLock } from '../locks/keyed-lock.ts'
-import { pageByName } from '../context/page.ts'
+import { pageByName } from '../context/page-by-name.ts'
 import { requirePoint } from '../consistency/table-point.ts'
 
 type IndexContent = ResponseOf<'ListTableIndices'>['indexes'][number]
@@ -15,17 +15,14 @@ const builds = new KeyedLock()
 const maxPendingBuilds = 100
 let pendingBuilds = 0
 
-/**
- * Builds an index; resolves when it is built. Throws Unsupported (406) for a type that the engine cannot build,
- * TableIndexAlreadyExists (409), TableColumnNotFound (404), ServiceUnavailable (503) if too many builds are queued.
- */
+/** Throws Unsupported (406), TableIndexAlreadyExists (409), TableColumnNotFound (404), ServiceUnavailable (503). */
 export async function createTableIndex(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: IndexRequest,
 ): Promise<ResponseOf<'CreateTableIndex'>> {
   assertName(request.name ?? `${request.column}_idx`, 'the name of the index')
-  const { table, point } = await requirePoint(catalog, id, { branch: request.branch })
+  const { table, point } = await requirePoint(context, id, { branch: request.branch })
   if (pendingBuilds >= maxPendingBuilds) {
     throw new CatalogError('ServiceUnavailable', 'too many pending index builds; retry later', {
       headers: { 'retry-after': '10' },
@@ -35,7 +32,7 @@ export async function createTableIndex(
   try {
     // The data lock is taken last, so that dropping the table does not wait for builds of other tables.
     await builds.runExclusive('', () =>
-      catalog.dataLock.runShared(table.objectId, () => catalog.engine.indexes.create(point, request)),
+      context.dataLock.runShared(table.objectId, () => context.engine.indexes.create(point, request)),
     )
   } finally {
     pendingBuilds -= 1
@@ -45,25 +42,25 @@ export async function createTableIndex(
 
 /** Lists the indexes of a table at a point, in the order of their names. The token is the last name. */
 export async function listTableIndices(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'ListTableIndices'>,
 ): Promise<ResponseOf<'ListTableIndices'>> {
-  const { point } = await requirePoint(catalog, id, { branch: request.branch, version: request.version })
-  const all = await catalog.engine.indexes.list(point)
+  const { point } = await requirePoint(context, id, { branch: request.branch, version: request.version })
+  const all = await context.engine.indexes.list(point)
   const { entries, token } = pageByName(all, ({ name }) => name, request)
   return { indexes: entries.map(toContent), ...token }
 }
 
 /** Returns how much of a table an index covers at a point. Throws TableIndexNotFound (404). */
 export async function describeTableIndexStats(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   name: string,
   request: RequestOf<'DescribeTableIndexStats'>,
 ): Promise<ResponseOf<'DescribeTableIndexStats'>> {
-  const { point } = await requirePoint(catalog, id, { branch: request.branch, version: request.version })
-  const found = await catalog.engine.indexes.describe(point, name)
+  const { point } = await requirePoint(context, id, { branch: request.branch, version: request.version })
+  const found = await context.engine.indexes.describe(point, name)
   if (found === undefined) throw indexNotFoundError(name)
   return {
     index_type: found.indexType,
@@ -76,13 +73,13 @@ export async function describeTableIndexStats(
 
 /** Drops an index; older versions of the table keep it. Throws TableIndexNotFound (404). */
 export async function dropTableIndex(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   name: string,
   request: RequestOf<'DropTableIndex'>,
 ): Promise<ResponseOf<'DropTableIndex'>> {
-  const { table, point } = await requirePoint(catalog, id, { branch: request.branch })
-  await catalog.dataLock.runShared(table.objectId, () => catalog.engine.indexes.drop(point, name))
+  const { table, point } = await requirePoint(context, id, { branch: request.branch })
+  await context.dataLock.runShared(table.objectId, () => context.engine.indexes.drop(point, name))
   return {}
 }
 

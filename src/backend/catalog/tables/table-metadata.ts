@@ -3,14 +3,13 @@ import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operati
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requirePoint } from '../consistency/table-point.ts'
 
-/** Returns the size of a table: bytes, rows, indexes, and the distribution of rows over fragments. */
 export async function getTableStats(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { branch }: RequestOf<'GetTableStats'>,
 ): Promise<ResponseOf<'GetTableStats'>> {
-  const { point } = await requirePoint(catalog, id, { branch })
-  const { totalBytes, numRows, numIndices, fragmentStats } = await catalog.engine.measure(point)
+  const { point } = await requirePoint(context, id, { branch })
+  const { totalBytes, numRows, numIndices, fragmentStats } = await context.engine.measure(point)
   return {
     total_bytes: totalBytes,
     num_rows: numRows,
@@ -24,17 +23,16 @@ export async function getTableStats(
 }
 
 /**
- * Merges the sent keys into the schema metadata and returns the result; null removes a key. Other keys stay, because
- * clients store data of their own there, such as embedding settings. The interface says "replace", but the engine's own
- * call and existing catalogs merge.
+ * Merges the sent keys and returns the result; null removes a key. Other keys stay, because clients store their own
+ * there. The API says "replace", but the engine's own call and existing catalogs merge.
  */
 export async function updateTableSchemaMetadata(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { branch, metadata }: RequestOf<'UpdateTableSchemaMetadata'>,
 ): Promise<ResponseOf<'UpdateTableSchemaMetadata'>> {
-  const { table, point } = await requirePoint(catalog, id, { branch })
-  return await catalog.dataLock.runExclusive(table.objectId, async () => ({
-    ...(await catalog.engine.changeMetadata(point, metadata)),
+  const { table, point } = await requirePoint(context, id, { branch })
+  return await context.dataLock.runExclusive(table.objectId, async () => ({
+    ...(await context.engine.changeMetadata(point, metadata)),
   }))
 }

@@ -4,13 +4,13 @@ import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
 import type { RequestOf } from '../../../catalog-api/schemas/operation-schemas.ts'
 import type { NamingScheme, StagedManifest } from '../../engine/manifest/manifest-records.ts'
-import type { TableEntry } from '../../store/objects.ts'
-import type { CatalogDatabase } from '../../store/database-schema.ts'
+import type { TableEntry } from '../../database/objects.ts'
+import type { CatalogDatabase } from '../../database/database-schema.ts'
 import { normalizeBranch } from '../context/branches.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { findReplayedVersion, requireNextVersion, toStagingRequest } from './create-table-version.ts'
 import { retainedManifestPath } from '../consistency/retained-manifests.ts'
-import { requireSameTable } from '../context/lookup.ts'
+import { requireSameTable } from '../context/require-objects.ts'
 import { recordStagedVersion } from './record-staged-version.ts'
 import { toTableVersion, type TableVersion } from './table-versions.ts'
 
@@ -22,12 +22,12 @@ export interface BatchedVersion {
 
 /** Returns the first success of a replayed batch; undefined unless every version was committed. */
 export async function findReplayedVersions(
-  catalog: CatalogContext,
+  context: CatalogContext,
   versions: readonly BatchedVersion[],
 ): Promise<readonly TableVersion[] | undefined> {
   const replayed: TableVersion[] = []
   for (const { table, request } of versions) {
-    const found = await findReplayedVersion(catalog, table, request)
+    const found = await findReplayedVersion(context, table, request)
     if (found === undefined) return undefined
     replayed.push(found)
   }
@@ -39,18 +39,18 @@ export async function findReplayedVersions(
  * any order. Throws ConcurrentModification (409) or InvalidInput (400). The caller holds the locks of the tables.
  */
 export async function inspectStagedVersions(
-  catalog: CatalogContext,
+  context: CatalogContext,
   versions: readonly BatchedVersion[],
 ): Promise<ReadonlyMap<BatchedVersion, StagedManifest>> {
   const staged = new Map<BatchedVersion, StagedManifest>()
-  for (const ofBranch of groupByBranch(versions)) {
-    let before = await requireConsecutive(catalog, ofBranch)
-    for (const version of ofBranch) {
-      const location = tableLocation(catalog, version.table)
-      const found = await catalog.manifestStore.inspectStaging(location, toStagingRequest(version.request))
-      before ??= found.namingScheme
-      if (found.namingScheme !== before) {
-        throw invalidInput(`expected a manifest name of scheme ${before}, like the previous ones`)
+  for (const branchVersions of groupByBranch(versions)) {
+    let scheme = await requireConsecutive(context, branchVersions)
+    for (const version of branchVersions) {
+      const location = tableLocation(context, version.table)
+      const found = await context.manifestStore.inspectStaging(location, toStagingRequest(version.request))
+      scheme ??= found.namingScheme
+      if (found.namingScheme !== scheme) {
+        throw invalidInput(`expected a manifest name of scheme ${scheme}, like the previous ones`)
       }
       staged.set(version, found)
     }
@@ -58,18 +58,16 @@ export async function inspectStagedVersions(
   return staged
 }
 
-/**
- * Retains the manifest of a version. Returns a function that records the version in a transaction, and the response.
- */
+/** Returns a function that records the version in a transaction and returns the response. */
 export async function retainVersion(
-  catalog: CatalogContext,
+  context: CatalogContext,
   { id, table, request }: BatchedVersion,
   staged: StagedManifest,
 ) {
   const retainedName = randomUUID()
-  const stored = await catalog.manifestStore.retain(
+  const stored = await context.manifestStore.retain(
     staged,
-    retainedManifestPath(catalog, table, retainedName),
+    retainedManifestPath(context, table, retainedName),
   )
   return async (database: CatalogDatabase): Promise<TableVersion> => {
     const { objectId } = await requireSameTable(database, id, table.objectId)
@@ -80,15 +78,15 @@ export async function retainVersion(
 
 /** Returns a committed version as stored; undefined if storage cannot be read now. */
 export async function describePublishedVersion(
-  catalog: CatalogContext,
+  context: CatalogContext,
   { table, request }: BatchedVersion,
 ): Promise<TableVersion | undefined> {
   const { version, branch, metadata } = request
   try {
-    const stored = await catalog.manifestStore.describe(tableLocation(catalog, table), version, branch)
+    const stored = await context.manifestStore.describe(tableLocation(context, table), version, branch)
     return stored && toTableVersion(stored, metadata)
   } catch (error) {
-    catalog.log.warn({ err: error, table: table.objectId }, 'committed version cannot be described')
+    context.log.warn({ err: error, table: table.objectId }, 'committed version cannot be described')
     return undefined
   }
 }
@@ -109,7 +107,7 @@ function groupByBranch(versions: readonly BatchedVersion[]): Iterable<readonly B
 
 /** Returns the naming scheme of the newest existing version. */
 async function requireConsecutive(
-  catalog: CatalogContext,
+  context: CatalogContext,
   versions: readonly BatchedVersion[],
 ): Promise<NamingScheme | undefined> {
   let before: number | undefined
@@ -117,7 +115,7 @@ async function requireConsecutive(
   for (const { id, table, request } of versions) {
     const { version } = request
     if (before === undefined) {
-      const newest = await requireNextVersion(catalog, id, table, normalizeBranch(request.branch), version)
+      const newest = await requireNextVersion(context, id, table, normalizeBranch(request.branch), version)
       scheme = newest?.namingScheme
     } else if (version === before) {
       throw invalidInput(`duplicate version ${version} of ${formatIdentifierForMessage(id)} in the batch`)

@@ -3,11 +3,11 @@ import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import { formatIdentifierForMessage, tableNotFound } from '../../../catalog-api/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
 import type { StagedManifest, StagingRequest, StoredVersion } from '../../engine/manifest/manifest-records.ts'
-import { findTableState, type TableEntry } from '../../store/objects.ts'
-import { findVersion, deleteVersionRecord } from '../../store/versions.ts'
+import { findTableState, type TableEntry } from '../../database/objects.ts'
+import { findVersion, deleteVersionRecord } from '../../database/versions.ts'
 import { normalizeBranch, mainBranch } from '../context/branches.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
-import { requireTable } from '../context/lookup.ts'
+import { requireTable } from '../context/require-objects.ts'
 import { recordStagedVersion } from './record-staged-version.ts'
 import {
   finishVersionRecord,
@@ -19,66 +19,65 @@ import { toTableVersion, type TableVersion } from './table-versions.ts'
 type Request = RequestOf<'CreateTableVersion'>
 
 /**
- * Commits a version: gives the staging manifest of a client its final name, if the version is the next one. A replay
- * with the same staging path gets the first success again. Throws ConcurrentModification (409), TableNotFound (404),
- * InvalidInput (400) for an invalid manifest.
+ * Gives the staging manifest of a client its final name if the version is the next one. A replay with the same staging
+ * path gets the first success again. Throws ConcurrentModification (409), TableNotFound (404), InvalidInput (400).
  */
 export async function createTableVersion(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: Request,
 ): Promise<ResponseOf<'CreateTableVersion'>> {
-  const table = await requireTable(catalog.database, id)
-  const version = await catalog.commitLock.runExclusive(table.objectId, async () => {
-    await reconcileVersions(catalog, table)
-    return (await findReplayedVersion(catalog, table, request)) ?? (await commit(catalog, id, table, request))
+  const table = await requireTable(context.database, id)
+  const version = await context.commitLock.runExclusive(table.objectId, async () => {
+    await reconcileVersions(context, table)
+    return (await findReplayedVersion(context, table, request)) ?? (await commit(context, id, table, request))
   })
   return { version }
 }
 
 /** Returns the first success of a replayed request, recognized by its staging path. */
 export async function findReplayedVersion(
-  catalog: CatalogContext,
+  context: CatalogContext,
   table: TableEntry,
   request: Request,
 ): Promise<TableVersion | undefined> {
   const branch = normalizeBranch(request.branch)
-  const record = await findVersion(catalog.database, table.objectId, branch, request.version)
+  const record = await findVersion(context.database, table.objectId, branch, request.version)
   if (record?.manifestPath !== request.manifest_path) return undefined
-  const stored = await catalog.manifestStore.describe(tableLocation(catalog, table), request.version, branch)
+  const stored = await context.manifestStore.describe(tableLocation(context, table), request.version, branch)
   return stored && toTableVersion(stored, record.metadata)
 }
 
 async function commit(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   table: TableEntry,
   request: Request,
 ): Promise<TableVersion> {
-  const location = tableLocation(catalog, table)
+  const location = tableLocation(context, table)
   const branch = normalizeBranch(request.branch)
-  await requireNextVersion(catalog, id, table, branch, request.version)
-  const staged = await catalog.manifestStore.inspectStaging(location, toStagingRequest(request))
-  await recordCommit(catalog, id, table, request, staged)
-  const stored = await publish(catalog, table, staged)
+  await requireNextVersion(context, id, table, branch, request.version)
+  const staged = await context.manifestStore.inspectStaging(location, toStagingRequest(request))
+  await recordCommit(context, id, table, request, staged)
+  const stored = await publish(context, table, staged)
   try {
-    await finishVersionRecord(catalog, table, branch, request.version)
+    await finishVersionRecord(context, table, branch, request.version)
   } catch (error) {
     // The version is committed: an error would make the client commit the same rows again. A reader reconciles.
-    catalog.log.error({ err: error, table: table.objectId }, 'commit not finalized yet')
+    context.log.error({ err: error, table: table.objectId }, 'commit not finalized yet')
   }
   return toTableVersion(stored, request.metadata)
 }
 
 /** Throws ConcurrentModification (409) unless `version` is the next one. Returns the newest version. */
 export async function requireNextVersion(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   table: TableEntry,
   branch: string,
   version: number,
 ): Promise<StoredVersion | undefined> {
-  const latest = await catalog.manifestStore.describe(tableLocation(catalog, table), undefined, branch)
+  const latest = await context.manifestStore.describe(tableLocation(context, table), undefined, branch)
   // The number of a branch's first version is one above the version that it branched from.
   const next = latest === undefined && branch !== mainBranch ? version : (latest?.version ?? 0) + 1
   if (version === next) return latest
@@ -89,30 +88,30 @@ export async function requireNextVersion(
 }
 
 async function recordCommit(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   table: TableEntry,
   request: Request,
   staged: StagedManifest,
 ): Promise<void> {
-  await catalog.database.transaction().execute(async (database) => {
+  await context.database.transaction().execute(async (database) => {
     if ((await findTableState(database, table.objectId)) === undefined) throw tableNotFound(id)
     await recordStagedVersion(database, table.objectId, request, staged)
   })
 }
 
 async function publish(
-  catalog: CatalogContext,
+  context: CatalogContext,
   table: TableEntry,
   staged: StagedManifest,
 ): Promise<StoredVersion> {
   try {
-    return await catalog.manifestStore.publish(staged)
+    return await context.manifestStore.publish(staged)
   } catch (error) {
     // Usually nothing was published; otherwise the next reader finds the record and reconciles.
     if (isPermanentRefusal(error)) {
       await deleteVersionRecord(
-        catalog.database,
+        context.database,
         table.objectId,
         normalizeBranch(staged.branch),
         staged.version,

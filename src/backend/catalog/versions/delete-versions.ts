@@ -1,8 +1,8 @@
 import { invalidInput } from '../../../catalog-api/catalog-error.ts'
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import type { TableEntry } from '../../store/objects.ts'
-import { recordDeletedVersions } from '../../store/pending-deletions.ts'
+import type { TableEntry } from '../../database/objects.ts'
+import { recordDeletedVersions } from '../../database/pending-deletions.ts'
 import { normalizeBranch } from '../context/branches.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { changeReferences } from '../consistency/change-references.ts'
@@ -19,46 +19,45 @@ interface VersionDeletion {
 }
 
 /**
- * Deletes the manifests of the existing versions in the half-open ranges; rows shared with other versions stay. The
- * newest version, tagged versions and branch points are protected: a range that names one is refused with InvalidInput
- * (400). The end -1 means the newest version, exclusive: 0 to -1 deletes all others. All are deleted or none: if the
- * process ends after the commit, the next access to the table removes the manifests.
+ * Deletes the manifests of versions in half-open ranges; shared rows stay. A range that names the newest version, a
+ * tagged version or a branch point is refused with InvalidInput (400). The end -1 is the newest version, exclusive. All
+ * are deleted or none: if the process ends after the commit, the next access to the table removes the manifests.
  */
 export async function batchDeleteTableVersions(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'BatchDeleteTableVersions'>,
 ): Promise<ResponseOf<'BatchDeleteTableVersions'>> {
-  return await changeReferences(catalog, id, async (table) => {
-    const deletion = await planDeletion(catalog, id, table, request)
-    await catalog.database
+  return await changeReferences(context, id, async (table) => {
+    const deletion = await planDeletion(context, id, table, request)
+    await context.database
       .transaction()
       .execute((database) =>
         recordDeletedVersions(database, table.objectId, deletion.branch, deletion.versions),
       )
-    await reconcileVersions(catalog, table)
+    await reconcileVersions(context, table)
     return { deleted_count: deletion.versions.length }
   })
 }
 
 /** Determines which versions a request deletes; see `batchDeleteTableVersions`. The caller holds the commit lock. */
 export async function planDeletion(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   table: TableEntry,
   request: RequestOf<'BatchDeleteTableVersions'>,
 ): Promise<VersionDeletion> {
-  const { location, branch } = await resolvePoint(catalog, id, table, { branch: request.branch })
-  const stored = await catalog.manifestStore.list(location, branch)
+  const { location, branch } = await resolvePoint(context, id, table, { branch: request.branch })
+  const stored = await context.manifestStore.list(location, branch)
   const newest = stored[0]?.version ?? 0
-  const ranges = readRanges(request.ranges, newest)
+  const ranges = parseRanges(request.ranges, newest)
   const versions = stored
     .map(({ version }) => version)
     .filter((version) => ranges.some(({ start, end }) => version >= start && version < end))
     .toReversed()
-  const needed = await findProtectedVersions(catalog, location, normalizeBranch(branch), newest)
-  const refused = versions.filter((version) => needed.has(version))
-  if (refused.length > 0) throw protectedVersionsError(refused, needed)
+  const protectedVersions = await findProtectedVersions(context, location, normalizeBranch(branch), newest)
+  const refused = versions.filter((version) => protectedVersions.has(version))
+  if (refused.length > 0) throw protectedVersionsError(refused, protectedVersions)
   return { branch: normalizeBranch(branch), versions }
 }
 
@@ -67,43 +66,43 @@ interface VersionRange {
   readonly end: number
 }
 
-function readRanges(
+function parseRanges(
   ranges: RequestOf<'BatchDeleteTableVersions'>['ranges'],
   newest: number,
 ): readonly VersionRange[] {
-  const read = ranges.map(({ start_version: start, end_version: end }) => {
+  const parsed = ranges.map(({ start_version: start, end_version: end }) => {
     if (end === -1) return { start, end: Math.max(start, newest) }
     if (end < start) throw invalidInput(`invalid range: start ${start}, end ${end}`)
     return { start, end }
   })
-  const named = read.reduce((sum, { start, end }) => sum + end - start, 0)
-  if (named > maxDeletedVersions) {
-    throw invalidInput(`the ranges name ${named} versions; expected at most ${maxDeletedVersions}`)
+  const total = parsed.reduce((sum, { start, end }) => sum + end - start, 0)
+  if (total > maxDeletedVersions) {
+    throw invalidInput(`the ranges name ${total} versions; expected at most ${maxDeletedVersions}`)
   }
-  return read
+  return parsed
 }
 
-/** The versions of a branch that cannot be deleted, with the reason. */
 async function findProtectedVersions(
-  catalog: CatalogContext,
+  context: CatalogContext,
   location: string,
   branch: string,
   newest: number,
 ): Promise<ReadonlyMap<number, string>> {
-  const needed = new Map([[newest, 'is the latest version']])
-  for (const { version, branch: of } of (await catalog.engine.tags.list(location)).values()) {
-    if (normalizeBranch(of) === branch) needed.set(version, 'has a tag')
+  const protectedVersions = new Map([[newest, 'is the latest version']])
+  for (const { version, branch: taggedBranch } of (await context.engine.tags.list(location)).values()) {
+    if (normalizeBranch(taggedBranch) === branch) protectedVersions.set(version, 'has a tag')
   }
-  for (const { parentVersion, parentBranch } of (await catalog.engine.branches.list(location)).values()) {
-    if (normalizeBranch(parentBranch) === branch) needed.set(parentVersion, 'is the base of a branch')
+  for (const { parentVersion, parentBranch } of (await context.engine.branches.list(location)).values()) {
+    if (normalizeBranch(parentBranch) === branch)
+      protectedVersions.set(parentVersion, 'is the base of a branch')
   }
-  return needed
+  return protectedVersions
 }
 
-function protectedVersionsError(refused: readonly number[], needed: ReadonlyMap<number, string>) {
+function protectedVersionsError(refused: readonly number[], protectedVersions: ReadonlyMap<number, string>) {
   const shown = refused
     .slice(0, maxShownVersions)
-    .map((version) => `version ${version} ${needed.get(version)}`)
+    .map((version) => `version ${version} ${protectedVersions.get(version)}`)
   const more = refused.length > maxShownVersions ? ` and ${refused.length - maxShownVersions} more` : ''
   return invalidInput(`nothing was deleted: ${shown.join(', ')}${more}`)
 }

@@ -1,6 +1,6 @@
-import type { Properties } from '../../store/objects.ts'
-import type { CatalogDatabase } from '../../store/database-schema.ts'
-import { deleteVersionRecord, recordVersion } from '../../store/versions.ts'
+import type { Properties } from '../../database/objects.ts'
+import type { CatalogDatabase } from '../../database/database-schema.ts'
+import { deleteVersionRecord, recordVersion } from '../../database/versions.ts'
 import type { StagedManifest } from '../../engine/manifest/manifest-records.ts'
 import { normalizeBranch } from '../context/branches.ts'
 
@@ -9,10 +9,7 @@ interface VersionCommit {
   readonly metadata?: Properties | undefined
 }
 
-/**
- * Records, in the caller's transaction, that a staged manifest becomes a version. Storage has no such version, so an
- * existing record with its number belongs to a manifest that no longer exists.
- */
+/** Storage has no such version, so an existing record with its number belongs to a manifest that no longer exists. */
 export async function recordStagedVersion(
   database: CatalogDatabase,
   objectId: string,

@@ -3,16 +3,13 @@ import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operati
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requirePoint } from '../consistency/table-point.ts'
 
-/**
- * Restores an old version as a new version of its branch. Throws TableNotFound, TableBranchNotFound or
- * TableVersionNotFound (404).
- */
+/** Adds a new version with the old content. Throws TableNotFound, TableBranchNotFound or TableVersionNotFound (404). */
 export async function restoreTable(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { branch, version }: RequestOf<'RestoreTable'>,
 ): Promise<ResponseOf<'RestoreTable'>> {
-  const { table, point } = await requirePoint(catalog, id, { branch, version })
-  await catalog.dataLock.runShared(table.objectId, () => catalog.engine.restore({ ...point, version }))
+  const { table, point } = await requirePoint(context, id, { branch, version })
+  await context.dataLock.runShared(table.objectId, () => context.engine.restore({ ...point, version }))
   return {}
 }

@@ -3,38 +3,37 @@ import { quoteForMessage, type Identifier } from '../../../catalog-api/identifie
 import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
 import type { StoredVersion } from '../../engine/manifest/manifest-records.ts'
-import type { Properties, TableEntry } from '../../store/objects.ts'
-import { findVersionMetadata } from '../../store/versions.ts'
+import type { Properties, TableEntry } from '../../database/objects.ts'
+import { findVersionMetadata } from '../../database/versions.ts'
 import { branchNotFoundError, normalizeBranch, mainBranch } from '../context/branches.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
-import { requireTable } from '../context/lookup.ts'
+import { requireTable } from '../context/require-objects.ts'
 import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
 
 export type TableVersion = ResponseOf<'CreateTableVersion'>['version']
 
 /**
- * Lists the versions of a table, oldest first unless `descending`; a declared table has none. The page token is the
- * last version of the page. Throws TableNotFound or TableBranchNotFound (404).
+ * Oldest first unless `descending`. The token is the last version. Throws TableNotFound or TableBranchNotFound (404).
  */
 export async function listTableVersions(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'ListTableVersions'>,
 ): Promise<ResponseOf<'ListTableVersions'>> {
   const branch = normalizeBranch(request.branch)
-  const table = await requireTable(catalog.database, id)
-  await reconcileIfPending(catalog, table)
-  const location = tableLocation(catalog, table)
+  const table = await requireTable(context.database, id)
+  await reconcileIfPending(context, table)
+  const location = tableLocation(context, table)
   const { descending, limit } = request
   const after = parsePageToken(request.page_token)
   if (descending && limit === 1 && after === undefined) {
     // Clients request this before nearly every read and write.
-    const latest = await catalog.manifestStore.describe(location, undefined, branch)
+    const latest = await context.manifestStore.describe(location, undefined, branch)
     if (latest === undefined) return emptyListing(branch)
     const more = latest.version > 1 ? { page_token: String(latest.version) } : {}
-    return { versions: await addMetadata(catalog, table, branch, [latest]), ...more }
+    return { versions: await addMetadata(context, table, branch, [latest]), ...more }
   }
-  const stored = await catalog.manifestStore.list(location, branch)
+  const stored = await context.manifestStore.list(location, branch)
   if (stored.length === 0) return emptyListing(branch)
   const ordered = descending ? stored : stored.toReversed()
   const rest = ordered.filter(
@@ -43,22 +42,22 @@ export async function listTableVersions(
   const page = rest.slice(0, limit)
   const last = page.at(-1)
   return {
-    versions: await addMetadata(catalog, table, branch, page),
+    versions: await addMetadata(context, table, branch, page),
     ...(page.length < rest.length && last !== undefined ? { page_token: String(last.version) } : {}),
   }
 }
 
 /** Describes one version, by default the newest. Throws TableNotFound or TableVersionNotFound (404). */
 export async function describeTableVersion(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   request: RequestOf<'DescribeTableVersion'>,
 ): Promise<ResponseOf<'DescribeTableVersion'>> {
   const branch = normalizeBranch(request.branch)
-  const table = await requireTable(catalog.database, id)
-  await reconcileIfPending(catalog, table)
-  const stored = await catalog.manifestStore.describe(tableLocation(catalog, table), request.version, branch)
-  const [version] = await addMetadata(catalog, table, branch, stored === undefined ? [] : [stored])
+  const table = await requireTable(context.database, id)
+  await reconcileIfPending(context, table)
+  const stored = await context.manifestStore.describe(tableLocation(context, table), request.version, branch)
+  const [version] = await addMetadata(context, table, branch, stored === undefined ? [] : [stored])
   if (version !== undefined) return { version }
   throw new CatalogError(
     'TableVersionNotFound',
@@ -80,7 +79,7 @@ export function toTableVersion(stored: StoredVersion, metadata: Properties | und
 
 /** Takes consecutive versions in either order and adds the metadata that clients committed with them. */
 async function addMetadata(
-  catalog: CatalogContext,
+  context: CatalogContext,
   table: TableEntry,
   branch: string,
   page: readonly StoredVersion[],
@@ -88,7 +87,7 @@ async function addMetadata(
   const [first, last] = [page.at(0), page.at(-1)]
   if (first === undefined || last === undefined) return []
   const range = [Math.min(first.version, last.version), Math.max(first.version, last.version)] as const
-  const metadata = await findVersionMetadata(catalog.database, table.objectId, branch, range)
+  const metadata = await findVersionMetadata(context.database, table.objectId, branch, range)
   return page.map((version) => toTableVersion(version, metadata.get(version.version)))
 }
 

@@ -3,10 +3,10 @@ import { quoteForMessage, type Identifier } from '../../../catalog-api/identifie
 import { transactionNotFound } from '../../../catalog-api/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
 import type { StoredTransaction } from '../../engine/manifest/manifest-records.ts'
-import type { Properties, TableEntry } from '../../store/objects.ts'
-import { findAlterations, saveAlterations, type Alterations } from '../../store/transaction-alterations.ts'
+import type { Properties, TableEntry } from '../../database/objects.ts'
+import { findAlterations, saveAlterations, type Alterations } from '../../database/transaction-alterations.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
-import { requireSameTable, requireTable } from '../context/lookup.ts'
+import { requireSameTable, requireTable } from '../context/require-objects.ts'
 import { hasData } from '../consistency/table-data.ts'
 
 type Response = ResponseOf<'DescribeTransaction'>
@@ -22,27 +22,23 @@ const reservedKeys: ReadonlySet<string> = new Set([
   'branch',
 ])
 
-/**
- * Describes a commit from its manifest, with later alterations applied. The id is that of the table followed by the
- * UUID of the transaction or by the number of its version. Throws TransactionNotFound (404).
- */
-export async function describeTransaction(catalog: CatalogContext, id: Identifier): Promise<Response> {
-  const { table, transaction } = await requireTransaction(catalog, id)
-  return describe(transaction, await findAlterations(catalog.database, table.objectId, transaction.uuid))
+/** The id is that of the table, then the UUID of the transaction or its version. Throws TransactionNotFound (404). */
+export async function describeTransaction(context: CatalogContext, id: Identifier): Promise<Response> {
+  const { table, transaction } = await requireTransaction(context, id)
+  return describe(transaction, await findAlterations(context.database, table.objectId, transaction.uuid))
 }
 
 /**
- * Alters the status and properties shown for a transaction, all actions or none; the commit itself does not change.
- * Throws TransactionNotFound (404), ConcurrentModification (409) if a property exists that must not, InvalidInput (400)
- * for a property that cannot be altered or that must exist but does not.
+ * Alters the status and properties shown for a transaction, all or none. Throws TransactionNotFound (404),
+ * ConcurrentModification (409) for an existing property, InvalidInput (400) for a reserved or missing one.
  */
 export async function alterTransaction(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
   { actions }: RequestOf<'AlterTransaction'>,
 ): Promise<Response> {
-  const { table, transaction } = await requireTransaction(catalog, id)
-  return await catalog.database.transaction().execute(async (database) => {
+  const { table, transaction } = await requireTransaction(context, id)
+  return await context.database.transaction().execute(async (database) => {
     await requireSameTable(database, id.slice(0, -1), table.objectId)
     const before = await findAlterations(database, table.objectId, transaction.uuid)
     const after = actions.reduce(applyAction, before)
@@ -52,7 +48,7 @@ export async function alterTransaction(
 }
 
 async function requireTransaction(
-  catalog: CatalogContext,
+  context: CatalogContext,
   id: Identifier,
 ): Promise<{ table: TableEntry; transaction: StoredTransaction }> {
   const tableId = id.slice(0, -1)
@@ -60,17 +56,17 @@ async function requireTransaction(
   if (name === undefined || tableId.length === 0) {
     throw invalidInput('expected the id of a table followed by a transaction: its UUID, or a version')
   }
-  const table = await findTable(catalog, tableId)
-  const transaction = table && (await findTransaction(catalog, table, name))
+  const table = await findTable(context, tableId)
+  const transaction = table && (await findTransaction(context, table, name))
   if (table !== undefined && transaction !== undefined) return { table, transaction }
   throw transactionNotFound(id)
 }
 
-/** A missing table has no transactions: the interface defines no other 404 here. */
-async function findTable(catalog: CatalogContext, id: Identifier): Promise<TableEntry | undefined> {
+/** A missing table has no transactions: the catalog API defines no other 404 here. */
+async function findTable(context: CatalogContext, id: Identifier): Promise<TableEntry | undefined> {
   try {
-    const table = await requireTable(catalog.database, id)
-    return (await hasData(catalog, table)) ? table : undefined
+    const table = await requireTable(context.database, id)
+    return (await hasData(context, table)) ? table : undefined
   } catch (error) {
     if (error instanceof CatalogError && error.status === 404) return undefined
     throw error
@@ -78,13 +74,13 @@ async function findTable(catalog: CatalogContext, id: Identifier): Promise<Table
 }
 
 async function findTransaction(
-  catalog: CatalogContext,
+  context: CatalogContext,
   table: TableEntry,
   name: string,
 ): Promise<StoredTransaction | undefined> {
-  const location = tableLocation(catalog, table)
-  const branches = [...(await catalog.engine.branches.list(location)).keys()]
-  return await catalog.manifestStore.findTransaction(location, branches, name)
+  const location = tableLocation(context, table)
+  const branches = [...(await context.engine.branches.list(location)).keys()]
+  return await context.manifestStore.findTransaction(location, branches, name)
 }
 
 function describe(transaction: StoredTransaction, { status, properties }: Alterations): Response {

@@ -1,13 +1,13 @@
 import { CatalogError } from '../../../catalog-api/catalog-error.ts'
 import { measureBatch } from './arrow-batch.ts'
 import type { BatchSize } from './arrow-batch.ts'
-import { isArrowFile, malformedArrow, readFrames, readWithin } from './arrow-frames.ts'
+import { isArrowFile, malformedArrowError, readFrames, readWithin } from './arrow-frames.ts'
 import type { Frame } from './arrow-frames.ts'
-import { fileFooter } from './arrow-footer.ts'
+import { buildFooter } from './arrow-footer.ts'
 import type { FileBlock } from './arrow-footer.ts'
 
 /** An Arrow IPC file under construction. */
-interface FileParts {
+interface FileBuilder {
   readonly schema: Frame
   readonly chunks: Uint8Array[]
   /** Bytes so far; the position of the next message. */
@@ -15,10 +15,9 @@ interface FileParts {
   readonly dictionaries: FileBlock[]
   readonly batches: FileBlock[]
   /** The dictionaries by id, to detect replacements. */
-  readonly known: Map<bigint, Uint8Array>
+  readonly dictionaryBytes: Map<bigint, Uint8Array>
 }
 
-/** An uploaded stream converted to an Arrow IPC file. */
 export interface UploadedFile {
   readonly file: Buffer
   readonly rows: number
@@ -29,109 +28,105 @@ const header = Buffer.from('ARROW1\0\0')
 const endOfStream = Buffer.from([255, 255, 255, 255, 0, 0, 0, 0])
 
 /**
- * Converts a complete Arrow IPC stream into an Arrow IPC file with byte-identical messages: only a header and a footer
- * are added, so compression, types and metadata are preserved. Throws InvalidInput for anything but a stream of one
- * schema, for a replaced dictionary (not possible in a file) and for impossible sizes; with status 413 above
- * `bytesLimit` decoded bytes.
+ * Converts a complete Arrow IPC stream into a file with byte-identical messages, so compression, types and metadata are
+ * preserved. Throws InvalidInput for anything but a stream of one schema, for a replaced dictionary (not possible in a
+ * file) and for impossible sizes; with status 413 above `bytesLimit` decoded bytes.
  */
 export function streamToFile(stream: Uint8Array, bytesLimit: number): UploadedFile {
-  if (stream.length === 0) throw malformedArrow('the body is empty; expected at least a schema')
-  if (isArrowFile(stream)) throw malformedArrow('the body is an Arrow IPC file')
-  let parts: FileParts | undefined
+  if (stream.length === 0) throw malformedArrowError('the body is empty; expected at least a schema')
+  if (isArrowFile(stream)) throw malformedArrowError('the body is an Arrow IPC file')
+  let builder: FileBuilder | undefined
   let rows = 0
   let decodedBytes = 0
   for (const frame of readFrames(stream)) {
-    if (parts === undefined || frame.kind === 'schema') {
-      parts = beginFile(frame, parts)
+    if (builder === undefined || frame.kind === 'schema') {
+      builder = startFile(frame, builder)
       continue
     }
     const size = measureFrame(frame, stream)
     decodedBytes += size.decodedBytes
-    if (decodedBytes > bytesLimit) throw tooLarge(bytesLimit)
+    if (decodedBytes > bytesLimit) throw decodedTooLargeError(bytesLimit)
     if (frame.kind === 'batch') rows += size.rows
-    const replaced = appendFrame(parts, frame)
-    if (replaced !== undefined) throw malformedArrow(`dictionary ${replaced} is replaced; use a delta`)
+    const replaced = appendFrame(builder, frame)
+    if (replaced !== undefined) throw malformedArrowError(`dictionary ${replaced} is replaced; use a delta`)
   }
-  if (parts === undefined) throw malformedArrow('it has no schema')
-  const batches = parts.batches.length
-  return { file: Buffer.concat([...parts.chunks, ...endFile(parts)]), rows, batches }
+  if (builder === undefined) throw malformedArrowError('it has no schema')
+  const batches = builder.batches.length
+  return { file: Buffer.concat([...builder.chunks, ...finishFile(builder)]), rows, batches }
 }
 
-/**
- * Concatenates Arrow IPC files of one schema, as the engine produces them per batch, into the bytes of one file. Takes
- * the next file only after the bytes of the previous one were consumed.
- */
+/** Joins Arrow IPC files of one schema. Takes the next file only after the bytes of the previous one were consumed. */
 export async function* joinFiles(
   first: Uint8Array,
   next: () => Promise<Uint8Array | null>,
 ): AsyncGenerator<Uint8Array> {
-  let parts: FileParts | undefined
+  let builder: FileBuilder | undefined
   for (let file: Uint8Array | null = first; file !== null; file = await next()) {
     for (const frame of readFrames(file)) {
-      if (frame.kind === 'schema') parts ??= beginFile(frame)
-      else if (parts === undefined || appendFrame(parts, frame) !== undefined) {
+      if (frame.kind === 'schema') builder ??= startFile(frame)
+      else if (builder === undefined || appendFrame(builder, frame) !== undefined) {
         throw new CatalogError('Unsupported', 'a column of dictionary type has more than one dictionary')
       }
     }
-    if (parts !== undefined) yield* parts.chunks.splice(0)
+    if (builder !== undefined) yield* builder.chunks.splice(0)
   }
-  if (parts !== undefined) yield Buffer.concat(endFile(parts))
+  if (builder !== undefined) yield Buffer.concat(finishFile(builder))
 }
 
 function measureFrame(frame: Exclude<Frame, { kind: 'schema' }>, stream: Uint8Array): BatchSize {
   const position = frame.bytes.byteOffset - stream.byteOffset
   return readWithin(position, () => {
     const batch = frame.kind === 'dictionary' ? frame.header.data() : frame.header
-    if (batch === null) throw malformedArrow(`the dictionary at byte ${position} is empty`)
+    if (batch === null) throw malformedArrowError(`the dictionary at byte ${position} is empty`)
     return measureBatch(batch, frame.bytes.subarray(frame.metadataLength))
   })
 }
 
-function tooLarge(bytesLimit: number): CatalogError {
+function decodedTooLargeError(bytesLimit: number): CatalogError {
   const message = `expected rows of at most ${bytesLimit} bytes when decoded; send them in several parts`
   return new CatalogError('InvalidInput', message, { status: 413 })
 }
 
-function beginFile(schema: Frame, started?: FileParts): FileParts {
-  if (schema.kind !== 'schema') throw malformedArrow(`expected a schema first, found a ${schema.kind}`)
-  if (started !== undefined) throw malformedArrow('it has more than one schema')
-  const parts: FileParts = {
+function startFile(schema: Frame, existing?: FileBuilder): FileBuilder {
+  if (schema.kind !== 'schema') throw malformedArrowError(`expected a schema first, found a ${schema.kind}`)
+  if (existing !== undefined) throw malformedArrowError('it has more than one schema')
+  const builder: FileBuilder = {
     schema,
     chunks: [header],
     length: header.length,
     dictionaries: [],
     batches: [],
-    known: new Map(),
+    dictionaryBytes: new Map(),
   }
-  appendBytes(parts, schema.bytes)
-  return parts
+  appendBytes(builder, schema.bytes)
+  return builder
 }
 
 /** Returns the id of the dictionary that the message would replace. A repeated message is left out. */
-function appendFrame(parts: FileParts, frame: Frame): bigint | undefined {
-  const block = { offset: parts.length, metadataLength: frame.metadataLength, bodyLength: frame.bodyLength }
+function appendFrame(builder: FileBuilder, frame: Frame): bigint | undefined {
+  const block = { offset: builder.length, metadataLength: frame.metadataLength, bodyLength: frame.bodyLength }
   if (frame.kind === 'dictionary') {
     const id = frame.header.id()
-    const known = parts.known.get(id)
-    if (known !== undefined && !frame.header.isDelta())
-      return Buffer.compare(known, frame.bytes) === 0 ? undefined : id
-    if (known === undefined) parts.known.set(id, frame.bytes)
-    parts.dictionaries.push(block)
+    const dictionaryBytes = builder.dictionaryBytes.get(id)
+    if (dictionaryBytes !== undefined && !frame.header.isDelta())
+      return Buffer.compare(dictionaryBytes, frame.bytes) === 0 ? undefined : id
+    if (dictionaryBytes === undefined) builder.dictionaryBytes.set(id, frame.bytes)
+    builder.dictionaries.push(block)
   } else {
-    parts.batches.push(block)
+    builder.batches.push(block)
   }
-  appendBytes(parts, frame.bytes)
+  appendBytes(builder, frame.bytes)
   return undefined
 }
 
 /** Messages start at multiples of 8 bytes. */
-function appendBytes(parts: FileParts, bytes: Uint8Array): void {
-  parts.chunks.push(bytes)
+function appendBytes(builder: FileBuilder, bytes: Uint8Array): void {
+  builder.chunks.push(bytes)
   const padding = -bytes.length & 7
-  if (padding > 0) parts.chunks.push(Buffer.alloc(padding))
-  parts.length += bytes.length + padding
+  if (padding > 0) builder.chunks.push(Buffer.alloc(padding))
+  builder.length += bytes.length + padding
 }
 
-function endFile(parts: FileParts): Uint8Array[] {
-  return [endOfStream, fileFooter(parts.schema, parts.dictionaries, parts.batches)]
+function finishFile(builder: FileBuilder): Uint8Array[] {
+  return [endOfStream, buildFooter(builder.schema, builder.dictionaries, builder.batches)]
 }

@@ -1,6 +1,5 @@
 import type { Frame } from './arrow-frames.ts'
 
-/** The position of a message in an Arrow IPC file. */
 export interface FileBlock {
   readonly offset: number
   /** Bytes before the body, including the continuation marker and the length. */
@@ -17,11 +16,8 @@ const dictionariesPosition = 28
 const batchesPosition = 32
 const vectorsPosition = 36
 
-/**
- * Builds the end of an Arrow IPC file: footer, its length and the magic. The footer must repeat the schema; FlatBuffers
- * offsets are relative, so it refers to a copy of the original schema message and nothing is re-encoded.
- */
-export function fileFooter(
+/** The footer must repeat the schema; FlatBuffers offsets are relative, so it contains a copy of the schema message. */
+export function buildFooter(
   schema: Frame,
   dictionaries: readonly FileBlock[],
   batches: readonly FileBlock[],

@@ -15,34 +15,31 @@ export type Frame = ArrowMessage & {
 
 const magic = Buffer.from('ARROW1')
 
-/** The error (400) for an invalid Arrow IPC stream. */
-export function malformedArrow(detail: string, options?: CatalogErrorOptions): CatalogError {
+export function malformedArrowError(detail: string, options?: CatalogErrorOptions): CatalogError {
   return invalidInput(`expected an Arrow IPC stream: ${detail}`, options)
 }
 
-/** Whether the bytes start an Arrow IPC file, which is not a stream. */
 export function isArrowFile(bytes: Uint8Array): boolean {
   return bytes.length >= magic.length && magic.equals(bytes.subarray(0, magic.length))
 }
 
 /**
- * Yields the messages of an Arrow IPC stream, or of a file before its footer. Stops at the end-of-stream marker or at
- * the end of the bytes. Throws InvalidInput for a truncated message, offsets out of bounds, message kinds that tables
- * do not use, and bytes after the end of a stream.
+ * Yields the messages of an Arrow IPC stream, or of a file before its footer. Throws InvalidInput for a truncated
+ * message, offsets out of bounds, message kinds that tables do not use, and bytes after the end of a stream.
  */
 export function* readFrames(bytes: Uint8Array): Generator<Frame> {
   const file = isArrowFile(bytes)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  let position = file ? firstMessage(view) : 0
+  let position = file ? findFirstMessage(view) : 0
   while (position < bytes.length) {
-    if (position + prefixLength > bytes.length) throw malformedArrow(`truncated at byte ${bytes.length}`)
+    if (position + prefixLength > bytes.length) throw malformedArrowError(`truncated at byte ${bytes.length}`)
     if (view.getUint32(position, true) !== continuation) {
-      throw malformedArrow(`expected a message at byte ${position}`)
+      throw malformedArrowError(`expected a message at byte ${position}`)
     }
     const length = view.getInt32(position + 4, true)
     if (length === 0) {
       if (!file && position + prefixLength < bytes.length) {
-        throw malformedArrow(`data after the end-of-stream marker at byte ${position}`)
+        throw malformedArrowError(`data after the end-of-stream marker at byte ${position}`)
       }
       return
     }
@@ -53,26 +50,26 @@ export function* readFrames(bytes: Uint8Array): Generator<Frame> {
 }
 
 /** Writers pad the magic of a file to 8 or 64 bytes; the first message follows. */
-function firstMessage(view: DataView): number {
+function findFirstMessage(view: DataView): number {
   for (let position = 8; position <= 64 && position + 4 <= view.byteLength; position += 8) {
     if (view.getUint32(position, true) === continuation) return position
   }
-  throw malformedArrow('no message follows the magic of the file')
+  throw malformedArrowError('no message follows the magic of the file')
 }
 
 function readFrame(bytes: Uint8Array, position: number, length: number): Frame {
   const start = position + prefixLength
   if (length < 0 || start + length > bytes.length) {
-    throw malformedArrow(`truncated message metadata at byte ${position}`)
+    throw malformedArrowError(`truncated message metadata at byte ${position}`)
   }
   const metadata = bytes.subarray(start, start + length)
   const message = readWithin(position, () => readMessage(metadata))
   if (message === undefined) {
-    throw malformedArrow(`the message at byte ${position} is not a schema, dictionary or record batch`)
+    throw malformedArrowError(`the message at byte ${position} is not a schema, dictionary or record batch`)
   }
   const end = start + length + message.bodyLength
   if (message.bodyLength < 0 || end > bytes.length) {
-    throw malformedArrow(`truncated message body at byte ${position}`)
+    throw malformedArrowError(`truncated message body at byte ${position}`)
   }
   return { ...message, metadata, bytes: bytes.subarray(position, end), metadataLength: prefixLength + length }
 }
@@ -83,11 +80,10 @@ export function readWithin<Result>(position: number, read: () => Result): Result
     return read()
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw malformedArrow(`the message at byte ${position} has an offset out of range`, { cause: error })
+    throw malformedArrowError(`the message at byte ${position} has an offset out of range`, { cause: error })
   }
 }
 
-/** Reads the schema of an Arrow IPC file that the engine created. */
 export function readFileSchema(file: Uint8Array): ArrowSchema {
   for (const { kind, header, metadata } of readFrames(file)) {
     if (kind === 'schema') return readSchema(header, metadata.length)

@@ -9,14 +9,13 @@ import { openManifestStore } from './manifest-store.ts'
 import { transactionsFolder } from './find-transaction.ts'
 import { versionsFolder } from './versions-folder.ts'
 
-const attempts = 50
+const maxAttempts = 50
 
 /**
- * Changes the schema metadata of the newest version of a branch. The engine has no call for this, so the new version is
- * written here, as the engine would write it. The first writer to give a version its final name wins, and no name is
- * given twice; the loser retries from the winning version, so that neither change is lost. The engine's own writers
- * read the transaction and do the same. Unnamed keys stay; a change without effect creates no version. Throws
- * ConcurrentModification after losing every attempt.
+ * The engine has no call for this, so the new version is written here, as the engine would write it. The first writer
+ * to give a version its final name wins; the others, also those of the engine, retry from the winning version, so no
+ * change is lost. Unnamed keys stay; a change without effect creates no version. Throws ConcurrentModification after
+ * losing every attempt.
  */
 export async function changeSchemaMetadata(
   storage: Storage,
@@ -25,7 +24,7 @@ export async function changeSchemaMetadata(
 ): Promise<Readonly<Record<string, string>>> {
   const manifests = openManifestStore(storage)
   const folder = versionsFolder(location, branch)
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const newest = await manifests.describe(location, undefined, branch)
     if (newest === undefined) throw new CatalogError('TableNotFound', 'the table has no data')
     await storage.assertNoLinks(location, folder)
@@ -41,10 +40,7 @@ export async function changeSchemaMetadata(
   throw new CatalogError('ConcurrentModification', 'too many concurrent changes; retry')
 }
 
-/**
- * Returns false if another writer has created that version. If the outcome is unknown, the transaction file stays:
- * without its version, other writers ignore it.
- */
+/** False if another writer created that version. After an unknown outcome the transaction file stays: it is ignored. */
 async function commit(
   storage: Storage,
   file: string,

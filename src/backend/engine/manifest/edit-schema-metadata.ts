@@ -4,10 +4,8 @@ import { encodeBytesField, encodeNumberField } from '../../../lib/protobuf/write
 import { readFields } from '../../../lib/protobuf/read-fields.ts'
 import type { ProtobufField } from '../../../lib/protobuf/read-fields.ts'
 
-/** Values by key; null removes a key. */
 export type MetadataChanges = Readonly<Record<string, string | null>>
 
-/** The manifest of the next version of a table, and its transaction. */
 export interface NextManifest {
   readonly version: number
   readonly file: Uint8Array
@@ -42,9 +40,8 @@ const knownWriterFlags = 63
 const noTransactionFiles = 32
 
 /**
- * Builds the manifest that follows the manifest file `file`, with changed schema metadata and all else the same;
- * undefined if the metadata does not change. Throws InvalidInput for bytes that are not a manifest, Unsupported for a
- * table that needs a newer writer.
+ * Builds the manifest that follows `file`; undefined if the metadata does not change. Throws InvalidInput for bytes
+ * that are not a manifest, Unsupported for a table that needs a newer writer.
  */
 export function editSchemaMetadata(
   file: Uint8Array,
@@ -115,9 +112,9 @@ function readNumber(fields: readonly ProtobufField[], wanted: number): number | 
 }
 
 function readEntry({ value }: ProtobufField): [key: string, value: string] {
-  const parts = ['', '']
-  for (const { number, value: part } of readFields(toBytes(value))) parts[number - 1] = toText(toBytes(part))
-  return [parts[0] ?? '', parts[1] ?? '']
+  const entry = ['', '']
+  for (const { number, value: text } of readFields(toBytes(value))) entry[number - 1] = toText(toBytes(text))
+  return [entry[0] ?? '', entry[1] ?? '']
 }
 
 function applyChanges(metadata: Record<string, string>, changes: MetadataChanges): Record<string, string> {

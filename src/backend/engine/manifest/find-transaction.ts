@@ -6,9 +6,9 @@ import { parseManifest, parseTransaction, type ManifestTransaction } from './man
 import { formatManifestName } from './manifest-names.ts'
 import { omitMainBranch, versionsFolder } from './versions-folder.ts'
 
-const number = /^[1-9]\d{0,15}$/
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-const transactionFile = /^\d+-([0-9a-f-]{36})\.txn$/
+const versionPattern = /^[1-9]\d{0,15}$/
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const transactionFilePattern = /^\d+-([0-9a-f-]{36})\.txn$/
 
 type Versions = Pick<ManifestStore, 'list' | 'describe'>
 
@@ -20,12 +20,12 @@ export async function findTransaction(
   branches: readonly string[],
   transaction: string,
 ): Promise<StoredTransaction | undefined> {
-  if (number.test(transaction)) {
+  if (versionPattern.test(transaction)) {
     const stored = await versions.describe(location, Number(transaction), undefined)
     return stored && (await readCommit(storage, location, undefined, stored))
   }
   const id = transaction.toLowerCase()
-  if (!uuid.test(id)) return undefined
+  if (!uuidPattern.test(id)) return undefined
   for (const branch of [undefined, ...branches]) {
     const found = await findOnBranch(storage, versions, location, branch, id)
     if (found !== undefined) return found
@@ -34,8 +34,7 @@ export async function findTransaction(
 }
 
 /**
- * The commit's version follows the one that the committer had read, usually directly; the name of its transaction file
- * contains that number.
+ * The commit follows the version that the committer had read; the name of its transaction file contains that number.
  */
 async function findOnBranch(
   storage: Storage,
@@ -44,7 +43,7 @@ async function findOnBranch(
   branch: string | undefined,
   id: string,
 ): Promise<StoredTransaction | undefined> {
-  const readVersion = await readVersionOf(storage, location, branch, id)
+  const readVersion = await findReadVersion(storage, location, branch, id)
   const stored = await versions.list(location, branch)
   for (const version of stored.toReversed()) {
     if (version.version <= (readVersion ?? 0)) continue
@@ -54,14 +53,14 @@ async function findOnBranch(
   return undefined
 }
 
-async function readVersionOf(
+async function findReadVersion(
   storage: Storage,
   location: string,
   branch: string | undefined,
   id: string,
 ): Promise<number | undefined> {
   for await (const { name } of storage.list(transactionsFolder(location, branch))) {
-    if (transactionFile.exec(name)?.[1] === id) return Number.parseInt(name, 10)
+    if (transactionFilePattern.exec(name)?.[1] === id) return Number.parseInt(name, 10)
   }
   return undefined
 }
@@ -98,12 +97,11 @@ async function readTransactionFile(
   branch: string | undefined,
   name: string | undefined,
 ): Promise<ManifestTransaction | undefined> {
-  if (name === undefined || !transactionFile.test(name)) return undefined
+  if (name === undefined || !transactionFilePattern.test(name)) return undefined
   const read = await storage.read(`${transactionsFolder(location, branch)}/${name}`)
   return read && parseTransaction(read.bytes)
 }
 
-/** The folder of the transaction files of a branch. */
 export function transactionsFolder(location: string, branch: string | undefined): string {
   return `${path.posix.dirname(versionsFolder(location, branch))}/_transactions`
 }

@@ -11,10 +11,7 @@ import { omitMainBranch, versionsFolder } from './versions-folder.ts'
 const maxManifestBytes = 512 * 1024 * 1024
 const schemes: readonly NamingScheme[] = ['V2', 'V1']
 
-/**
- * Finds the staging manifest of a request and verifies it; see ManifestStore. The path of the request is never opened:
- * it must equal one of the possible paths of the version, which are built here.
- */
+/** The path of the request is never opened: it must equal a possible path of the version, which is built here. */
 export async function inspectStaging(
   storage: Storage,
   location: string,
@@ -36,7 +33,7 @@ export async function inspectStaging(
   const manifest = parseManifest(bytes)
   if (manifest.version !== request.version || manifest.branch !== branch) {
     throw invalidInput(
-      `the staging manifest is for ${describe(manifest)}, the request for ${describe({ ...request, branch })}`,
+      `the staging manifest is for ${formatVersion(manifest)}, the request for ${formatVersion({ ...request, branch })}`,
     )
   }
   const { readVersion, transactionKind, writer } = manifest
@@ -47,13 +44,13 @@ export async function inspectStaging(
 /** Resolves the staging and the final path of a request. Throws InvalidInput for any other path. */
 export function resolveStagingFiles(storage: Storage, location: string, request: StagingRequest) {
   const folder = versionsFolder(location, request.branch)
-  const { stagingName, namingScheme } = nameStaging(storage, folder, request)
+  const { stagingName, namingScheme } = resolveStagingName(storage, folder, request)
   const finalPath = `${folder}/${formatManifestName(request.version, namingScheme)}`
   return { folder, namingScheme, finalPath, stagingPath: `${folder}/${stagingName}` }
 }
 
 /** Returns the name of the staging file if its path is `<versions folder>/<final name>-<uuid>`. */
-function nameStaging(
+function resolveStagingName(
   storage: Storage,
   folder: string,
   request: StagingRequest,
@@ -88,6 +85,8 @@ function missingManifestError() {
   return invalidInput('manifest_path: there is no such staging manifest')
 }
 
-function describe(of: { readonly version: number; readonly branch?: string | undefined }): string {
-  return of.branch === undefined ? `version ${of.version}` : `version ${of.version} of branch ${of.branch}`
+function formatVersion(version: { readonly version: number; readonly branch?: string | undefined }): string {
+  return version.branch === undefined
+    ? `version ${version.version}`
+    : `version ${version.version} of branch ${version.branch}`
 }

@@ -10,7 +10,6 @@ export function formatManifestName(version: number, scheme: NamingScheme): strin
   return `${number.toString().padStart(scheme === 'V1' ? 1 : 20, '0')}.manifest`
 }
 
-/** Parses the file name of a published manifest; undefined for other names. */
 export function parseManifestName(name: string): { version: number; namingScheme: NamingScheme } | undefined {
   const digits = manifestName.exec(name)?.[1]
   if (digits === undefined) return undefined

@@ -1,7 +1,6 @@
 /** The file name of a manifest: V1 `{version}.manifest`, V2 `{2^64-1-version, 20 digits}.manifest`. */
 export type NamingScheme = 'V1' | 'V2'
 
-/** A version of a table: a manifest in storage. */
 export interface StoredVersion {
   readonly version: number
   /** An object-store key that ends in `.manifest`; for a local file, the absolute path without the leading slash. */
@@ -48,7 +47,6 @@ export interface StagedManifest {
   readonly writer: string | undefined
 }
 
-/** A commit that created a version. */
 export interface StoredTransaction {
   readonly uuid: string
   readonly version: number
@@ -60,7 +58,6 @@ export interface StoredTransaction {
   readonly tag: string | undefined
 }
 
-/** A manifest retained by `retain`. */
 export interface RetainedManifest extends StagingRequest {
   readonly namingScheme: NamingScheme
   /** Absolute. */
@@ -78,32 +75,21 @@ export interface ManifestStore {
     branch: string | undefined,
   ): Promise<StoredVersion | undefined>
   /**
-   * Verifies a staging manifest to publish. Throws InvalidInput unless it lies in the `_versions` folder of the branch
-   * under the final name followed by `-` and a UUID, is a regular file without a symbolic link on the path, and has the
-   * size, version and branch of the request. A staging manifest that was already published is found by its entity tag,
-   * so a request may be repeated.
+   * Verifies a staging manifest. Throws InvalidInput unless it is in the `_versions` folder of the branch under the
+   * final name followed by `-` and a UUID, is a regular file without a symbolic link on the path, and has the size,
+   * version and branch of the request. A published one is found by its entity tag, so a request may be repeated.
    */
   inspectStaging(location: string, request: StagingRequest): Promise<StagedManifest>
-  /**
-   * Gives the staging manifest its final name, never replacing a file, and removes the staging name. Succeeds if the
-   * same bytes already have that name. Throws ConcurrentModification for other bytes.
-   */
+  /** Never replaces a file. Succeeds if the same bytes have the final name; otherwise throws ConcurrentModification. */
   publish(staged: StagedManifest): Promise<StoredVersion>
   /**
-   * Gives the staging manifest a durable second name, `retainedPath`, so that `publishRetained` does not depend on the
-   * staging name. Returns the version as it will be published. Throws InvalidInput if the manifest has changed since it
-   * was inspected.
+   * Gives the staging manifest a durable second name, so that `publishRetained` does not depend on the staging name.
+   * Returns the version as it will be published. Throws InvalidInput if the manifest has changed.
    */
   retain(staged: StagedManifest, retainedPath: string): Promise<StoredVersion>
-  /**
-   * Gives a retained manifest its final name and removes the staging name; idempotent. Throws ConcurrentModification if
-   * other bytes have the name or the retained manifest is missing.
-   */
+  /** Idempotent. Throws ConcurrentModification if other bytes have the name or the retained manifest is missing. */
   publishRetained(location: string, retained: RetainedManifest): Promise<void>
-  /**
-   * Throws InvalidInput if a dataset, or the path to it from `root`, contains a symbolic link or anything but folders
-   * and files, or if nothing exists there.
-   */
+  /** Throws InvalidInput unless the dataset and its path from `root` exist and consist of folders and files only. */
   assertConfined(root: string, location: string): Promise<void>
   /** Finds the commit with that number on main, or with that UUID on any branch; undefined if there is none. */
   findTransaction(

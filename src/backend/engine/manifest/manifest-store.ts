@@ -11,7 +11,6 @@ import { readStoredVersion, toStoredVersion } from './stored-version.ts'
 import { findTransaction } from './find-transaction.ts'
 import { versionsFolder } from './versions-folder.ts'
 
-/** Opens the manifest store of the tables in a storage. */
 export function openManifestStore(storage: Storage = localFileStorage): ManifestStore {
   const versions: Pick<ManifestStore, 'list' | 'describe'> = {
     list: (location, branch, limit) => listVersions(storage, location, branch, limit),
@@ -92,17 +91,18 @@ async function publish(storage: Storage, staged: StagedManifest): Promise<Stored
   return published
 }
 
-/** Whether the version exists with the same bytes, as for a repeated request. */
+/** Whether the version exists with the same bytes, as for a repeated request. Throws if it has other bytes. */
 async function isPublished(storage: Storage, staged: StagedManifest): Promise<boolean> {
   const published = await readStoredVersion(storage, staged.finalPath)
   if (published === undefined) return false
   // The same file or, in an object store, the same bytes.
   if (isSameTag(published.eTag, staged.eTag)) return true
   if (published.manifestSize !== staged.manifestSize) throw versionConflictError(staged)
-  const [there, here] = await Promise.all(
+  const [publishedFile, stagedFile] = await Promise.all(
     [staged.finalPath, staged.stagingPath].map((file) => storage.read(file)),
   )
-  if (!there || !here || !there.bytes.equals(here.bytes)) throw versionConflictError(staged)
+  if (!publishedFile || !stagedFile || !publishedFile.bytes.equals(stagedFile.bytes))
+    throw versionConflictError(staged)
   return true
 }
 

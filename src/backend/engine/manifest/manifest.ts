@@ -3,7 +3,6 @@ import { readFields } from '../../../lib/protobuf/read-fields.ts'
 
 /** The commit of a version, as far as its manifest or transaction file describes it. */
 export interface ManifestTransaction {
-  /** The version that the committer had read. */
   readonly readVersion: number | undefined
   /** `Append`, `Delete`, `Overwrite`. */
   readonly transactionKind: string | undefined
@@ -60,10 +59,10 @@ export function parseManifest(file: Uint8Array): TableManifest {
 
 function decodeManifest(file: Uint8Array): TableManifest {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
-  const found = collect(locateManifest(file).message)
+  const found = collectFields(locateManifest(file).message)
   const { transactionPosition } = found
   const transaction =
-    transactionPosition === undefined ? undefined : lengthPrefixed(file, view, transactionPosition)
+    transactionPosition === undefined ? undefined : readLengthPrefixed(file, view, transactionPosition)
   return {
     version: found.version,
     branch: found.branch === 'main' ? undefined : found.branch,
@@ -75,10 +74,7 @@ function decodeManifest(file: Uint8Array): TableManifest {
   }
 }
 
-/**
- * Locates the parts of a manifest file: the position of the message's length, the message, and the trailer after it.
- * Throws a RangeError for bytes that are not a manifest file.
- */
+/** `position` is that of the message's length. Throws a RangeError for bytes that are not a manifest file. */
 export function locateManifest(file: Uint8Array): {
   readonly position: number
   readonly message: Uint8Array
@@ -93,7 +89,7 @@ export function locateManifest(file: Uint8Array): {
 }
 
 /** Collects the fields by their numbers in `table.proto`. */
-function collect(message: Uint8Array) {
+function collectFields(message: Uint8Array) {
   let version = 0
   let branch: string | undefined
   let writer: string | undefined
@@ -143,7 +139,7 @@ export function parseTransaction(message: Uint8Array | undefined): ManifestTrans
   return { readVersion, transactionKind, transactionId, transactionTag }
 }
 
-function lengthPrefixed(file: Uint8Array, view: DataView, position: number): Uint8Array {
+function readLengthPrefixed(file: Uint8Array, view: DataView, position: number): Uint8Array {
   const end = position + 4 + view.getUint32(position, true)
   if (end > file.length) throw new RangeError('the transaction ends outside of the file')
   return file.subarray(position + 4, end)

@@ -27,10 +27,7 @@ export async function retainManifest(
   return { version, manifestPath, manifestSize, eTag, timestampMillis: info.modifiedMillis, namingScheme }
 }
 
-/**
- * See `ManifestStore.publishRetained`. The final name follows from the version alone. The staging name is removed only
- * if it is still at the requested path: the data folder may have been moved meanwhile.
- */
+/** Removes the staging name only if it is still at the requested path: the data folder may have been moved. */
 export async function publishRetainedManifest(
   storage: Storage,
   location: string,
@@ -53,11 +50,11 @@ async function isPublished(
   retained: RetainedManifest,
   finalPath: string,
 ): Promise<boolean> {
-  const [there, here] = await Promise.all(
+  const [publishedFile, retainedFile] = await Promise.all(
     [finalPath, retained.retainedPath].map((file) => storage.read(file)),
   )
-  if (there === undefined) return false
-  if (here !== undefined) return there.bytes.equals(here.bytes)
+  if (publishedFile === undefined) return false
+  if (retainedFile !== undefined) return publishedFile.bytes.equals(retainedFile.bytes)
   const published = await readStoredVersion(storage, finalPath)
   return published !== undefined && retained.eTag !== undefined && isSameTag(published.eTag, retained.eTag)
 }

@@ -11,7 +11,6 @@ export async function readStoredVersion(storage: Storage, file: string): Promise
   })
 }
 
-/** Returns the version of a file in a versions folder; undefined if it is not a manifest. */
 export async function toStoredVersion(
   storage: Storage,
   folder: string,

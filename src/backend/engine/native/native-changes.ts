@@ -10,7 +10,6 @@ import type {
   UpdateResult,
 } from '@lancedb/lancedb'
 
-/** The methods of a table handle that change rows and columns. */
 export interface NativeTableChanges {
   stats(): Promise<TableStatistics>
   update(predicate: string | null, columns: [column: string, expression: string][]): Promise<UpdateResult>

@@ -8,10 +8,7 @@ interface ErrorRule {
   readonly message?: string
 }
 
-/**
- * The engine's errors differ only in their text, and some repeat text of the caller: those come first. The first
- * matching rule applies.
- */
+/** The engine's errors differ only in their text, and some repeat text of the caller: those come first. */
 const errorRules: readonly ErrorRule[] = [
   { pattern: /sql parser error|Error parsing statement/i, kind: 'InvalidInput' },
   { pattern: /No field named/i, kind: 'TableColumnNotFound' },
@@ -111,10 +108,7 @@ const maxMessageLength = 300
 /** Longer texts are matched at their start and end: the middle repeats SQL of the caller. */
 const maxScannedLength = 4000
 
-/**
- * Translates an error of the engine into a CatalogError. Removes the paths, source positions and cause chains that the
- * engine appends. An unknown error becomes Internal without details.
- */
+/** Removes the paths, source positions and causes that the engine appends. Unknown errors become Internal. */
 export function translateEngineError(error: unknown): CatalogError {
   if (error instanceof CatalogError) return error
   const text = truncateText(error instanceof Error ? error.message : String(error))
@@ -129,7 +123,6 @@ function truncateText(text: string): string {
   return `${text.slice(0, maxScannedLength / 2)}...${text.slice(-maxScannedLength / 2)}`
 }
 
-/** Runs a call of the engine; translates its errors into CatalogError. */
 export async function withCatalogErrors<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call()
@@ -138,10 +131,7 @@ export async function withCatalogErrors<Result>(call: () => Promise<Result>): Pr
   }
 }
 
-/**
- * Like `withCatalogErrors`, for operations for which the interface defines no error for a missing column: the SQL of
- * the request is wrong, so InvalidInput.
- */
+/** Like `withCatalogErrors`, but a missing column is InvalidInput: the SQL of the request is wrong. */
 export async function withExpressionErrors<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call()
@@ -151,10 +141,7 @@ export async function withExpressionErrors<Result>(call: () => Promise<Result>):
   }
 }
 
-/**
- * Like `withCatalogErrors`, for calls that read an upload. A damaged upload fails in many ways, often with panics about
- * the engine's own code; so an unknown error is InvalidInput unless storage failed.
- */
+/** For calls that read an upload: it fails in many ways, so an unknown error is InvalidInput unless storage failed. */
 export async function withUploadErrors<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call()
@@ -165,7 +152,6 @@ export async function withUploadErrors<Result>(call: () => Promise<Result>): Pro
   }
 }
 
-/** Returns the first line that matches the rule. */
 function cleanMessage(text: string, pattern: RegExp): string {
   const lines = text.split('\n')
   const line = lines.find((one) => pattern.test(one)) ?? lines[0] ?? ''

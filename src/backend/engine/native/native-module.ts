@@ -3,7 +3,11 @@ import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import type { AddResult, ConnectionOptions, Session } from '@lancedb/lancedb'
 import { changeMethods, type NativeTableChanges } from './native-changes.ts'
-import { referenceMethods, type NativeIndexMakers, type NativeTableReferences } from './native-references.ts'
+import {
+  referenceMethods,
+  type NativeIndexFactories,
+  type NativeTableReferences,
+} from './native-references.ts'
 
 /** A handle of the engine to the tables of one folder. */
 export interface NativeConnection {
@@ -78,14 +82,13 @@ export interface NativeTextQueries {
   booleanQuery(queries: [occur: string, query: NativeTextQuery][]): NativeTextQuery
 }
 
-/** The used part of the native module. */
 export interface NativeModule {
   readonly Connection: {
     new: (folder: string, options: Partial<ConnectionOptions>) => Promise<NativeConnection>
   }
   readonly Session: new (indexCacheBytes: bigint, metadataCacheBytes: bigint) => Session
   readonly JsFullTextQuery: NativeTextQueries
-  readonly Index: NativeIndexMakers
+  readonly Index: NativeIndexFactories
 }
 
 const packageName = '@lancedb/lancedb'
@@ -107,38 +110,31 @@ const requiredMethods: Readonly<Record<string, string>> = {
   RecordBatchIterator: 'next',
 }
 
-/**
- * The minimum stack of an engine thread in bytes of address space; untouched pages take no memory. One level of an
- * expression takes up to 6 KB, so the default of 2 MB allows about 400 levels.
- */
+/** One level of an expression takes up to 6 KB of stack. Address space only: untouched pages take no memory. */
 const minStackBytes = 32 * 1024 * 1024
-/**
- * The minimum number of engine threads. The engine computes on a pool of two threads fewer than cores, and some work
- * there waits for other work of the same pool: with one thread it waits forever.
- */
+/** Some work on the engine's thread pool waits for other work of the pool: with one thread it waits forever. */
 const minThreads = 2
 
 /**
- * Loads the native part of the engine, without the JavaScript layer that decodes Arrow. Silences its log unless
- * LANCEDB_LOG is set; LANCE_CPU_THREADS and RUST_MIN_STACK can raise its threads and stacks. Throws a plain error that
- * names what is missing if the installed package is not the supported version.
+ * Loads the native part of the engine without the JavaScript layer. LANCEDB_LOG sets its log level; LANCE_CPU_THREADS
+ * and RUST_MIN_STACK can raise threads and stacks. Throws a plain error if the installed version is not supported.
  */
 export function loadNative(): NativeModule {
   process.env['LANCEDB_LOG'] ??= 'error'
   // Otherwise the statistics of a vector index load all its centroids.
   process.env['LANCE_INCLUDE_VECTOR_CENTROIDS'] ??= 'false'
-  setAtLeast('RUST_MIN_STACK', minStackBytes, minStackBytes)
-  setAtLeast('LANCE_CPU_THREADS', minThreads, availableParallelism() - 2)
+  raiseEnvironmentVariable('RUST_MIN_STACK', minStackBytes, minStackBytes)
+  raiseEnvironmentVariable('LANCE_CPU_THREADS', minThreads, availableParallelism() - 2)
   const require = createRequire(import.meta.url)
   const loaded: unknown = require(path.join(path.dirname(require.resolve(packageName)), 'native.js'))
   assertMethods(loaded)
   return loaded
 }
 
-/** Sets an environment variable of the engine; raises a smaller existing value to `least`. */
-function setAtLeast(name: string, least: number, preset: number): void {
-  const set = Number.parseInt(process.env[name] ?? '', 10)
-  process.env[name] = String(Math.max(least, Number.isNaN(set) ? preset : set))
+/** Sets an environment variable of the engine; raises a smaller existing value to `minimum`. */
+function raiseEnvironmentVariable(name: string, minimum: number, defaultValue: number): void {
+  const current = Number.parseInt(process.env[name] ?? '', 10)
+  process.env[name] = String(Math.max(minimum, Number.isNaN(current) ? defaultValue : current))
 }
 
 function assertMethods(loaded: unknown): asserts loaded is NativeModule {
@@ -150,8 +146,8 @@ function assertMethods(loaded: unknown): asserts loaded is NativeModule {
       .map((method) => `${name}.${method}`)
   })
   if (typeof getMember(loaded, 'Session') !== 'function') missing.push('Session')
-  const makers = getMember(loaded, 'JsFullTextQuery')
-  if (typeof getMember(makers, 'matchQuery') !== 'function') missing.push('JsFullTextQuery')
+  const factories = getMember(loaded, 'JsFullTextQuery')
+  if (typeof getMember(factories, 'matchQuery') !== 'function') missing.push('JsFullTextQuery')
   if (typeof getMember(getMember(loaded, 'Index'), 'btree') !== 'function') missing.push('Index')
   if (missing.length === 0) return
   throw new Error(`${packageName} lacks ${missing.join(', ')}: install the version that is pinned`)

@@ -1,4 +1,3 @@
-/** The methods of a table handle for tags, branches, indexes and older versions. */
 export interface NativeTableReferences<Table> {
   tags(): Promise<NativeTags>
   branches(): Promise<NativeBranches<Table>>
@@ -57,55 +56,66 @@ export interface NativeIndexStatistics {
   readonly numIndices?: number
 }
 
-type Count = number | undefined
-type Flag = boolean | undefined
-type Word = string | undefined
+type OptionalNumber = number | undefined
+type OptionalBoolean = boolean | undefined
+type OptionalString = string | undefined
 
 /** The constructors of index configurations; numbers have 32 bits and wrap around. */
-export interface NativeIndexMakers {
+export interface NativeIndexFactories {
   btree(): NativeIndex
   bitmap(): NativeIndex
   labelList(): NativeIndex
   fm(): NativeIndex
   fts(
-    withPosition: Flag,
-    baseTokenizer: Word,
-    language: Word,
-    maxTokenLength: Count,
-    lowerCase: Flag,
-    stem: Flag,
-    removeStopWords: Flag,
-    asciiFolding: Flag,
-    minNgramLength: Count,
-    maxNgramLength: Count,
-    prefixOnly: Flag,
+    withPosition: OptionalBoolean,
+    baseTokenizer: OptionalString,
+    language: OptionalString,
+    maxTokenLength: OptionalNumber,
+    lowerCase: OptionalBoolean,
+    stem: OptionalBoolean,
+    removeStopWords: OptionalBoolean,
+    asciiFolding: OptionalBoolean,
+    minNgramLength: OptionalNumber,
+    maxNgramLength: OptionalNumber,
+    prefixOnly: OptionalBoolean,
   ): NativeIndex
-  ivfFlat(distanceType: Word, partitions: Count, iterations: Count, sampleRate: Count): NativeIndex
+  ivfFlat(
+    distanceType: OptionalString,
+    partitions: OptionalNumber,
+    iterations: OptionalNumber,
+    sampleRate: OptionalNumber,
+  ): NativeIndex
   ivfPq(
-    distanceType: Word,
-    partitions: Count,
-    subVectors: Count,
-    bits: Count,
-    iterations: Count,
-    sampleRate: Count,
+    distanceType: OptionalString,
+    partitions: OptionalNumber,
+    subVectors: OptionalNumber,
+    bits: OptionalNumber,
+    iterations: OptionalNumber,
+    sampleRate: OptionalNumber,
   ): NativeIndex
-  ivfRq(distanceType: Word, partitions: Count, bits: Count, iterations: Count, sampleRate: Count): NativeIndex
+  ivfRq(
+    distanceType: OptionalString,
+    partitions: OptionalNumber,
+    bits: OptionalNumber,
+    iterations: OptionalNumber,
+    sampleRate: OptionalNumber,
+  ): NativeIndex
   hnswPq(
-    distanceType: Word,
-    partitions: Count,
-    subVectors: Count,
-    iterations: Count,
-    sampleRate: Count,
-    m: Count,
-    efConstruction: Count,
+    distanceType: OptionalString,
+    partitions: OptionalNumber,
+    subVectors: OptionalNumber,
+    iterations: OptionalNumber,
+    sampleRate: OptionalNumber,
+    m: OptionalNumber,
+    efConstruction: OptionalNumber,
   ): NativeIndex
   hnswSq(
-    distanceType: Word,
-    partitions: Count,
-    iterations: Count,
-    sampleRate: Count,
-    m: Count,
-    efConstruction: Count,
+    distanceType: OptionalString,
+    partitions: OptionalNumber,
+    iterations: OptionalNumber,
+    sampleRate: OptionalNumber,
+    m: OptionalNumber,
+    efConstruction: OptionalNumber,
   ): NativeIndex
 }
 

@@ -6,7 +6,6 @@ import type { TablePoint } from '../table-point.ts'
 import type { NativeConnection, NativeModule, NativeTable } from './native-module.ts'
 import { omitMainBranch } from '../manifest/versions-folder.ts'
 
-/** The state shared by the parts of the engine. */
 export interface EngineContext {
   readonly native: NativeModule
   readonly storage: Storage
@@ -18,11 +17,11 @@ export interface EngineContext {
 
 /** Opens a table at a point of its history; writable only if the point has no version. */
 export async function openTable(
-  parts: EngineContext,
+  context: EngineContext,
   { location, branch, version }: TablePoint,
 ): Promise<NativeTable> {
   const { folder, name } = splitLocation(location)
-  const connection = await connect(parts, folder)
+  const connection = await connect(context, folder)
   const table = await connection.openTable(name, [])
   const branchName = omitMainBranch(branch)
   if (branchName !== undefined) return await (await table.branches()).checkout(branchName, version ?? null)
@@ -31,22 +30,22 @@ export async function openTable(
 }
 
 /** Opening a connection writes files into its folder, so one per folder is cached. */
-export async function connect(parts: EngineContext, folder: string): Promise<NativeConnection> {
-  const known = parts.connections.get(folder)
-  if (known !== undefined) return known
-  const opened = parts.native.Connection.new(folder, {
-    session: parts.session,
-    storageOptions: parts.storage.engineOptions,
+export async function connect(context: EngineContext, folder: string): Promise<NativeConnection> {
+  const cached = context.connections.get(folder)
+  if (cached !== undefined) return cached
+  const opened = context.native.Connection.new(folder, {
+    session: context.session,
+    storageOptions: context.storage.engineOptions,
   })
-  parts.connections.set(folder, opened)
-  opened.catch(() => parts.connections.delete(folder))
+  context.connections.set(folder, opened)
+  opened.catch(() => context.connections.delete(folder))
   return opened
 }
 
 /** Splits a location into the folder and the name of a table; the engine appends the extension itself. */
 export function splitLocation(location: string): { location: string; folder: string; name: string } {
-  const isWhole = path.isAbsolute(location) || location.startsWith('s3://')
-  if (!isWhole || !location.endsWith('.lance')) throw new Error(`not the location of a table: ${location}`)
+  const isAbsolute = path.isAbsolute(location) || location.startsWith('s3://')
+  if (!isAbsolute || !location.endsWith('.lance')) throw new Error(`not the location of a table: ${location}`)
   const { dir, name } = path.posix.parse(location)
   return { location, folder: dir, name }
 }

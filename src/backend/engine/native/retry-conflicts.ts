@@ -1,18 +1,15 @@
 import { translateEngineError } from './native-errors.ts'
 
-const attempts = 5
+const maxAttempts = 5
 
-/**
- * Retries a write that lost to a concurrent one; the engine has written nothing then. `write` must open the table
- * itself. Rethrows the ConcurrentModification of the last attempt.
- */
+/** Retries a write that lost to a concurrent one, which has written nothing. `write` must open the table itself. */
 export async function retryConflicts<Result>(write: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await write()
     } catch (error) {
       const failure = translateEngineError(error)
-      if (failure.kind !== 'ConcurrentModification' || attempt === attempts) throw failure
+      if (failure.kind !== 'ConcurrentModification' || attempt === maxAttempts) throw failure
     }
   }
 }

@@ -14,9 +14,8 @@ const oneRow = Buffer.from(
 const stallTimeoutMs = 60_000
 
 /**
- * Creates a check for a stalled engine. Each call starts a write of one row in memory unless the previous one is still
- * active, and returns true if that one has taken longer than `limitMs`. All writes pass through the engine's threads,
- * so none completes once those threads deadlock.
+ * Each call starts a write of one row in memory unless one is active, and returns true if that has taken longer than
+ * `limitMs`. All writes pass through the engine's threads, so none completes once those deadlock.
  */
 export function createStallDetector(native: NativeModule, limitMs = stallTimeoutMs): () => boolean {
   const { file } = streamToFile(oneRow, oneRow.length)

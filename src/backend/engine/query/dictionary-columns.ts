@@ -13,10 +13,7 @@ const castNames = new Map<Type, string>([
   [Type.LargeBinary, 'LargeBinary'],
 ])
 
-/**
- * Returns the columns of a query with dictionary columns cast to their value type; undefined if there is nothing to
- * cast. The engine has one dictionary per part of a table, but an Arrow file can hold only one.
- */
+/** The engine has one dictionary per part of a table, an Arrow file only one. Undefined if there is nothing to cast. */
 export function castDictionaryColumns(response: ArrowSchema, query: TableQuery): Selection | undefined {
   const columns = response.fields.filter((field) => !addedColumns.has(field.name))
   const dictionaries = columns.filter(
@@ -26,11 +23,11 @@ export function castDictionaryColumns(response: ArrowSchema, query: TableQuery):
   if (dictionaries.length === 0 || columns.some((field) => field.name.includes('`'))) return undefined
   return columns.map((field): Selection[number] => [
     field.name,
-    castDictionary(field, columnExpression(field.name, query)),
+    castDictionary(field, getColumnExpression(field.name, query)),
   ])
 }
 
-function columnExpression(name: string, { columns }: TableQuery): string {
+function getColumnExpression(name: string, { columns }: TableQuery): string {
   const requested =
     columns && 'expressions' in columns ? columns.expressions.find(([alias]) => alias === name) : undefined
   return requested ? parenthesizeExpression(requested[1]) : `\`${name}\``

@@ -7,7 +7,7 @@ const defaultNegativeBoost = 0.5
 
 /** Builds the argument of the engine's `fullTextSearch`. Throws Unsupported for what the engine cannot do. */
 export function toFullTextSearch(
-  makers: NativeTextQueries,
+  factories: NativeTextQueries,
   query: FullTextQuery,
 ): { query: string | NativeTextQuery; columns?: string[] | null } {
   if ('words' in query) return { query: query.words, columns: query.columns ? [...query.columns] : null }
@@ -16,63 +16,63 @@ export function toFullTextSearch(
   if ('match' in structured && structured.match.column == null && isSimpleMatch(structured.match)) {
     return { query: structured.match.terms, columns: null }
   }
-  return { query: toNative(makers, structured) }
+  return { query: toNative(factories, structured) }
 }
 
-function toNative(makers: NativeTextQueries, query: TextQuery): NativeTextQuery {
-  if ('match' in query) return matchQuery(makers, query.match)
+function toNative(factories: NativeTextQueries, query: TextQuery): NativeTextQuery {
+  if ('match' in query) return toMatchQuery(factories, query.match)
   if ('phrase' in query)
-    return makers.phraseQuery(query.phrase.terms, requireColumn(query.phrase), query.phrase.slop ?? 0)
-  if ('multi_match' in query) return multiMatchQuery(makers, query.multi_match.match_queries)
+    return factories.phraseQuery(query.phrase.terms, requireColumn(query.phrase), query.phrase.slop ?? 0)
+  if ('multi_match' in query) return toMultiMatchQuery(factories, query.multi_match.match_queries)
   if ('boost' in query) {
     const { positive, negative, negative_boost: boost } = query.boost
-    return makers.boostQuery(
-      toNative(makers, positive),
-      toNative(makers, negative),
+    return factories.boostQuery(
+      toNative(factories, positive),
+      toNative(factories, negative),
       boost ?? defaultNegativeBoost,
     )
   }
   const { must, should, must_not: mustNot } = query.boolean
-  const occurring = (occur: string, queries: readonly TextQuery[]) =>
-    queries.map((part): [string, NativeTextQuery] => [occur, toNative(makers, part)])
-  return makers.booleanQuery([
-    ...occurring('MUST', must),
-    ...occurring('SHOULD', should),
-    ...occurring('MUST_NOT', mustNot),
+  const toClauses = (occur: string, queries: readonly TextQuery[]) =>
+    queries.map((part): [string, NativeTextQuery] => [occur, toNative(factories, part)])
+  return factories.booleanQuery([
+    ...toClauses('MUST', must),
+    ...toClauses('SHOULD', should),
+    ...toClauses('MUST_NOT', mustNot),
   ])
 }
 
-function matchQuery(makers: NativeTextQueries, match: MatchQuery): NativeTextQuery {
-  return makers.matchQuery(
+function toMatchQuery(factories: NativeTextQueries, match: MatchQuery): NativeTextQuery {
+  return factories.matchQuery(
     match.terms,
     requireColumn(match),
     match.boost ?? 1,
     // Null lets the engine choose by word length; absent is an exact match.
     match.fuzziness === undefined ? 0 : match.fuzziness,
     match.max_expansions ?? defaultExpansions,
-    matchOperator(match),
+    getOperator(match),
     match.prefix_length ?? 0,
   )
 }
 
 /** The engine searches several columns for one text only; boosts may differ by column. */
-function multiMatchQuery(makers: NativeTextQueries, matches: readonly MatchQuery[]): NativeTextQuery {
+function toMultiMatchQuery(factories: NativeTextQueries, matches: readonly MatchQuery[]): NativeTextQuery {
   const [first] = matches
-  const differs = (match: MatchQuery) =>
+  const isDifferent = (match: MatchQuery) =>
     match.terms !== first?.terms ||
-    matchOperator(match) !== matchOperator(first) ||
+    getOperator(match) !== getOperator(first) ||
     !isSimpleMatch({ ...match, boost: 1, operator: 'or' })
-  if (first === undefined || matches.some(differs)) {
+  if (first === undefined || matches.some(isDifferent)) {
     throw new CatalogError(
       'Unsupported',
       'multi_match is supported for the same terms and operator in every column',
     )
   }
   const boosts = matches.map((match) => match.boost ?? 1)
-  return makers.multiMatchQuery(first.terms, matches.map(requireColumn), boosts, matchOperator(first))
+  return factories.multiMatchQuery(first.terms, matches.map(requireColumn), boosts, getOperator(first))
 }
 
-function matchOperator(match: MatchQuery): string {
+function getOperator(match: MatchQuery): string {
   return (match.operator ?? 'or').toUpperCase()
 }
 
@@ -82,7 +82,7 @@ function isSimpleMatch(match: MatchQuery): boolean {
     (match.fuzziness ?? 0) === 0 &&
     (match.max_expansions ?? defaultExpansions) === defaultExpansions &&
     (match.prefix_length ?? 0) === 0 &&
-    matchOperator(match) === 'OR'
+    getOperator(match) === 'OR'
   )
 }
 

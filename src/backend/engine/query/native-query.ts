@@ -17,21 +17,21 @@ export const maxUint32 = 0xffffffff
 
 /** Rejects members that the engine would ignore. */
 export function rejectUnsupported(query: TableQuery): void {
-  const searchesText = query.full_text_query != null
-  const searchesBoth = searchesText && query.vector.length > 0
+  const hasText = query.full_text_query != null
+  const hasTextAndVector = hasText && query.vector.length > 0
   const unsupported: readonly [string, boolean][] = [
     ['use_lsm', query.use_lsm === true],
     ['approx_mode', query.approx_mode != null],
     [
       'a filter after a search by text',
-      searchesText && !searchesBoth && query.prefilter === false && !!query.filter,
+      hasText && !hasTextAndVector && query.prefilter === false && !!query.filter,
     ],
-    ['a search by text and by more than one vector', searchesText && query.vector.length > 1],
-    ['an offset in a search by text and vector', searchesBoth && !!query.offset],
-    ['an order in a search by text and vector', searchesBoth && !!query.order_by?.length],
+    ['a search by text and by more than one vector', hasText && query.vector.length > 1],
+    ['an offset in a search by text and vector', hasTextAndVector && !!query.offset],
+    ['an order in a search by text and vector', hasTextAndVector && !!query.order_by?.length],
   ]
-  for (const [what, requested] of unsupported) {
-    if (requested) throw new CatalogError('Unsupported', `${what} is not supported by this catalog`)
+  for (const [feature, isRequested] of unsupported) {
+    if (isRequested) throw new CatalogError('Unsupported', `${feature} is not supported by this catalog`)
   }
 }
 
@@ -40,20 +40,17 @@ export function isSchemaOnly(query: TableQuery): boolean {
   return query.k === 0
 }
 
-/**
- * Converts a query of the interface to one of the engine; `selection` replaces its columns. Without `k` a search
- * returns 10 rows and a scan all of them.
- */
+/** `selection` replaces the columns. Without `k`, a search returns 10 rows and a scan all of them. */
 export function toNativeQuery(
   table: NativeTable,
-  makers: NativeTextQueries,
+  factories: NativeTextQueries,
   query: TableQuery,
   selection?: Selection,
 ): NativeQuery | NativeVectorQuery {
   const scan = table.query()
   const [vector, ...others] = query.vector
-  const native = vector ? vectorQuery(scan.nearestTo(Float32Array.from(vector)), others, query) : scan
-  if (query.full_text_query) native.fullTextSearch(toFullTextSearch(makers, query.full_text_query))
+  const native = vector ? toVectorQuery(scan.nearestTo(Float32Array.from(vector)), others, query) : scan
+  if (query.full_text_query) native.fullTextSearch(toFullTextSearch(factories, query.full_text_query))
   if (query.filter) native.onlyIf(parenthesizeExpression(query.filter))
   if (query.with_row_id) native.withRowId()
   if (query.fast_search) native.fastSearch()
@@ -67,7 +64,7 @@ export function toNativeQuery(
   return native
 }
 
-function vectorQuery(
+function toVectorQuery(
   native: NativeVectorQuery,
   others: readonly number[][],
   query: TableQuery,

@@ -8,33 +8,31 @@ import { rejectUnsupported, toNativeQuery } from './native-query.ts'
 
 /** Query plans as human-readable text, without paths of this machine. */
 export interface QueryPlans {
-  /** Returns the plan without running the query. */
   explain(point: TablePoint, query: TableQuery, verbose: boolean): Promise<string>
-  /** Runs the query and returns the cost of each step of the plan. */
   analyze(point: TablePoint, query: TableQuery): Promise<string>
 }
 
 /** Opens the part of the engine that explains queries. The point overrides any version or branch in the query. */
-export function openPlans(parts: EngineContext): QueryPlans {
-  const { storage } = parts
+export function openPlans(context: EngineContext): QueryPlans {
+  const { storage } = context
   const prepare = async (point: TablePoint, query: TableQuery) => {
     rejectUnsupported(query)
-    return toNativeQuery(await openTable(parts, point), parts.native.JsFullTextQuery, query)
+    return toNativeQuery(await openTable(context, point), context.native.JsFullTextQuery, query)
   }
   return {
     explain: async (point, query, verbose) =>
       withExpressionErrors(async () =>
-        withoutPaths(storage, await (await prepare(point, query)).explainPlan(verbose), point.location),
+        removePaths(storage, await (await prepare(point, query)).explainPlan(verbose), point.location),
       ),
     analyze: async (point, query) =>
       withExpressionErrors(async () =>
-        withoutPaths(storage, await (await prepare(point, query)).analyzePlan(), point.location),
+        removePaths(storage, await (await prepare(point, query)).analyzePlan(), point.location),
       ),
   }
 }
 
 /** Plans spell the location as an object-store key; an unknown spelling is removed completely. */
-function withoutPaths(storage: Storage, plan: string, location: string): string {
+function removePaths(storage: Storage, plan: string, location: string): string {
   const key = storage.toKey(location)
   const spellings = [location, encodeURI(location), key, encodeURI(key)]
   let text = plan

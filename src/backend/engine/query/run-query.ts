@@ -4,7 +4,6 @@ import type { NativeTable, NativeTextQueries } from '../native/native-module.ts'
 import { maxUint32, toNativeQuery, isSchemaOnly } from './native-query.ts'
 import type { Selection } from './native-query.ts'
 
-/** The rows of a query, batch by batch. */
 export interface QueryResult {
   /** The first batch, or a file with only the schema. */
   readonly first: Buffer
@@ -17,10 +16,7 @@ type Batches = AsyncGenerator<Buffer, void>
 type ReadQuery = (changes: Partial<TableQuery>, rowsPerBatch: number) => Batches
 
 const kibibyte = 1024
-/**
- * Bounds memory: the engine holds one window, and JavaScript the batches not yet collected. Without windows the engine
- * holds whole pages of a scanned column, and a page may be as large as the upload that wrote it.
- */
+/** Bounds memory: without windows the engine holds whole pages of a column, which may be as large as an upload. */
 const windowBytes = 4096 * kibibyte
 const batchBytes = 256 * kibibyte
 const maxRowsPerWindow = 65_536
@@ -30,18 +26,15 @@ const sampleRows = 16
 /** For searches: their results have columns of their own and rarely many rows. */
 const searchRowsPerBatch = 1024
 
-/**
- * Runs a query on one version of a table; `selection` replaces its columns. Memory is bounded whatever the number and
- * size of the rows, unless the engine must sort them.
- */
+/** `selection` replaces the columns. Memory is bounded for any number and size of rows, unless they must be sorted. */
 export async function runQuery(
-  makers: NativeTextQueries,
+  factories: NativeTextQueries,
   table: NativeTable,
   query: TableQuery,
   selection?: Selection,
 ): Promise<QueryResult> {
   const prepare = (changes: Partial<TableQuery> = {}) =>
-    toNativeQuery(table, makers, { ...query, ...changes }, selection)
+    toNativeQuery(table, factories, { ...query, ...changes }, selection)
   const read: ReadQuery = async function* (changes, rowsPerBatch) {
     const batches = await prepare(changes).execute(rowsPerBatch)
     for (let batch = await batches.next(); batch !== null; batch = await batches.next()) yield batch
@@ -61,21 +54,18 @@ function readBatches(query: TableQuery, read: ReadQuery): Batches {
   return query.k != null && query.k <= sampleRows ? read({}, sampleRows) : readSampled(read)
 }
 
-/**
- * Reads consecutive ranges of rows, each sized by the rows of the previous one. The engine finds the start of a range
- * by counting, without reading earlier rows.
- */
+/** Sizes each range by the rows of the previous one. The engine finds the start of a range without reading rows. */
 async function* readWindows(query: TableQuery, read: ReadQuery): Batches {
   let offset = query.offset ?? 0
-  let left = query.k ?? Infinity
+  let remaining = query.k ?? Infinity
   let size: RowsSize = { rows: 0, bytes: 0 }
-  while (left > 0) {
-    const wanted = size.rows === 0 ? sampleRows : rowsThatFit(windowBytes, size, maxRowsPerWindow)
+  while (remaining > 0) {
+    const windowRows = size.rows === 0 ? sampleRows : countFittingRows(windowBytes, size, maxRowsPerWindow)
     // The engine's 32-bit numbers end here: read the rest in one range.
-    const rows = offset + wanted > maxUint32 ? left : Math.min(wanted, left)
-    size = yield* measureBatches(read({ k: rows, offset }, rowsPerBatch(size)))
+    const rows = offset + windowRows > maxUint32 ? remaining : Math.min(windowRows, remaining)
+    size = yield* measureBatches(read({ k: rows, offset }, computeRowsPerBatch(size)))
     offset += rows
-    left = size.rows < rows ? 0 : left - rows
+    remaining = size.rows < rows ? 0 : remaining - rows
   }
 }
 
@@ -87,7 +77,7 @@ async function* readSampled(read: ReadQuery): Batches {
   )
   const size: RowsSize = { rows: 0, bytes: 0 }
   for await (const batch of sample) addRows(size, batch)
-  yield* read({}, rowsPerBatch(size))
+  yield* read({}, computeRowsPerBatch(size))
 }
 
 interface RowsSize {
@@ -112,11 +102,10 @@ function addRows(size: RowsSize, batch: Buffer): void {
   size.bytes += batch.length
 }
 
-function rowsPerBatch(size: RowsSize): number {
-  return size.rows === 0 ? sampleRows : rowsThatFit(batchBytes, size, maxRowsPerBatch)
+function computeRowsPerBatch(size: RowsSize): number {
+  return size.rows === 0 ? sampleRows : countFittingRows(batchBytes, size, maxRowsPerBatch)
 }
 
-/** The number of rows that fit into the bytes, at least one. */
-function rowsThatFit(bytes: number, size: RowsSize, most: number): number {
-  return Math.min(Math.max(1, Math.floor((bytes * size.rows) / size.bytes)), most)
+function countFittingRows(bytes: number, size: RowsSize, maxRows: number): number {
+  return Math.min(Math.max(1, Math.floor((bytes * size.rows) / size.bytes)), maxRows)
 }

@@ -3,10 +3,7 @@ import type { ArrowField, ArrowSchema } from '../../../lib/arrow/schema.ts'
 /** A name, or a name in backticks with embedded backticks doubled. */
 const segment = /(?:`((?:[^`]|``)*)`|([^.`]+))(?:\.|$)/gy
 
-/**
- * Finds a field by its path: the names from the column down, joined by `.`; a name that contains a dot is in backticks.
- * Returns undefined if there is no such field.
- */
+/** `path` has the names from the column down, joined by `.`; a name that contains a dot is in backticks. */
 export function findField(schema: ArrowSchema, path: string): ArrowField | undefined {
   let fields = schema.fields
   let found: ArrowField | undefined

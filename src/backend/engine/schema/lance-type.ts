@@ -2,7 +2,7 @@ import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.t
 import type { DataType } from '../../../catalog-api/schemas/columns.ts'
 import type { JsonArrowDataType } from './json-arrow-schema.ts'
 
-/** Type names that differ between the interface and the Lance format. The default unit is microseconds. */
+/** Type names that differ between the catalog API and the Lance format. The default unit is microseconds. */
 const lanceNames = new Map([
   ['boolean', 'bool'],
   ['utf8', 'string'],
@@ -17,22 +17,19 @@ const lanceNames = new Map([
 ])
 
 /** Names that lack required parameters. */
-const incomplete = new Set(['time32', 'time64', 'interval', 'union', 'dictionary'])
+const incompleteNames = new Set(['time32', 'time64', 'interval', 'union', 'dictionary'])
 
-/**
- * Converts a type to the names of the Lance format; types already in that form are accepted. Throws InvalidInput for a
- * name that is ambiguous by itself, Unsupported for a type that Lance lacks.
- */
+/** Accepts types already in that form. Throws InvalidInput for an ambiguous name, Unsupported for a missing type. */
 export function toLanceType(dataType: DataType): JsonArrowDataType {
   const { type, fields, length } = dataType
   const lower = type.toLowerCase()
-  if (incomplete.has(lower)) {
+  if (incompleteNames.has(lower)) {
     throw invalidInput(
       `data_type ${type} is incomplete; expected the name of the Lance format with its units`,
     )
   }
   const decimal = /^decimal(\d+)$/.exec(lower)?.[1]
-  if (decimal !== undefined) return { type: decimalType(decimal, length) }
+  if (decimal !== undefined) return { type: toDecimalType(decimal, length) }
   return {
     // Lance type names contain time zones, which are case-sensitive.
     type: lanceNames.get(lower) ?? type,
@@ -41,8 +38,7 @@ export function toLanceType(dataType: DataType): JsonArrowDataType {
   }
 }
 
-/** The interface encodes the length as `precision * 1000 + scale`. */
-function decimalType(bits: string, length: number | undefined): string {
+function toDecimalType(bits: string, length: number | undefined): string {
   if (bits !== '128' && bits !== '256') {
     throw new CatalogError('Unsupported', `data_type decimal${bits}: the Lance format has no such type`)
   }

@@ -10,7 +10,6 @@ import type {
   SchemaDialect,
 } from './json-arrow-schema.ts'
 
-/** Type names that both dialects share. */
 const commonNames = new Map<Type, string>([
   [Type.Null, 'null'],
   [Type.Binary, 'binary'],
@@ -34,12 +33,9 @@ const lanceFloats = ['halffloat', 'float', 'double'] as const
 
 type NameType = (type: ArrowType) => string | undefined
 
-/**
- * Converts an Arrow schema to its JSON form in one of the two dialects; omits empty metadata. Throws Unsupported for a
- * type without a name in the dialect.
- */
+/** Omits empty metadata. Throws Unsupported for a type without a name in the dialect. */
 export function schemaToJson(schema: ArrowSchema, dialect: SchemaDialect): JsonArrowSchema {
-  return { fields: schema.fields.map((field) => fieldToJson(field, dialect)), ...metadataOf(schema) }
+  return { fields: schema.fields.map((field) => fieldToJson(field, dialect)), ...metadataMember(schema) }
 }
 
 function fieldToJson(field: ArrowField, dialect: SchemaDialect): JsonArrowField {
@@ -47,16 +43,16 @@ function fieldToJson(field: ArrowField, dialect: SchemaDialect): JsonArrowField 
     name: field.name,
     type: typeToJson(field, dialect),
     nullable: field.nullable,
-    ...metadataOf(field),
+    ...metadataMember(field),
   }
 }
 
-function metadataOf({ metadata }: { readonly metadata: Readonly<Record<string, string>> }) {
+function metadataMember({ metadata }: { readonly metadata: Readonly<Record<string, string>> }) {
   return Object.keys(metadata).length === 0 ? {} : { metadata }
 }
 
 function typeToJson(field: ArrowField, dialect: SchemaDialect): JsonArrowDataType {
-  const nameType: NameType = dialect === 'lance' ? lanceName : namespaceName
+  const nameType: NameType = dialect === 'lance' ? toLanceName : toNamespaceName
   const type = nameType(field.type)
   if (type === undefined) {
     throw new CatalogError(
@@ -68,45 +64,45 @@ function typeToJson(field: ArrowField, dialect: SchemaDialect): JsonArrowDataTyp
     return { type: `dict:${type}:${nameType(field.indexType)}:false` }
   }
   const fields = field.children.map((child) => fieldToJson(child, dialect))
-  const length = lengthOf(field.type, dialect)
+  const length = getLength(field.type, dialect)
   return { type, ...(fields.length > 0 && { fields }), ...(length !== undefined && { length }) }
 }
 
-function lengthOf(type: ArrowType, dialect: SchemaDialect): number | undefined {
+function getLength(type: ArrowType, dialect: SchemaDialect): number | undefined {
   if (type.id === Type.FixedSizeBinary || type.id === Type.FixedSizeList) return type.length
   if (type.id === Type.Decimal && dialect === 'namespace') return type.precision * 1000 + type.scale
   return undefined
 }
 
-/** The names of the interface: no units or time zones, and a dictionary has its value type. */
-function namespaceName(type: ArrowType): string | undefined {
+/** The names of the catalog API: no units or time zones, and a dictionary has its value type. */
+function toNamespaceName(type: ArrowType): string | undefined {
   if (type.id === Type.Date) return type.unit === DateUnit.DAY ? 'date32' : 'date64'
   if (type.id === Type.FloatingPoint) return `float${floatBits[type.precision]}`
   if (type.id === Type.Decimal) return `decimal${type.bits}`
   if (type.id === Type.Time) return `time${type.bits}`
-  return commonName(type)
+  return toCommonName(type)
 }
 
 /** The logical type names of the Lance format, the only ones that its remote client parses. */
-function lanceName(type: ArrowType): string | undefined {
+function toLanceName(type: ArrowType): string | undefined {
   if (type.id === Type.Utf8) return 'string'
   if (type.id === Type.LargeUtf8) return 'large_string'
   if (type.id === Type.FloatingPoint) return lanceFloats[type.precision]
   if (type.id === Type.Decimal) return `decimal:${type.bits}:${type.precision}:${type.scale}`
   if (type.id === Type.Date) return type.unit === DateUnit.DAY ? 'date32:day' : 'date64:ms'
-  if (type.id === Type.Time) return `time${type.bits}:${unitName(type.unit)}`
-  if (type.id === Type.Timestamp) return `timestamp:${unitName(type.unit)}:${type.timezone ?? '-'}`
-  if (type.id === Type.Duration) return `duration:${unitName(type.unit)}`
-  return type.id === Type.Interval || type.id === Type.Union ? undefined : commonName(type)
+  if (type.id === Type.Time) return `time${type.bits}:${toUnitName(type.unit)}`
+  if (type.id === Type.Timestamp) return `timestamp:${toUnitName(type.unit)}:${type.timezone ?? '-'}`
+  if (type.id === Type.Duration) return `duration:${toUnitName(type.unit)}`
+  return type.id === Type.Interval || type.id === Type.Union ? undefined : toCommonName(type)
 }
 
-function commonName(type: ArrowType): string | undefined {
+function toCommonName(type: ArrowType): string | undefined {
   if (type.id === Type.Int) return `${type.signed ? '' : 'u'}int${type.bits}`
   if (type.id === Type.Map && type.keysSorted) return undefined
   return commonNames.get(type.id)
 }
 
-function unitName(unit: TimeUnit): string {
+function toUnitName(unit: TimeUnit): string {
   return {
     [TimeUnit.SECOND]: 's',
     [TimeUnit.MILLISECOND]: 'ms',

@@ -3,8 +3,7 @@ import { invalidInput, type CatalogError } from '../../../catalog-api/catalog-er
 /** Upper bounds for the cost of a SQL text in stack and parser time of the engine. */
 interface SqlSize {
   /**
-   * An upper bound for the nesting of expressions: the most words, values, operators and brackets in a bracket and the
-   * brackets around it, without the values of lists.
+   * An upper bound for the nesting: the most tokens in a bracket and the brackets around it, without values of lists.
    */
   readonly chain: number
   /** The most value-computing operators in a bracket and the brackets around it, without AND or OR between them. */
@@ -17,12 +16,12 @@ interface SqlSize {
 interface BracketGroup {
   readonly closing: string | undefined
   readonly isCall: boolean
-  /** Parts of the completed items that may contain nested parts. */
-  parts: number
-  /** Parts of the current item. */
-  item: number
+  /** Tokens of the completed items that may contain nested ones. */
+  nestableTokens: number
+  /** Tokens of the current item. */
+  itemTokens: number
   /** Value-computing operators since the last AND, OR or comma, and their maximum. */
-  run: number
+  operatorRun: number
   longestRun: number
   /** The maxima of the nested brackets. */
   chain: number
@@ -31,12 +30,12 @@ interface BracketGroup {
 }
 
 interface Token {
-  readonly kind: (typeof kinds)[number][0]
+  readonly kind: (typeof tokenKinds)[number][0]
   readonly text: string
 }
 
-/** A list item with at most this many parts is a plain value, perhaps with a sign or type, or a call. */
-const maxPartsOfValue = 2
+/** A list item with at most this many tokens is a plain value, perhaps with a sign or type, or a call. */
+const maxTokensOfValue = 2
 /** Comparisons do not compute values that other operators use. */
 const comparisons = new Set(['=', '<', '>', '!'])
 const closings: ReadonlyMap<string, string> = new Map([
@@ -47,11 +46,8 @@ const closings: ReadonlyMap<string, string> = new Map([
 /** Words before a bracket that are not calls. */
 const operatorWords = new Set(['and', 'or', 'not', 'in', 'like', 'between', 'when', 'then', 'else'])
 
-/**
- * The tokens of the engine's dialect (sqlparser 0.61: backticks for names, quotes doubled within quotes, no backslash
- * escapes). Text with ambiguous tokenization matches none of them.
- */
-const kinds = [
+/** The tokens of sqlparser 0.61: quotes doubled within quotes, no backslash escapes. Ambiguous text matches none. */
+const tokenKinds = [
   ['blank', String.raw`\s+|--[^\n]*`],
   ['value', String.raw`[xX]'[\da-fA-F]*'`],
   ['quoted', String.raw`(?:'[^']*')+|(?:"[^"]*")+|(?:\x60[^\x60]*\x60)+`],
@@ -61,17 +57,14 @@ const kinds = [
   // Dollars can start a string with custom delimiters.
   ['operator', '[^\'"`@#$]'],
 ] as const
-const tokens = new RegExp(kinds.map(([, pattern]) => `(${pattern})`).join('|'), 'uy')
+const tokenPattern = new RegExp(tokenKinds.map(([, pattern]) => `(${pattern})`).join('|'), 'uy')
 
-/**
- * Measures SQL without a parser. Throws InvalidInput (400) for unbalanced brackets, and for text that the engine might
- * tokenize differently.
- */
+/** Throws InvalidInput (400) for unbalanced brackets, and for text that the engine might tokenize differently. */
 export function measureSql(sql: string): SqlSize {
   const outer: BracketGroup[] = []
   let group = openGroup(undefined, false)
   let before: Token = { kind: 'blank', text: '' }
-  let lastPart: Token = before
+  let lastToken: Token = before
   for (const token of readTokens(sql)) {
     const { kind, text } = token
     assertUnambiguous(before, token)
@@ -79,13 +72,13 @@ export function measureSql(sql: string): SqlSize {
     if (kind === 'blank') continue
     const closing = closings.get(text)
     if (closing !== undefined) {
-      group.item += 1
+      group.itemTokens += 1
       outer.push(group)
-      group = openGroup(closing, isCallee(lastPart))
+      group = openGroup(closing, isCallee(lastToken))
     } else if (kind === 'bracket') {
       const enclosing = outer.pop()
       if (enclosing === undefined || text !== group.closing) throw unmatchedBracketError(text)
-      const inner = groupSize(group)
+      const inner = measureGroup(group)
       enclosing.chain = Math.max(enclosing.chain, inner.chain)
       enclosing.operators = Math.max(enclosing.operators, inner.operators)
       enclosing.calls = Math.max(enclosing.calls, inner.calls)
@@ -93,36 +86,46 @@ export function measureSql(sql: string): SqlSize {
     } else if (text === ',') {
       endItem(group)
     } else {
-      group.item += 1
+      group.itemTokens += 1
       if (kind === 'word' && /^(and|or)$/i.test(text)) endRun(group)
-      else if (kind === 'operator' && !comparisons.has(text)) group.run += 1
+      else if (kind === 'operator' && !comparisons.has(text)) group.operatorRun += 1
     }
-    lastPart = token
+    lastToken = token
   }
   if (group.closing !== undefined) throw invalidInput(`the SQL lacks ${JSON.stringify(group.closing)}`)
-  return groupSize(group)
+  return measureGroup(group)
 }
 
 function openGroup(closing: string | undefined, isCall: boolean): BracketGroup {
-  return { closing, isCall, parts: 0, item: 0, run: 0, longestRun: 0, chain: 0, operators: 0, calls: 0 }
+  return {
+    closing,
+    isCall,
+    nestableTokens: 0,
+    itemTokens: 0,
+    operatorRun: 0,
+    longestRun: 0,
+    chain: 0,
+    operators: 0,
+    calls: 0,
+  }
 }
 
 function endItem(group: BracketGroup): void {
-  if (group.item > maxPartsOfValue) group.parts += group.item
-  group.item = 0
+  if (group.itemTokens > maxTokensOfValue) group.nestableTokens += group.itemTokens
+  group.itemTokens = 0
   endRun(group)
 }
 
 function endRun(group: BracketGroup): void {
-  group.longestRun = Math.max(group.longestRun, group.run)
-  group.run = 0
+  group.longestRun = Math.max(group.longestRun, group.operatorRun)
+  group.operatorRun = 0
 }
 
-function groupSize(group: BracketGroup): SqlSize {
+function measureGroup(group: BracketGroup): SqlSize {
   endItem(group)
   const isBracket = group.closing !== undefined
   return {
-    chain: group.parts + group.chain + (isBracket ? 1 : 0),
+    chain: group.nestableTokens + group.chain + (isBracket ? 1 : 0),
     operators: group.longestRun + group.operators,
     calls: group.calls + (group.isCall ? 1 : 0),
   }
@@ -144,11 +147,11 @@ function assertUnambiguous(before: Token, { kind, text }: Token): void {
 }
 
 function* readTokens(sql: string): Generator<Token> {
-  for (let index = 0; index < sql.length; index = tokens.lastIndex) {
-    tokens.lastIndex = index
-    const match = tokens.exec(sql)
+  for (let index = 0; index < sql.length; index = tokenPattern.lastIndex) {
+    tokenPattern.lastIndex = index
+    const match = tokenPattern.exec(sql)
     if (match === null) throw unreadableSqlError(sql.charAt(index))
-    yield { kind: kinds[match.indexOf(match[0], 1) - 1]?.[0] ?? 'operator', text: match[0] }
+    yield { kind: tokenKinds[match.indexOf(match[0], 1) - 1]?.[0] ?? 'operator', text: match[0] }
   }
 }
 

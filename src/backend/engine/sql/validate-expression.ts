@@ -1,24 +1,17 @@
 import { invalidInput } from '../../../catalog-api/catalog-error.ts'
 import { measureSql } from './measure-sql.ts'
 
-/**
- * The longest chain of parts (words, values, operators) in SQL for the engine, which recurses over it on a thread's
- * stack in quadratic time: 750 conditions `id = 1` joined by OR.
- */
+/** The engine recurses over a chain of words, values and operators in quadratic time: 750 conditions joined by OR. */
 const maxChain = 3000
-/**
- * The maximum number of value-computing operators. The engine derives their types again on every level: a sum of 1,500
- * columns took 18 s, a hundred times as long as conditions of that length.
- */
+/** The engine derives the types of operators again on every level: a sum of 1,500 columns took 18 s. */
 const maxOperators = 300
 /** The maximum nesting of calls: the engine's parser parses a wrong argument twice on each level. */
 const maxCallDepth = 10
 
 /**
- * Encloses a SQL expression in parentheses for the engine. The engine parses the first expression of a text and ignores
- * the rest, so `id = 1, id = 2` would delete by half of it; within parentheses that the text cannot close, nothing may
- * follow. A line break ends a trailing comment. Throws InvalidInput for unbalanced brackets, and for an expression too
- * deep for the engine's stack or parser.
+ * The engine parses the first expression of a text and ignores the rest, so `id = 1, id = 2` would delete by half of
+ * it; within parentheses that the text cannot close, nothing may follow. A line break ends a trailing comment. Throws
+ * InvalidInput for unbalanced brackets, and for an expression too deep for the engine.
  */
 export function parenthesizeExpression(sql: string): string {
   const { chain, operators, calls } = measureSql(sql)

@@ -21,7 +21,6 @@ export interface TableColumns {
     point: TablePoint,
     columns: readonly { readonly name: string; readonly expression: string }[],
   ): Promise<number>
-  /** Renames columns, and changes their types and nullability. */
   alter(point: TablePoint, alterations: readonly Alteration[]): Promise<number>
   drop(point: TablePoint, columns: readonly string[]): Promise<number>
   /** Changes the metadata of fields. Returns the resulting metadata by field path. */
@@ -31,9 +30,9 @@ export interface TableColumns {
   ): Promise<{ version: number; fields: Record<string, Record<string, string>> }>
 }
 
-export function openColumns(parts: EngineContext): TableColumns {
+export function openColumns(context: EngineContext): TableColumns {
   const write = async <Result>(point: TablePoint, change: (table: NativeTable) => Promise<Result>) =>
-    retryConflicts(async () => change(await openTable(parts, point)))
+    retryConflicts(async () => change(await openTable(context, point)))
   return {
     add: async (point, columns) =>
       withExpressionErrors(async () =>
@@ -55,7 +54,7 @@ export function openColumns(parts: EngineContext): TableColumns {
       ),
     updateMetadata: async (point, updates) =>
       withCatalogErrors(async () =>
-        write(point, async (table) => updateMetadata(parts, point, table, updates)),
+        write(point, async (table) => updateMetadata(context, point, table, updates)),
       ),
   }
 }
@@ -71,7 +70,7 @@ function toNative({ path, rename, nullable, data_type: dataType }: Alteration): 
 
 /** The result is read from the created version, because another version may follow at once. */
 async function updateMetadata(
-  parts: EngineContext,
+  context: EngineContext,
   point: TablePoint,
   table: NativeTable,
   updates: readonly FieldUpdate[],
@@ -79,7 +78,7 @@ async function updateMetadata(
   const { version } = await table.updateFieldMetadata(
     updates.map(({ path, metadata, replace }) => ({ path, metadata, replace: replace ?? false })),
   )
-  const schema = readFileSchema(await (await openTable(parts, { ...point, version })).schema())
+  const schema = readFileSchema(await (await openTable(context, { ...point, version })).schema())
   const fields = updates.map(({ path }) => [path, { ...findField(schema, path)?.metadata }] as const)
   return { version, fields: Object.fromEntries(fields) }
 }

@@ -5,52 +5,49 @@ import type { ArrowSchema } from '../../../lib/arrow/schema.ts'
 import { readFileSchema } from '../arrow/arrow-frames.ts'
 import type { TablePoint } from '../table-point.ts'
 import { withCatalogErrors, translateEngineError } from '../native/native-errors.ts'
-import { indexTypeName, toNativeIndex } from './native-index.ts'
+import { formatIndexType, toNativeIndex } from './native-index.ts'
 import type { NativeIndexConfiguration, NativeIndexStatistics } from '../native/native-references.ts'
 import { openTable, type EngineContext } from '../native/open-table.ts'
 
-/** The type is spelled as in the interface. */
+/** The type is spelled as in the catalog API. */
 export type TableIndex = NativeIndexConfiguration
 
 type IndexStatistics = NativeIndexStatistics
 
-/** The indexes of a table at a point of its history. */
 export interface TableIndexes {
   /**
-   * Builds an index; takes minutes for a large table. Throws Unsupported for what the engine cannot build,
-   * TableIndexAlreadyExists, TableColumnNotFound, InvalidInput if the type does not fit the column.
+   * Takes minutes for a large table. Throws Unsupported, TableIndexAlreadyExists, TableColumnNotFound, InvalidInput.
    */
   create(point: TablePoint, request: IndexRequest): Promise<void>
   /** Unordered. */
   list(point: TablePoint): Promise<readonly TableIndex[]>
-  /** Returns undefined if there is no such index. */
   describe(point: TablePoint, name: string): Promise<IndexStatistics | undefined>
   /** Throws TableIndexNotFound. */
   drop(point: TablePoint, name: string): Promise<void>
 }
 
-export function openIndexes(parts: EngineContext): TableIndexes {
+export function openIndexes(context: EngineContext): TableIndexes {
   return {
-    create: async (point, request) => await createIndex(parts, point, request),
+    create: async (point, request) => await createIndex(context, point, request),
     list: async (point) =>
       await withCatalogErrors(async () => {
-        const indexes = await (await openTable(parts, point)).listIndices()
-        return indexes.map((index) => ({ ...index, indexType: indexTypeName(index.indexType) }))
+        const indexes = await (await openTable(context, point)).listIndices()
+        return indexes.map((index) => ({ ...index, indexType: formatIndexType(index.indexType) }))
       }),
     describe: async (point, name) =>
       await withCatalogErrors(async () => {
-        const found = await (await openTable(parts, point)).indexStats(name)
-        return found === null ? undefined : { ...found, indexType: indexTypeName(found.indexType) }
+        const found = await (await openTable(context, point)).indexStats(name)
+        return found === null ? undefined : { ...found, indexType: formatIndexType(found.indexType) }
       }),
     drop: async (point, name) =>
-      await withCatalogErrors(async () => (await openTable(parts, point)).dropIndex(name)),
+      await withCatalogErrors(async () => (await openTable(context, point)).dropIndex(name)),
   }
 }
 
-async function createIndex(parts: EngineContext, point: TablePoint, request: IndexRequest): Promise<void> {
-  const index = toNativeIndex(parts.native.Index, request)
+async function createIndex(context: EngineContext, point: TablePoint, request: IndexRequest): Promise<void> {
+  const index = toNativeIndex(context.native.Index, request)
   try {
-    const table = await openTable(parts, point)
+    const table = await openTable(context, point)
     if (request.distance_type === 'hamming')
       rejectFloatColumns(readFileSchema(await table.schema()), request.column)
     await table.createIndex(index, request.column, false, null, request.name ?? null, true)

@@ -1,16 +1,16 @@
 import { CatalogError } from '../../../catalog-api/catalog-error.ts'
 import type { IndexRequest } from '../../../catalog-api/schemas/indexes.ts'
-import type { NativeIndex, NativeIndexMakers } from '../native/native-references.ts'
+import type { NativeIndex, NativeIndexFactories } from '../native/native-references.ts'
 
-type IndexFactory = (makers: NativeIndexMakers, request: IndexRequest) => NativeIndex
+type IndexFactory = (factories: NativeIndexFactories, request: IndexRequest) => NativeIndex
 
 const indexFactories = {
-  BTREE: (make) => make.btree(),
-  BITMAP: (make) => make.bitmap(),
-  LABEL_LIST: (make) => make.labelList(),
-  FM: (make) => make.fm(),
-  FTS: (make, request) =>
-    make.fts(
+  BTREE: (factories) => factories.btree(),
+  BITMAP: (factories) => factories.bitmap(),
+  LABEL_LIST: (factories) => factories.labelList(),
+  FM: (factories) => factories.fm(),
+  FTS: (factories, request) =>
+    factories.fts(
       request.with_position,
       request.base_tokenizer,
       request.language,
@@ -23,10 +23,15 @@ const indexFactories = {
       request.max_ngram_length,
       request.prefix_only,
     ),
-  IVF_FLAT: (make, request) =>
-    make.ivfFlat(request.distance_type, request.num_partitions, request.max_iterations, request.sample_rate),
-  IVF_PQ: (make, request) =>
-    make.ivfPq(
+  IVF_FLAT: (factories, request) =>
+    factories.ivfFlat(
+      request.distance_type,
+      request.num_partitions,
+      request.max_iterations,
+      request.sample_rate,
+    ),
+  IVF_PQ: (factories, request) =>
+    factories.ivfPq(
       request.distance_type,
       request.num_partitions,
       request.num_sub_vectors,
@@ -34,16 +39,16 @@ const indexFactories = {
       request.max_iterations,
       request.sample_rate,
     ),
-  IVF_RQ: (make, request) =>
-    make.ivfRq(
+  IVF_RQ: (factories, request) =>
+    factories.ivfRq(
       request.distance_type,
       request.num_partitions,
       request.num_bits,
       request.max_iterations,
       request.sample_rate,
     ),
-  IVF_HNSW_PQ: (make, request) =>
-    make.hnswPq(
+  IVF_HNSW_PQ: (factories, request) =>
+    factories.hnswPq(
       request.distance_type,
       request.num_partitions,
       request.num_sub_vectors,
@@ -52,8 +57,8 @@ const indexFactories = {
       request.m,
       request.ef_construction,
     ),
-  IVF_HNSW_SQ: (make, request) =>
-    make.hnswSq(
+  IVF_HNSW_SQ: (factories, request) =>
+    factories.hnswSq(
       request.distance_type,
       request.num_partitions,
       request.max_iterations,
@@ -64,20 +69,20 @@ const indexFactories = {
 } satisfies Partial<Record<IndexRequest['index_type'], IndexFactory>>
 
 /** Throws Unsupported (406) for an index that the engine cannot build. */
-export function toNativeIndex(make: NativeIndexMakers, request: IndexRequest): NativeIndex {
-  const known: Partial<Record<IndexRequest['index_type'], IndexFactory>> = indexFactories
-  const maker = known[request.index_type]
-  if (maker === undefined) throw unsupportedIndexError(`an index of the type ${request.index_type}`)
+export function toNativeIndex(factories: NativeIndexFactories, request: IndexRequest): NativeIndex {
+  const factoriesByType: Partial<Record<IndexRequest['index_type'], IndexFactory>> = indexFactories
+  const create = factoriesByType[request.index_type]
+  if (create === undefined) throw unsupportedIndexError(`an index of the type ${request.index_type}`)
   if (request.target_partition_size !== undefined) throw unsupportedIndexError('target_partition_size')
-  return maker(make, request)
+  return create(factories, request)
 }
 
-function unsupportedIndexError(what: string): CatalogError {
-  return new CatalogError('Unsupported', `${what} is not supported by the engine of this catalog`)
+function unsupportedIndexError(feature: string): CatalogError {
+  return new CatalogError('Unsupported', `${feature} is not supported by the engine of this catalog`)
 }
 
-/** Converts the engine's spelling of a type, `IvfHnswPq`, to that of the interface: `IVF_HNSW_PQ`. */
-export function indexTypeName(type: string): string {
+/** Converts the engine's spelling of a type, `IvfHnswPq`, to that of the catalog API: `IVF_HNSW_PQ`. */
+export function formatIndexType(type: string): string {
   const spelled = type.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase()
   return spelled === 'INVERTED' ? 'FTS' : spelled
 }

@@ -26,21 +26,20 @@ export interface TableRows {
     predicate: string | undefined,
     updates: readonly (readonly [column: string, expression: string])[],
   ): Promise<{ version: number; rows: number }>
-  /** Deletes the rows that a predicate selects. */
   delete(point: TablePoint, predicate: string): Promise<{ version: number; rows: number }>
 }
 
 /** The engine's number has 32 bits and wraps around: 49 days count as no limit. */
 const maxTimeoutMs = 0xffffffff
 
-export function openRows(parts: EngineContext): TableRows {
+export function openRows(context: EngineContext): TableRows {
   return {
     merge: async (point, upload, merge) =>
-      withUploadErrors(async () => mergeRows(parts, point, upload, merge)),
+      withUploadErrors(async () => mergeRows(context, point, upload, merge)),
     update: async (point, predicate, updates) =>
       withCatalogErrors(async () =>
         retryConflicts(async () => {
-          const table = await openTable(parts, point)
+          const table = await openTable(context, point)
           const columns = updates.map(([column, expression]): [string, string] => [
             column,
             parenthesizeExpression(expression),
@@ -52,7 +51,7 @@ export function openRows(parts: EngineContext): TableRows {
     delete: async (point, predicate) =>
       withExpressionErrors(async () =>
         retryConflicts(async () => {
-          const table = await openTable(parts, point)
+          const table = await openTable(context, point)
           const { numDeletedRows, version } = await table.delete(parenthesizeExpression(predicate))
           return { version, rows: numDeletedRows }
         }),
@@ -61,14 +60,14 @@ export function openRows(parts: EngineContext): TableRows {
 }
 
 async function mergeRows(
-  parts: EngineContext,
+  context: EngineContext,
   point: TablePoint,
   upload: Uint8Array,
   merge: MergeInsert,
 ): Promise<MergeCounts> {
-  const { file } = streamToFile(upload, parts.decodedUploadBytes)
+  const { file } = streamToFile(upload, context.decodedUploadBytes)
   const result = await retryConflicts(async () =>
-    toNativeMerge(await openTable(parts, point), merge).execute(file),
+    toNativeMerge(await openTable(context, point), merge).execute(file),
   )
   return {
     version: result.version,

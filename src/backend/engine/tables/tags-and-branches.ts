@@ -19,13 +19,9 @@ const branchFile = z.object({
 /** A tag; without a branch it is on main. */
 export type TableTag = Readonly<z.output<typeof tagFile>>
 
-/**
- * A line of versions that starts at a version of its parent; without a parent it starts on main. `createAt` is in
- * seconds since 1970. The engine refers to the branch by `identifier`.
- */
+/** Starts at a version of its parent (default: main). `createAt` is in seconds since 1970. */
 type TableBranch = Readonly<z.output<typeof branchFile>>
 
-/** The tags of a table. */
 export interface TableTags {
   list(location: string): Promise<ReadonlyMap<string, TableTag>>
   find(location: string, name: string): Promise<TableTag | undefined>
@@ -43,30 +39,31 @@ export interface TableBranches {
   find(location: string, name: string): Promise<TableBranch | undefined>
   /** Creates a branch at a point. The caller has checked that the name is free. Throws InvalidInput. */
   create(point: TablePoint, name: string): Promise<void>
-  /**
-   * Deletes a branch with its versions. Throws TableBranchNotFound, and InvalidInput if other branches depend on it.
-   */
+  /** Throws TableBranchNotFound, and InvalidInput if other branches depend on it. */
   delete(location: string, name: string): Promise<void>
 }
 
 /** Tags are files shared by the engine and its clients; they are read here but written only by the engine. */
-export function openTags(parts: EngineContext): TableTags {
-  const { storage } = parts
-  const tagsOf = async ({ location, branch }: TablePoint) =>
-    await (await openTable(parts, { location, branch })).tags()
+export function openTags(context: EngineContext): TableTags {
+  const { storage } = context
+  const openNativeTags = async ({ location, branch }: TablePoint) =>
+    await (await openTable(context, { location, branch })).tags()
   return {
     list: (location) => readAll(storage, location, 'tags', tagFile),
     find: (location, name) => readOne(storage, location, 'tags', name, tagFile),
-    create: (point, name) => withCatalogErrors(async () => (await tagsOf(point)).create(name, point.version)),
-    update: (point, name) => withCatalogErrors(async () => (await tagsOf(point)).update(name, point.version)),
-    delete: (location, name) => withCatalogErrors(async () => (await tagsOf({ location })).delete(name)),
+    create: (point, name) =>
+      withCatalogErrors(async () => (await openNativeTags(point)).create(name, point.version)),
+    update: (point, name) =>
+      withCatalogErrors(async () => (await openNativeTags(point)).update(name, point.version)),
+    delete: (location, name) =>
+      withCatalogErrors(async () => (await openNativeTags({ location })).delete(name)),
   }
 }
 
-/** Branches are stored like tags. */
-export function openBranches(parts: EngineContext): TableBranches {
-  const { storage } = parts
-  const branchesOf = async (location: string) => await (await openTable(parts, { location })).branches()
+export function openBranches(context: EngineContext): TableBranches {
+  const { storage } = context
+  const openNativeBranches = async (location: string) =>
+    await (await openTable(context, { location })).branches()
   return {
     list: (location) => readAll(storage, location, 'branches', branchFile),
     find: (location, name) => readOne(storage, location, 'branches', name, branchFile),
@@ -75,7 +72,7 @@ export function openBranches(parts: EngineContext): TableBranches {
         if (storage.isAsciiOnly && /[^ -~]/.test(name)) {
           throw invalidInput('in an object store, the name of a branch has only ASCII characters')
         }
-        await (await branchesOf(location)).create(name, branch ?? null, version ?? null)
+        await (await openNativeBranches(location)).create(name, branch ?? null, version ?? null)
       }),
     delete: (location, name) =>
       withCatalogErrors(async () => {
@@ -84,15 +81,15 @@ export function openBranches(parts: EngineContext): TableBranches {
         )
         // The engine deletes the name first, so the rest of an interrupted deletion has no name.
         if ((await readOne(storage, location, 'branches', name, branchFile)) !== undefined) {
-          await (await branchesOf(location)).delete(name)
+          await (await openNativeBranches(location)).delete(name)
         }
-        await clearFolder(storage, location, name, others)
+        await removeBranchFolder(storage, location, name, others)
       }),
   }
 }
 
 /** The engine leaves the folder of a branch that contains the folder of another, which would block the name forever. */
-async function clearFolder(
+async function removeBranchFolder(
   storage: Storage,
   location: string,
   name: string,

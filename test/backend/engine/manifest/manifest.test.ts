@@ -48,7 +48,7 @@ it("parses the transactions of a real table's manifests", async () => {
   expect(manifests[0]?.writer).toMatch(/^lance \d+\.\d+\.\d+/)
   const [first] = await manifestsOf(path.join(location, 'tree/team/dev'))
   expect(first && parseManifest(first).branch).toBe('team/dev')
-  expect(await engine.describe(location, { version: 3, stats: true })).toMatchObject({
+  expect(await engine.describe(location, { version: 3, includeStats: true })).toMatchObject({
     stats: { numFragments: 2, numDeletedRows: 3 },
   })
 })

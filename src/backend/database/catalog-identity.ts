@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { CatalogDatabase } from './database-schema.ts'
 
-/** The identity of the catalog that a store belongs to. */
 export interface CatalogIdentity {
   readonly catalogId: string
   /** Whether the storage of its tables carries the id. */
   readonly isMarked: boolean
 }
 
-/** Reads the identity; a new store gets an id. */
+/** A new database gets an id. */
 export async function readCatalogIdentity(database: CatalogDatabase): Promise<CatalogIdentity> {
   await database
     .insertInto('catalog_identity')
@@ -22,7 +21,6 @@ export async function readCatalogIdentity(database: CatalogDatabase): Promise<Ca
   return { catalogId, isMarked: state === 'marked' }
 }
 
-/** Records that the storage of the tables carries the id. */
 export async function recordStorageMarked(database: CatalogDatabase): Promise<void> {
   await database.updateTable('catalog_identity').set({ state: 'marked' }).execute()
 }

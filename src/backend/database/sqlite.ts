@@ -1,21 +1,20 @@
 import { Kysely, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely'
 import Libsql from 'libsql'
-import { migrateStore } from './migrate.ts'
+import { migrateDatabase } from './migrate.ts'
 import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
 
 /** How long opening waits for another process that holds the file. */
 const busyTimeoutMs = 1000
 
 /**
- * Opens the catalog store in a SQLite file, creating it if missing, and migrates its schema. A commit is on disk before
- * it resolves. The file is exclusive to this process until it is closed or the process ends: a second process that
- * opens it fails.
+ * Creates a missing file and migrates its schema. A commit is on disk before it resolves. The file is exclusive to this
+ * process: a second process that opens it fails.
  */
 export async function openSqlite(file: string): Promise<CatalogDatabase> {
   const connection = connect(file)
   const database = new Kysely<CatalogTables>({ dialect: new SqliteDialect({ database: connection }) })
   try {
-    await migrateStore(database, 'text')
+    await migrateDatabase(database, 'text')
   } catch (error) {
     await database.destroy()
     throw error
@@ -45,8 +44,8 @@ function withPreparedStatements(connection: Libsql.Database): SqliteDatabase {
   const statements = new Map<string, SqliteStatement>()
   return {
     prepare(sql) {
-      const known = statements.get(sql)
-      if (known !== undefined) return known
+      const prepared = statements.get(sql)
+      if (prepared !== undefined) return prepared
       const statement = prepare(connection, sql)
       statements.set(sql, statement)
       return statement
@@ -66,11 +65,11 @@ function withPreparedStatements(connection: Libsql.Database): SqliteDatabase {
 function prepare(connection: Libsql.Database, sql: string): SqliteStatement {
   const statement = connection.prepare<[readonly unknown[]]>(sql)
   if (sql !== 'rollback') return statement
-  const nothing = { changes: 0, lastInsertRowid: 0 }
+  const noChanges = { changes: 0, lastInsertRowid: 0 }
   return {
     reader: false,
     all: () => [],
     iterate: () => [].values(),
-    run: (parameters) => (connection.inTransaction ? statement.run(parameters) : nothing),
+    run: (parameters) => (connection.inTransaction ? statement.run(parameters) : noChanges),
   }
 }

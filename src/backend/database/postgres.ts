@@ -2,7 +2,7 @@ import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { AdvisoryLocks } from './advisory-locks.ts'
-import { migrateStore } from './migrate.ts'
+import { migrateDatabase } from './migrate.ts'
 import { postgresNameType } from './migrations.ts'
 import { withSerializableTransactions } from './serializable-transactions.ts'
 import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
@@ -16,35 +16,31 @@ export interface PostgresOptions {
   readonly maxConnections: number
 }
 
-/** A store that replicas share. */
-export interface PostgresStore {
+export interface PostgresDatabase {
   readonly database: CatalogDatabase
   readonly locks: AdvisoryLocks
 }
 
 const connectTimeoutMs = 10_000
-const int8 = 20
+const int8TypeId = 20
 
 /** Detects a silently lost peer within seconds, which frees its locks. */
 const lockSettings =
   'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3'
 
-/**
- * Opens the catalog store in a schema of a PostgreSQL database and migrates it; replicas that start concurrently
- * migrate one after the other. Rejects with a plain error that does not show the URL.
- */
-export async function openPostgres(options: PostgresOptions, log: Logger): Promise<PostgresStore> {
+/** Migrates the schema; concurrent replicas migrate one after the other. Rejects with an error that hides the URL. */
+export async function openPostgres(options: PostgresOptions, log: Logger): Promise<PostgresDatabase> {
   const connection = {
     connectionString: options.url,
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     application_name: `catalog-gateway ${options.schema}`,
   }
-  const locks = new AdvisoryLocks((lost) => connectForLocks(connection, lost), options.schema)
+  const locks = new AdvisoryLocks((onLost) => connectForLocks(connection, onLost), options.schema)
   const pool = new pg.Pool({ ...connection, max: options.maxConnections - 1, types: { getTypeParser } })
   // A broken connection is replaced; the query on it rejects, which informs its caller.
-  const report = (error: Error): void => log.warn({ err: error }, 'database connection lost')
-  pool.on('connect', (client) => client.on('error', report))
+  const logLoss = (error: Error): void => log.warn({ err: error }, 'database connection lost')
+  pool.on('connect', (client) => client.on('error', logLoss))
   // The pool repeats errors of idle connections, which are already logged.
   pool.on('error', () => {})
   const database: CatalogDatabase = new Kysely<CatalogTables>({
@@ -57,7 +53,7 @@ export async function openPostgres(options: PostgresOptions, log: Logger): Promi
   })
   try {
     await verifyConnection(pool)
-    await migrateStore(database, postgresNameType, options.schema)
+    await migrateDatabase(database, postgresNameType, options.schema)
   } catch (error) {
     await database.destroy()
     throw error
@@ -75,11 +71,11 @@ async function verifyConnection(pool: pg.Pool): Promise<void> {
   }
 }
 
-async function connectForLocks(connection: pg.ClientConfig, lost: () => void): Promise<pg.Client> {
+async function connectForLocks(connection: pg.ClientConfig, onLost: () => void): Promise<pg.Client> {
   const client = new pg.Client(connection)
   // Attached at once: an unhandled error event would end the process.
-  client.on('error', lost)
-  client.on('end', lost)
+  client.on('error', onLost)
+  client.on('end', onLost)
   try {
     await client.connect()
     await client.query(lockSettings)
@@ -90,6 +86,6 @@ async function connectForLocks(connection: pg.ClientConfig, lost: () => void): P
   return client
 }
 
-/** 64-bit numbers are parsed as numbers, as in SQLite: the interface has none beyond 2^53. */
+/** 64-bit numbers are parsed as numbers, as in SQLite: the catalog API has none beyond 2^53. */
 const getTypeParser: typeof pg.types.getTypeParser = (type: number, format?: 'text' | 'binary') =>
-  type === int8 ? Number : pg.types.getTypeParser(type, format)
+  type === int8TypeId ? Number : pg.types.getTypeParser(type, format)

@@ -7,7 +7,6 @@ export interface Slice {
   readonly limit: number | undefined
 }
 
-/** Lists the namespaces directly under a path in the byte order of UTF-8. */
 export async function listNamespaceNames(
   database: CatalogDatabase,
   parentPath: string,
@@ -24,7 +23,6 @@ export async function listNamespaceNames(
   return (await query.execute()).map((row) => row.name)
 }
 
-/** Lists the tables directly under a path in the byte order of UTF-8. */
 export async function listTableNames(
   database: CatalogDatabase,
   parentPath: string,
@@ -40,7 +38,6 @@ export async function listTableNames(
   return (await query.execute()).map((row) => row.name)
 }
 
-/** Lists the paths of all tables of the catalog in the byte order of UTF-8. */
 export async function listTablePaths(
   database: CatalogDatabase,
   includeDeclared: boolean,

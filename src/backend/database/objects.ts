@@ -6,7 +6,6 @@ import type { CatalogDatabase, CatalogTables, TableState } from './database-sche
 
 export type Properties = Readonly<Record<string, string>>
 
-/** Parses properties from their column. */
 export function parseProperties(text: string): Properties {
   const value: unknown = JSON.parse(text)
   if (!isProperties(value))
@@ -35,7 +34,7 @@ export interface TableEntry extends ObjectEntry {
   readonly state: TableState
 }
 
-/** The path of an id in the store, joined by slashes, which names cannot contain. */
+/** Names cannot contain a slash. */
 export function toPath(id: Identifier): string {
   return id.join('/')
 }
@@ -84,10 +83,7 @@ export async function insertNamespace(
   return await insert(database, id, randomId(), { kind: 'namespace', properties: JSON.stringify(properties) })
 }
 
-/**
- * Adds a table under an existing parent, at a random location that does not reveal its name; returns undefined if the
- * name is taken.
- */
+/** The random location does not reveal the name. Returns undefined if the name is taken. */
 export async function insertTable(
   database: CatalogDatabase,
   id: Identifier,
@@ -132,7 +128,6 @@ export async function moveTable(database: CatalogDatabase, objectId: string, id:
   await database.updateTable('objects').set(pathColumns(id)).where('object_id', '=', objectId).execute()
 }
 
-/** Returns the current state of a table; undefined if it does not exist. */
 export async function findTableState(
   database: CatalogDatabase,
   objectId: string,

@@ -3,10 +3,9 @@ import { createHash } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { storeUnavailableError } from './postgres-errors.ts'
+import { databaseUnavailableError } from './postgres-errors.ts'
 
-/** `alone` is exclusive. */
-export type LockMode = 'alone' | 'shared'
+export type LockMode = 'exclusive' | 'shared'
 
 interface LockSession {
   readonly client: Client
@@ -15,8 +14,8 @@ interface LockSession {
   last: Promise<unknown>
 }
 
-/** Opens a connection; calls `lost` when it breaks or ends, also while it is being opened. */
-type Connect = (lost: () => void) => Promise<Client>
+/** Opens a connection; calls `onLost` when it breaks or ends, also while it is being opened. */
+type Connect = (onLost: () => void) => Promise<Client>
 
 /** The timeout for a lock that another replica holds. */
 const lockTimeoutMs = 60_000
@@ -28,13 +27,13 @@ interface Statement {
   readonly text: string
 }
 
-const acquireExclusive = { name: 'take alone', text: 'select pg_try_advisory_lock($1) as done' }
+const acquireExclusive = { name: 'acquire exclusive', text: 'select pg_try_advisory_lock($1) as done' }
 /** Exclusive waiters hold the gate; otherwise a stream of shared holders would starve them. */
 const acquireShared = {
-  name: 'take shared',
+  name: 'acquire shared',
   text: 'select case when pg_try_advisory_xact_lock_shared($2) then pg_try_advisory_lock_shared($1) else false end as done',
 }
-const releaseExclusive = { name: 'release alone', text: 'select pg_advisory_unlock($1) as done' }
+const releaseExclusive = { name: 'release exclusive', text: 'select pg_advisory_unlock($1) as done' }
 const releaseShared = { name: 'release shared', text: 'select pg_advisory_unlock_shared($1) as done' }
 
 /**
@@ -49,7 +48,7 @@ export class AdvisoryLocks {
   readonly #connect: Connect
   /** Separates the locks of different catalogs. */
   readonly #scope: string
-  readonly #held = new AsyncLocalStorage<LockSession>()
+  readonly #currentSession = new AsyncLocalStorage<LockSession>()
   #session: Promise<LockSession> | undefined
 
   constructor(connect: Connect, scope: string) {
@@ -60,21 +59,21 @@ export class AdvisoryLocks {
   /** Runs `work` under a lock. Throws ServiceUnavailable (503) if another replica holds it past the timeout. */
   async run<Result>(name: string, mode: LockMode, work: () => Promise<Result>): Promise<Result> {
     this.assertHeld()
-    const session = await this.#open()
+    const session = await this.#getSession()
     await this.#acquire(session, name, mode)
     return await this.#runHolding(session, name, mode, work)
   }
 
   /** Runs `work` under an exclusive lock unless another replica holds it. */
   async runIfFree(name: string, work: () => Promise<void>): Promise<void> {
-    const session = await this.#open()
-    if (await execute(session, acquireExclusive, [this.#key(name)]))
-      await this.#runHolding(session, name, 'alone', work)
+    const session = await this.#getSession()
+    if (await executeLock(session, acquireExclusive, [this.#computeKey(name)]))
+      await this.#runHolding(session, name, 'exclusive', work)
   }
 
   /** Throws ServiceUnavailable (503) if the current work runs under a lost lock. */
   assertHeld(): void {
-    if (this.#held.getStore()?.isLost) throw storeUnavailableError()
+    if (this.#currentSession.getStore()?.isLost) throw databaseUnavailableError()
   }
 
   async close(): Promise<void> {
@@ -89,40 +88,40 @@ export class AdvisoryLocks {
     work: () => Promise<Result>,
   ): Promise<Result> {
     try {
-      return await this.#held.run(session, work)
+      return await this.#currentSession.run(session, work)
     } finally {
       // Not awaited: it precedes the next query of this process. A lost session holds no locks.
-      const release = mode === 'alone' ? releaseExclusive : releaseShared
-      execute(session, release, [this.#key(name)]).catch(() => undefined)
+      const release = mode === 'exclusive' ? releaseExclusive : releaseShared
+      executeLock(session, release, [this.#computeKey(name)]).catch(() => undefined)
     }
   }
 
   async #acquire(session: LockSession, name: string, mode: LockMode): Promise<void> {
-    const key = this.#key(name)
-    const gate = this.#key(`gate ${name}`)
-    const take = () =>
-      mode === 'alone'
-        ? execute(session, acquireExclusive, [key])
-        : execute(session, acquireShared, [key, gate])
-    if (await take()) return
-    const end = Date.now() + lockTimeoutMs
+    const key = this.#computeKey(name)
+    const gate = this.#computeKey(`gate ${name}`)
+    const tryAcquire = () =>
+      mode === 'exclusive'
+        ? executeLock(session, acquireExclusive, [key])
+        : executeLock(session, acquireShared, [key, gate])
+    if (await tryAcquire()) return
+    const deadline = Date.now() + lockTimeoutMs
     let hasGate = false
     try {
-      for (let pause = 1; Date.now() < end; pause = Math.min(pause * 2, maxPauseMs)) {
-        if (mode === 'alone' && !hasGate) hasGate = await execute(session, acquireExclusive, [gate])
+      for (let pause = 1; Date.now() < deadline; pause = Math.min(pause * 2, maxPauseMs)) {
+        if (mode === 'exclusive' && !hasGate) hasGate = await executeLock(session, acquireExclusive, [gate])
         await setTimeout(pause * (0.5 + Math.random()))
-        if (await take()) return
+        if (await tryAcquire()) return
       }
     } finally {
-      if (hasGate) await execute(session, releaseExclusive, [gate])
+      if (hasGate) await executeLock(session, releaseExclusive, [gate])
     }
     throw new CatalogError('ServiceUnavailable', 'another replica holds the lock of this object; retry', {
       headers: { 'retry-after': '5' },
     })
   }
 
-  async #open(): Promise<LockSession> {
-    const opened = (this.#session ??= this.#begin())
+  async #getSession(): Promise<LockSession> {
+    const opened = (this.#session ??= this.#openSession())
     try {
       const session = await opened
       if (!session.isLost) return session
@@ -131,10 +130,10 @@ export class AdvisoryLocks {
       throw error
     }
     if (this.#session === opened) this.#session = undefined
-    return await this.#open()
+    return await this.#getSession()
   }
 
-  async #begin(): Promise<LockSession> {
+  async #openSession(): Promise<LockSession> {
     let isLost = false
     let session: LockSession | undefined
     const client = await this.#connect(() => {
@@ -145,14 +144,14 @@ export class AdvisoryLocks {
     return session
   }
 
-  #key(name: string): string {
+  #computeKey(name: string): string {
     return createHash('sha256').update(`${this.#scope} ${name}`).digest().readBigInt64BE().toString()
   }
 }
 
-async function execute(session: LockSession, statement: Statement, keys: string[]): Promise<boolean> {
+async function executeLock(session: LockSession, statement: Statement, keys: string[]): Promise<boolean> {
   const response = session.last.then(async () => {
-    if (session.isLost) throw storeUnavailableError()
+    if (session.isLost) throw databaseUnavailableError()
     const { rows } = await session.client.query<{ done: boolean }>({ ...statement, values: keys })
     return rows[0]?.done === true
   })

@@ -6,21 +6,19 @@ export type LookupResult =
   | { readonly found: CreatedVersion }
   /** The table or branch exists, but not the requested version, or no version at all. */
   | { readonly found: 'no version' }
-  | { readonly found: 'nothing'; readonly what: string }
+  | { readonly found: 'nothing'; readonly missingObject: string }
 
-/**
- * Result of one lookup. `absent` is not conclusive: a request still in progress at the upstream may create the version.
- */
+/** `absent` is not conclusive: a request still in progress at the upstream may create the version. */
 export interface ResolutionDecision {
   readonly result: Resolution | 'absent'
   readonly evidence: string
 }
 
 /**
- * Decides by the result of a lookup. Relies on put-if-not-exists: at most one request for a version of a branch
- * succeeds, and its result is permanent. An existing version is therefore either ours or excludes ours permanently;
- * only its author is in question. The final manifest is the renamed staged one: a different size proves another author,
- * and an equal entity tag proves the same file. Different tags prove nothing, because a copy may have another tag.
+ * Relies on put-if-not-exists: at most one request for a version of a branch succeeds, permanently. An existing version
+ * is either ours or excludes ours; only its author is in question. The final manifest is the renamed staged one: a
+ * different size proves another author, an equal entity tag the same file. Different tags prove nothing, because a copy
+ * may have another tag.
  */
 export function decideResolution(
   change: InDoubtChange,
@@ -28,7 +26,8 @@ export function decideResolution(
   found: LookupResult,
   history: TableHistory,
 ): ResolutionDecision {
-  if (found.found === 'nothing') return { result: 'undecided', evidence: `${found.what} no longer exists` }
+  if (found.found === 'nothing')
+    return { result: 'undecided', evidence: `${found.missingObject} no longer exists` }
   return 'version' in lookup
     ? decideByVersion(change, lookup, found.found, history)
     : decideByNewerVersion(lookup, found.found, history)
@@ -44,9 +43,9 @@ function decideByVersion(
   history: TableHistory,
 ): ResolutionDecision {
   if (found === 'no version') return { result: 'absent', evidence: `version ${version} does not exist` }
-  const maker = history.findMaker(id, branch, version)
-  if (maker !== undefined && maker !== intent.request) {
-    return { result: 'taken', evidence: `request ${maker} made version ${version}` }
+  const creator = history.findCreator(id, branch, version)
+  if (creator !== undefined && creator !== intent.request) {
+    return { result: 'taken', evidence: `request ${creator} made version ${version}` }
   }
   if (manifestSize !== undefined && found.manifestSize !== undefined && manifestSize !== found.manifestSize) {
     return { result: 'taken', evidence: `version ${version} has a manifest of a different size` }
@@ -67,7 +66,7 @@ function decideByNewerVersion(
   if (newest === before) return { result: 'absent', evidence: `there is no version after ${before}` }
   const unknown: number[] = []
   for (let version = newest; version > before && unknown.length < 2; version -= 1) {
-    if (history.findMaker(id, branch, version) === undefined) unknown.push(version)
+    if (history.findCreator(id, branch, version) === undefined) unknown.push(version)
   }
   const [one] = unknown
   if (one === undefined) {

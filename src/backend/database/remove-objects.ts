@@ -7,7 +7,6 @@ export interface RemovedTable {
   readonly location: string
 }
 
-/** Whether a namespace or a table exists directly under that path. */
 export async function hasChildren(database: CatalogDatabase, path: string): Promise<boolean> {
   const child = await database
     .selectFrom('objects')
@@ -18,10 +17,7 @@ export async function hasChildren(database: CatalogDatabase, path: string): Prom
   return child !== undefined
 }
 
-/**
- * Removes a namespace with its content and records the folders of its tables as leftovers. Must run in a transaction.
- * Returns the removed tables.
- */
+/** Records the folders of its tables as leftovers. Must run in a transaction. */
 export async function removeNamespace(
   database: CatalogDatabase,
   path: string,
@@ -35,10 +31,7 @@ export async function removeNamespace(
   )
 }
 
-/**
- * Removes a table and records its folder as a leftover. Must run in a transaction. Returns an empty list if the
- * table does not exist.
- */
+/** Records its folder as a leftover. Must run in a transaction. Returns an empty list if the table does not exist. */
 export async function removeTable(
   database: CatalogDatabase,
   objectId: string,
@@ -74,12 +67,10 @@ export async function listUnfinishedCreations(
     .execute()
 }
 
-/** Lists removed tables whose data folders are still to be deleted. */
 export async function listLeftovers(database: CatalogDatabase): Promise<readonly RemovedTable[]> {
   return await database.selectFrom('leftovers').select(['object_id as objectId', 'location']).execute()
 }
 
-/** Deletes the record of a leftover after its folder was deleted. */
 export async function deleteLeftoverRecord(database: CatalogDatabase, location: string): Promise<void> {
   await database.deleteFrom('leftovers').where('location', '=', location).execute()
 }
@@ -87,19 +78,19 @@ export async function deleteLeftoverRecord(database: CatalogDatabase, location: 
 /** Uses a fixed number of statements for any number of objects, because the transaction blocks others. */
 async function remove(
   database: CatalogDatabase,
-  which: (
+  condition: (
     where: ExpressionBuilder<CatalogTables, 'objects'>,
   ) => ExpressionWrapper<CatalogTables, 'objects', SqlBool>,
 ): Promise<readonly RemovedTable[]> {
   const tables = database
     .selectFrom('objects')
-    .where(which)
+    .where(condition)
     .where('location', 'is not', null)
     .select((select) => [select.ref('location').$notNull().as('location'), 'object_id'])
   await database.insertInto('leftovers').columns(['location', 'object_id']).expression(tables).execute()
   const rows = await database
     .deleteFrom('objects')
-    .where(which)
+    .where(condition)
     .returning(['object_id', 'location'])
     .execute()
   return rows.flatMap(({ object_id: objectId, location }) =>

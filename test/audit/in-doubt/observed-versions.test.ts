@@ -5,7 +5,7 @@ import {
   TableHistory,
   type StartedChange,
   type ChangeEffect,
-} from '../../../src/audit/resolution/table-history.ts'
+} from '../../../src/audit/in-doubt/table-history.ts'
 import { isThorough } from '../../support/thorough.ts'
 
 const id = ['sales', 'orders']
@@ -110,7 +110,7 @@ it('a change from before the first known version need not have created a later o
 it('an observed change is not the known author of its version', () => {
   const history = knownFrom4()
   pass(history, observed(5))
-  expect(history.findMaker(id, undefined, 5)).toBeUndefined()
+  expect(history.findCreator(id, undefined, 5)).toBeUndefined()
 })
 
 it('after a registration, the versions are those of the registered dataset', () => {

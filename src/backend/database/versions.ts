@@ -60,10 +60,7 @@ export async function findVersionMetadata(
   return new Map(rows.map(({ version, metadata }) => [version, parseProperties(metadata ?? '{}')]))
 }
 
-/**
- * Records that a version is about to get its final name; returns false if the table does not exist or the version is
- * already recorded.
- */
+/** Returns false if the table does not exist or the version is already recorded. */
 export async function recordVersion(
   database: CatalogDatabase,
   objectId: string,
@@ -105,7 +102,6 @@ export async function finishVersion(
     .execute()
 }
 
-/** Deletes the record of a version that never got its final name or is no longer in storage. */
 export async function deleteVersionRecord(
   database: CatalogDatabase,
   objectId: string,
@@ -120,7 +116,6 @@ export async function deleteVersionRecord(
     .execute()
 }
 
-/** Deletes all version records of a branch. */
 export async function deleteBranchRecords(
   database: CatalogDatabase,
   objectId: string,

@@ -3,10 +3,9 @@ import { createMigrations, type NameType } from './migrations.ts'
 import type { CatalogDatabase } from './database-schema.ts'
 
 /**
- * Migrates the schema of a store and creates its root if missing; safe for concurrent processes. `schema` is the
- * PostgreSQL schema, created if missing. Rejects with a plain error.
+ * Creates the root and the PostgreSQL `schema` if missing. Safe for concurrent processes. Rejects with a plain error.
  */
-export async function migrateStore(
+export async function migrateDatabase(
   database: CatalogDatabase,
   nameType: NameType,
   schema?: string,

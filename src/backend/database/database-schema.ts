@@ -16,7 +16,6 @@ interface ObjectTable {
   location: string | null
   /** Only for tables. */
   state: TableState | null
-  /** Milliseconds since 1970. */
   created_at: number
 }
 
@@ -46,14 +45,13 @@ interface VersionTable {
   created_at: number
 }
 
-/** A version deleted by a batch whose manifest is still to be removed. */
-interface DoomedVersionTable {
+/** A deleted version whose manifest is still to be removed. */
+interface DeletedVersionTable {
   object_id: string
   branch: string
   version: number
 }
 
-/** The changes that AlterTransaction made to a transaction. */
 interface TransactionTable {
   object_id: string
   /** The UUID chosen by the committer. */
@@ -66,7 +64,6 @@ interface TransactionTable {
 /** Data folders without an owner that are still to be deleted. */
 interface LeftoverTable {
   location: string
-  /** The former owner. */
   object_id: string
 }
 
@@ -82,11 +79,11 @@ interface CatalogIdentityTable {
 export interface CatalogTables {
   objects: ObjectTable
   table_versions: VersionTable
-  doomed_versions: DoomedVersionTable
+  doomed_versions: DeletedVersionTable
   transactions: TransactionTable
   leftovers: LeftoverTable
   catalog_identity: CatalogIdentityTable
 }
 
-/** The catalog store, or one transaction on it. */
+/** The catalog database, or one transaction on it. */
 export type CatalogDatabase = Kysely<CatalogTables>

@@ -1,8 +1,6 @@
 import { sql, type Kysely, type Migration, type MigrationProvider, type RawBuilder } from 'kysely'
 
-/**
- * The type of columns that are compared by code points and sorted in the byte order of UTF-8, as `text` is in SQLite.
- */
+/** For names: compared by code points and sorted in the byte order of UTF-8, as `text` is in SQLite. */
 export type NameType = 'text' | RawBuilder<unknown>
 
 /** The same in PostgreSQL, whatever the collation of its database. */
@@ -110,7 +108,7 @@ const indexesForListings: Migration = {
   },
 }
 
-/** The migrations of the store's schema, in order. A released migration is never edited. */
+/** In order. A released migration is never edited. */
 export const createMigrations = (nameType: NameType): MigrationProvider => ({
   getMigrations: () =>
     Promise.resolve({

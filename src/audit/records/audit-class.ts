@@ -1,7 +1,6 @@
 import type { AuditClass } from '../../config/audit/audit-modes.ts'
 import { operations, type OperationName } from '../../catalog-api/operations.ts'
 
-/** The class of an operation, as the table of the interface has it. */
 export function getAuditClass(name: OperationName): AuditClass {
   const { effect, group } = operations[name]
   if (effect === 'read') return 'read'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { CreatedVersion } from '../../../src/audit/records/audit-record.ts'
-import { TableHistory, type StartedChange } from '../../../src/audit/resolution/table-history.ts'
+import { TableHistory, type StartedChange } from '../../../src/audit/in-doubt/table-history.ts'
 
 const id = ['sales', 'orders']
 
@@ -80,8 +80,8 @@ it('branches have separate versions', () => {
 it('returns the author of a version', () => {
   const history = new TableHistory()
   passed(history, 1, 2)
-  expect(history.findMaker(id, undefined, 2)).toBe('r2')
-  expect(history.findMaker(id, undefined, 3)).toBeUndefined()
+  expect(history.findCreator(id, undefined, 2)).toBe('r2')
+  expect(history.findCreator(id, undefined, 3)).toBeUndefined()
 })
 
 /** Events of a table: changes begin and end in any order, and some versions are created elsewhere. */

@@ -11,10 +11,7 @@ import type {
 } from '../records/audit-record.ts'
 import { getBranch, type StartedChange, type ChangeEffect, type TableHistory } from './table-history.ts'
 
-/**
- * One query about a change with an unknown outcome: whether the requested version exists, or whether there is a newer
- * version than before.
- */
+/** Asks an upstream whether a version exists, or whether a version newer than `before` exists. */
 export type Lookup = { readonly id: ObjectId; readonly branch: string | undefined } & (
   | {
       readonly version: number
@@ -38,9 +35,8 @@ export interface InDoubtChange {
 const maxLookups = 16
 
 /**
- * Plans the lookups for a change. A version commit names its version, and a version of a branch is created at most once
- * (put-if-not-exists), so looking up that version resolves it. A change of rows creates a version after all existing
- * ones. All other changes leave no trace that identifies their author.
+ * A version of a branch is created at most once (put-if-not-exists), so looking up the version of a commit resolves it.
+ * A change of rows creates a version after all existing ones. Other changes leave no trace of their author.
  */
 export function planLookups({ operation, id, objects = [], before, details }: IntentEntry): Lookup[] {
   const { object, group } = operations[operation]
@@ -66,13 +62,10 @@ function planVersionLookup(id: ObjectId, details: Details): Lookup[] {
   ]
 }
 
-/**
- * Reads the newest part of a log into the history of its tables, and returns the unresolved in-doubt changes in it. The
- * log must have been opened: then every intent of earlier chains has an outcome.
- */
+/** Also reads the records into `history`. The log must be open: then every intent of earlier chains has an outcome. */
 export async function readInDoubtChanges(folder: string, history: TableHistory): Promise<InDoubtChange[]> {
   const started = new Map<string, { intent: IntentReference; entry: IntentEntry; change: StartedChange }>()
-  const requests = new Map<string, InDoubtChange>()
+  const inDoubtChanges = new Map<string, InDoubtChange>()
   for await (const record of readNewestRecords(folder, maxReadBytes)) {
     if (record.kind === 'intent' && record.effect !== 'read') {
       const { chain, seq, request } = record
@@ -85,20 +78,25 @@ export async function readInDoubtChanges(folder: string, history: TableHistory):
       if (record.result === 'unknown') {
         const { intent, change, entry } = found
         const since = Date.parse(record.time)
-        requests.set(key, { intent, change, upstream: entry.upstream, lookups: planLookups(entry), since })
+        inDoubtChanges.set(key, {
+          intent,
+          change,
+          upstream: entry.upstream,
+          lookups: planLookups(entry),
+          since,
+        })
       } else {
         started.delete(key)
-        requests.delete(key)
+        inDoubtChanges.delete(key)
         history.end(found.change, toChangeEffect(record))
       }
     }
   }
-  return [...requests.values()]
+  return [...inDoubtChanges.values()]
 }
 
 const maxReadBytes = 64 * 1024 * 1024
 
-/** Converts a result to its effect on the history of the tables. */
 export function toChangeEffect({
   result,
   versions = [],

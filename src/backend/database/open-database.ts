@@ -8,22 +8,19 @@ import { openSqlite } from './sqlite.ts'
 import type { CatalogDatabase } from './database-schema.ts'
 import { makeFolder } from '../../lib/fs/make-folder.ts'
 
-export interface Store {
+export interface OpenedDatabase {
   readonly database: CatalogDatabase
-  /** Locks shared between replicas; undefined if this process uses the store alone. */
+  /** Undefined if this process uses the database alone. */
   readonly locks: AdvisoryLocks | undefined
   readonly close: () => Promise<void>
 }
 
-/**
- * Opens the configured store: PostgreSQL, or a SQLite file in its own folder or the data folder. Rejects with a plain
- * error if it cannot be used.
- */
-export async function openStore(
+/** PostgreSQL, or a SQLite file in its own folder or the data folder. Rejects with a plain error. */
+export async function openDatabase(
   { folder, postgres }: BackendSettings['store'],
   dataFolder: string | undefined,
   log: Logger,
-): Promise<Store> {
+): Promise<OpenedDatabase> {
   if (postgres === undefined) {
     const location = folder ?? dataFolder
     if (location === undefined) throw new Error('no folder configured for the store')

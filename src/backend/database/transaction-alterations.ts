@@ -1,7 +1,6 @@
 import { parseProperties, type Properties } from './objects.ts'
 import type { CatalogDatabase } from './database-schema.ts'
 
-/** The alterations of a transaction. */
 export interface Alterations {
   readonly status: string | undefined
   readonly properties: Properties
@@ -22,7 +21,6 @@ export async function findAlterations(
   return { status: row.status ?? undefined, properties: parseProperties(row.properties) }
 }
 
-/** Replaces the alterations of a transaction. */
 export async function saveAlterations(
   database: CatalogDatabase,
   objectId: string,

@@ -1,10 +1,7 @@
 import { CatalogError, invalidInput } from '../../catalog-api/catalog-error.ts'
 
-/**
- * Errors caused by concurrent transactions; a retry sees the other's changes. Unique and foreign keys are included,
- * because each transaction checks before it writes.
- */
-const conflicts: ReadonlySet<string> = new Set([
+/** Includes unique and foreign keys: each transaction checks before it writes, and a retry sees the other's changes. */
+const conflictCodes: ReadonlySet<string> = new Set([
   '40001', // serialization_failure
   '40P01', // deadlock_detected
   '23505', // unique_violation
@@ -12,24 +9,20 @@ const conflicts: ReadonlySet<string> = new Set([
 ])
 
 /** Text that PostgreSQL cannot store: the character 0. Names cannot contain it, only tokens and references. */
-const unstorable: ReadonlySet<string> = new Set(['22021', '22P05'])
+const unstorableTextCodes: ReadonlySet<string> = new Set(['22021', '22P05'])
 
 /** Connections (08), resources (53), operator intervention (57), a temporarily read-only server (25006). */
-const unreachable =
+const unavailableCodes =
   /^(08...|53...|57P..|25006|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENOENT)$/
 /** The client library's errors differ only in their text. */
-const lostConnection =
+const lostConnectionMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered)/
 
-/** Whether a transaction failed because of a concurrent one and can be retried. */
 export function isConflict(error: unknown): boolean {
-  return conflicts.has(errorCodeOf(error))
+  return conflictCodes.has(getErrorCode(error))
 }
 
-/**
- * Converts a PostgreSQL error to ConcurrentModification (409), ServiceUnavailable (503) or InvalidInput (400);
- * undefined for other errors.
- */
+/** Converts to ConcurrentModification (409), ServiceUnavailable (503) or InvalidInput (400); otherwise undefined. */
 export function toPostgresCatalogError(error: unknown): CatalogError | undefined {
   if (!(error instanceof Error)) return undefined
   if (isConflict(error)) {
@@ -37,23 +30,22 @@ export function toPostgresCatalogError(error: unknown): CatalogError | undefined
       cause: error,
     })
   }
-  if (unstorable.has(errorCodeOf(error)))
+  if (unstorableTextCodes.has(getErrorCode(error)))
     return invalidInput('a string contains a NUL character', { cause: error })
-  if (!('syscall' in error && errorCodeOf(error) === 'ENOENT' && error.syscall !== 'connect')) {
-    if (unreachable.test(errorCodeOf(error)) || lostConnection.test(error.message))
-      return storeUnavailableError(error)
+  if (!('syscall' in error && getErrorCode(error) === 'ENOENT' && error.syscall !== 'connect')) {
+    if (unavailableCodes.test(getErrorCode(error)) || lostConnectionMessages.test(error.message))
+      return databaseUnavailableError(error)
   }
   return undefined
 }
 
-/** The error (503) for a store that does not respond. */
-export function storeUnavailableError(cause?: unknown): CatalogError {
+export function databaseUnavailableError(cause?: unknown): CatalogError {
   return new CatalogError('ServiceUnavailable', 'the catalog database is unavailable; retry', {
     headers: { 'retry-after': '1' },
     cause,
   })
 }
 
-function errorCodeOf(error: unknown): string {
+function getErrorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }

@@ -5,8 +5,8 @@ import {
   formatIdentifierForMessage,
   tableNotFound,
 } from '../../../catalog-api/not-found.ts'
-import { findObject, type NamespaceEntry, type TableEntry } from '../../store/objects.ts'
-import type { CatalogDatabase } from '../../store/database-schema.ts'
+import { findObject, type NamespaceEntry, type TableEntry } from '../../database/objects.ts'
+import type { CatalogDatabase } from '../../database/database-schema.ts'
 
 /** Throws NamespaceNotFound (404). */
 export async function requireNamespace(database: CatalogDatabase, id: Identifier): Promise<NamespaceEntry> {
@@ -15,10 +15,7 @@ export async function requireNamespace(database: CatalogDatabase, id: Identifier
   throw namespaceNotFound(id)
 }
 
-/**
- * Finds a table, declared or with data. Throws TableNotFound, or NamespaceNotFound if its namespace does not exist
- * (both 404).
- */
+/** The table may be only declared. Throws TableNotFound, or NamespaceNotFound for its namespace (both 404). */
 export async function requireTable(database: CatalogDatabase, id: Identifier): Promise<TableEntry> {
   const found = await findObject(database, id)
   if (found?.kind === 'table' && found.state !== 'creating') return found
@@ -26,10 +23,7 @@ export async function requireTable(database: CatalogDatabase, id: Identifier): P
   throw tableNotFound(id)
 }
 
-/**
- * Finds the table again after locking it. Throws ConcurrentModification (409) if another table has the id now, and like
- * `requireTable`.
- */
+/** Finds the table again under its lock. Throws ConcurrentModification (409) if another table has the id now. */
 export async function requireSameTable(
   database: CatalogDatabase,
   id: Identifier,
@@ -43,7 +37,6 @@ export async function requireSameTable(
   )
 }
 
-/** The error (409) for a new table whose name is taken by a table or a namespace. */
 export function tableAlreadyExistsError(id: Identifier): CatalogError {
   return new CatalogError(
     'TableAlreadyExists',
@@ -51,7 +44,6 @@ export function tableAlreadyExistsError(id: Identifier): CatalogError {
   )
 }
 
-/** The error (409) for a new namespace whose name is taken by a namespace or a table. */
 export function namespaceAlreadyExistsError(id: Identifier): CatalogError {
   return new CatalogError(
     'NamespaceAlreadyExists',

@@ -6,24 +6,26 @@ const maxAttempts = 12
 const maxPauseMs = 50
 
 /**
- * Makes every transaction serializable, as in SQLite, for work that reads before it writes. PostgreSQL aborts
- * conflicting transactions; they are retried a bounded number of times, so their work must have no side effects outside
- * the database. Calls `check` before each commit; an error thrown by it prevents the commit.
+ * Makes every transaction serializable, as in SQLite. Conflicting ones are retried a bounded number of times, so their
+ * work must have no side effects outside the database. An error of `checkCommit` prevents the commit.
  */
-export function withSerializableTransactions(database: CatalogDatabase, check: () => void): CatalogDatabase {
+export function withSerializableTransactions(
+  database: CatalogDatabase,
+  checkCommit: () => void,
+): CatalogDatabase {
   const begin = database.transaction.bind(database)
   const transaction: CatalogDatabase['transaction'] = () => {
     const builder = begin().setIsolationLevel('serializable')
     const execute = builder.execute.bind(builder)
-    const executeRetrying: typeof execute = (work) =>
+    const executeWithRetries: typeof execute = (work) =>
       withRetries(() =>
-        execute(async (within) => {
-          const result = await work(within)
-          check()
+        execute(async (transactionDatabase) => {
+          const result = await work(transactionDatabase)
+          checkCommit()
           return result
         }),
       )
-    return Object.assign(builder, { execute: executeRetrying })
+    return Object.assign(builder, { execute: executeWithRetries })
   }
   return Object.assign(database, { transaction })
 }

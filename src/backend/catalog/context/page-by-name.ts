@@ -12,14 +12,14 @@ interface Page<Entry> {
 /** Returns a page of entries in the byte order of their names in UTF-8. The token is the last name of the page. */
 export function pageByName<Entry>(
   all: readonly Entry[],
-  nameOf: (entry: Entry) => string,
+  getName: (entry: Entry) => string,
   { page_token: after, limit }: PageRequest,
 ): Page<Entry> {
-  const ordered = all.toSorted((left, right) => compareBytes(nameOf(left), nameOf(right)))
-  const rest = after ? ordered.filter((entry) => compareBytes(nameOf(entry), after) > 0) : ordered
+  const ordered = all.toSorted((left, right) => compareBytes(getName(left), getName(right)))
+  const rest = after ? ordered.filter((entry) => compareBytes(getName(entry), after) > 0) : ordered
   const entries = rest.slice(0, limit)
   const last = entries.at(-1)
-  return { entries, token: last && entries.length < rest.length ? { page_token: nameOf(last) } : {} }
+  return { entries, token: last && entries.length < rest.length ? { page_token: getName(last) } : {} }
 }
 
 function compareBytes(left: string, right: string): number {

@@ -9,20 +9,20 @@ import {
 } from 'kysely'
 import Libsql from 'libsql'
 import { expect, onTestFinished, it } from 'vitest'
-import { listNamespaceNames, listTableNames, listTablePaths } from '../../../src/backend/store/listings.ts'
+import { listNamespaceNames, listTableNames, listTablePaths } from '../../../src/backend/database/listings.ts'
 import {
   hasChildren,
   listUnfinishedCreations,
   removeNamespace,
-} from '../../../src/backend/store/remove-objects.ts'
-import { openSqlite } from '../../../src/backend/store/sqlite.ts'
-import type { CatalogDatabase, CatalogTables } from '../../../src/backend/store/database-schema.ts'
-import { hasPendingChanges } from '../../../src/backend/store/pending-deletions.ts'
+} from '../../../src/backend/database/remove-objects.ts'
+import { openSqlite } from '../../../src/backend/database/sqlite.ts'
+import type { CatalogDatabase, CatalogTables } from '../../../src/backend/database/database-schema.ts'
+import { hasPendingChanges } from '../../../src/backend/database/pending-deletions.ts'
 import {
   findVersionMetadata,
   deleteVersionRecordsBefore,
   listRecordedVersions,
-} from '../../../src/backend/store/versions.ts'
+} from '../../../src/backend/database/versions.ts'
 import { temporaryFolder } from '../support/running-backend.ts'
 
 type Query = (database: CatalogDatabase) => Promise<unknown>

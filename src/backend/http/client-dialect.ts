@@ -12,12 +12,10 @@ import type { RequestMembers } from '../contract/catalog.ts'
 import type { SchemaDialect } from '../engine/schema/json-arrow-schema.ts'
 
 /**
- * The dialect of LanceDB's remote client (`connect("db://...")`) on the same routes. All of its deviations from the
- * interface are here, except spellings that every client may use (quoted modes, nulls, bare vectors), which the schemas
- * accept.
+ * All deviations of LanceDB's remote client (`connect("db://...")`) from the catalog API are here, except spellings
+ * that every client may use (quoted modes, nulls, bare vectors), which the schemas accept.
  */
 export interface ClientDialect {
-  /** The type names used in responses to DescribeTable. */
   readonly schemaDialect: SchemaDialect
   /** Added to every response. */
   readonly responseHeaders: Readonly<Record<string, string>>
@@ -72,7 +70,7 @@ const lancedbDialect: ClientDialect = {
 }
 
 /** Selects the dialect of a request: as declared by a gateway in front, or LanceDB's if the client names a database. */
-export function clientDialectOf(headers: IncomingHttpHeaders): ClientDialect {
+export function selectClientDialect(headers: IncomingHttpHeaders): ClientDialect {
   const reported = headers[clientDialectHeader]
   const isLancedb = reported === undefined ? lancedbDatabaseHeader in headers : reported === 'lancedb'
   return isLancedb ? lancedbDialect : catalogDialect

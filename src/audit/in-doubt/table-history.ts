@@ -16,19 +16,15 @@ export interface StartedChange {
   /** The newest known version of its branch when it began. */
   readonly before: number | undefined
   /** Whether the id may refer to another dataset afterwards. */
-  readonly restarts: boolean
+  readonly restartsVersions: boolean
   readonly tables: readonly TableKey[]
 }
 
-/**
- * Effect of a change: the created versions, and unknown ones in its tables that are not listed; no change of any
- * version; or unknown versions.
- */
+/** The created versions, and unknown ones in unlisted tables of the change; no version changed; or unknown versions. */
 export type ChangeEffect = readonly CreatedVersion[] | 'nothing' | 'unclear'
 
 interface TableKey {
   readonly id: ObjectId
-  /** The id as JSON, used as a map key. */
   readonly key: string
 }
 
@@ -44,7 +40,7 @@ interface BranchVersions {
   /** Ended changes whose own version is not resolved yet, in the order of their ends. */
   readonly observed: Observed[]
   /** Requests that created the latest versions, as stated by responses. */
-  readonly makers: Map<number, string>
+  readonly creators: Map<number, string>
 }
 
 interface Observed {
@@ -63,7 +59,7 @@ interface TableVersions {
 
 const maxTables = 10_000
 const maxBranches = 100
-const maxMakers = 64
+const maxCreators = 64
 const maxAhead = 1_000
 
 const versionlessOperations: ReadonlySet<string> = new Set<OperationName>([
@@ -83,12 +79,12 @@ const versioningPermissions: ReadonlySet<Permission> = new Set<Permission>(
 const noGaps: readonly OutOfBandVersions[] = []
 
 /**
- * Tracks the versions of the most recently changed tables seen by this log. Versions of a branch are numbered without
- * gaps, so a version whose predecessor was never seen reveals a change that bypassed the gateway. Responses to
- * concurrent changes may arrive out of order, so a gap counts only when every change has ended that may have created
- * the missing version. A version observed after a change is an upper bound of the version that the change created. It
- * is resolved when all concurrent changes have ended: it takes the highest free number up to its bound. The number of
- * flagged versions therefore equals the number created elsewhere, and a version stated by a response is never flagged.
+ * Tracks the versions of the most recently changed tables. Versions of a branch have no gaps, so a version whose
+ * predecessor was never seen reveals a change that bypassed the gateway. Responses may arrive out of order, so a gap
+ * counts only after every change that may have created the missing version has ended. A version observed after a change
+ * is an upper bound of the version that the change created; when all concurrent changes have ended, it takes the
+ * highest free number up to its bound. So the number of flagged versions equals the number created elsewhere, and a
+ * version stated by a response is never flagged.
  */
 export class TableHistory {
   readonly #tables = new LRUCache<string, TableVersions>({ max: maxTables })
@@ -99,13 +95,16 @@ export class TableHistory {
     const tables = listVersionedTables(intent)
     for (const { key } of tables) this.#getTable(key, ticket).open.add(ticket)
     const { request, operation, before } = intent
-    return { ticket, request, before, restarts: getOperation(operation).versions === 'restart', tables }
+    return {
+      ticket,
+      request,
+      before,
+      restartsVersions: getOperation(operation).versions === 'restart',
+      tables,
+    }
   }
 
-  /**
-   * Registers the end of a change; a change with an unknown outcome ends when it is resolved. Returns the versions not
-   * created through this log that this end reveals.
-   */
+  /** An unknown outcome ends when it is resolved. Returns the out-of-band versions that this end reveals. */
   end(change: StartedChange, effect: ChangeEffect): readonly OutOfBandVersions[] {
     let outOfBand = noGaps
     for (const { id, key } of change.tables) {
@@ -119,7 +118,6 @@ export class TableHistory {
     return outOfBand
   }
 
-  /** Returns the newest seen version of a branch; undefined if unknown. */
   getNewestVersion(id: ObjectId, branch: string | undefined): number | undefined {
     const versions = this.#tables.peek(idToJson(id))?.branches.get(branch ?? '')
     if (versions?.isFirm !== true) return undefined
@@ -130,12 +128,12 @@ export class TableHistory {
     )
   }
 
-  /** Returns the request that created the version; undefined if no response stated it, or if it was evicted. */
-  findMaker(id: ObjectId, branch: string | undefined, version: number): string | undefined {
+  /** Undefined if no response stated the request, or if it was evicted. */
+  findCreator(id: ObjectId, branch: string | undefined, version: number): string | undefined {
     return this.#tables
       .peek(idToJson(id))
       ?.branches.get(branch ?? '')
-      ?.makers.get(version)
+      ?.creators.get(version)
   }
 
   #getTable(key: string, ticket: number): TableVersions {
@@ -151,19 +149,19 @@ export class TableHistory {
   #applyEffect(
     table: TableVersions,
     id: ObjectId,
-    made: readonly CreatedVersion[],
+    createdVersions: readonly CreatedVersion[],
     change: StartedChange,
   ): void {
-    let isHere = false
-    for (const { id: ofTable, branch = '', version, observed } of made) {
-      if (!isSameId(ofTable, id)) continue
-      isHere = true
+    let isListed = false
+    for (const { id: tableId, branch = '', version, observed } of createdVersions) {
+      if (!isSameId(tableId, id)) continue
+      isListed = true
       if (observed !== true) this.#addCreated(table, branch, version, change)
-      else if (change.restarts) this.#restartBranch(table, branch, version)
+      else if (change.restartsVersions) this.#restartBranch(table, branch, version)
       else this.#addObserved(table, branch, version, change)
     }
     // Afterwards, the name may refer to another table.
-    if (!isHere) this.#reset(table)
+    if (!isListed) this.#reset(table)
   }
 
   #reset(table: TableVersions): void {
@@ -177,11 +175,11 @@ export class TableHistory {
     version: number,
     { ticket, request }: StartedChange,
   ): void {
-    const known = table.branches.get(branch)
-    const versions = known?.isFirm === true ? known : this.#startBranch(table, branch, version, ticket)
-    versions.makers.set(version, request)
-    const [oldest] = versions.makers.keys()
-    if (versions.makers.size > maxMakers && oldest !== undefined) versions.makers.delete(oldest)
+    const current = table.branches.get(branch)
+    const versions = current?.isFirm === true ? current : this.#startBranch(table, branch, version, ticket)
+    versions.creators.set(version, request)
+    const [oldest] = versions.creators.keys()
+    if (versions.creators.size > maxCreators && oldest !== undefined) versions.creators.delete(oldest)
     if (version <= versions.newest) return
     versions.ahead.set(version, this.#nextTicket)
     absorbAhead(versions)
@@ -215,7 +213,6 @@ export class TableHistory {
       table.branches.set(branch, createBranchVersions(version, true, this.#nextTicket))
   }
 
-  /** Starts a branch that had no firm versions before this one. */
   #startBranch(table: TableVersions, branch: string, version: number, ticket: number): BranchVersions {
     const isFirm = ticket >= table.restartedFrom
     const uncertain = table.branches.get(branch)
@@ -228,7 +225,6 @@ export class TableHistory {
     return versions
   }
 
-  /** Returns the versions created elsewhere, as far as the ended changes reveal them. */
   #findGaps(id: ObjectId, table: TableVersions): readonly OutOfBandVersions[] {
     let gaps: OutOfBandVersions[] | undefined
     for (const [branch, versions] of table.branches) {
@@ -255,16 +251,15 @@ export class TableHistory {
 }
 
 function createBranchVersions(newest: number, isFirm: boolean, firmFrom: number): BranchVersions {
-  return { newest, isFirm, firmFrom, ahead: new Map(), observed: [], makers: new Map() }
+  return { newest, isFirm, firmFrom, ahead: new Map(), observed: [], creators: new Map() }
 }
 
-/** Returns the branch of a change; undefined for the main branch. */
+/** Undefined for the main branch. */
 export function getBranch(details: ChangeIntent['details']): string | undefined {
   const branch = details?.['branch']
   return typeof branch === 'string' && branch !== '' && branch !== 'main' ? branch : undefined
 }
 
-/** Lists the distinct tables whose versions a change may affect. */
 function listVersionedTables({ operation, id, objects = [] }: ChangeIntent): TableKey[] {
   if (versioningPermissions.has(operation)) return [createTableKey(id)]
   if (operations[operation].object !== 'none') return []
@@ -290,9 +285,8 @@ function isResolvable({ observed }: BranchVersions, open: ReadonlySet<number>): 
 }
 
 /**
- * Assigns to each observed change the highest free version up to its bound; the order of the changes does not affect
- * the set of assigned versions. Returns false if none is free: the change created no version, or the upstream creates
- * it later.
+ * Assigns to each observed change the highest free version up to its bound. Returns false if none is free: the change
+ * created no version, or the upstream creates it later.
  */
 function resolveObserved(versions: BranchVersions): boolean {
   const bound = versions.observed.at(-1)?.bound ?? 0

@@ -7,7 +7,6 @@ export interface DeletedVersion {
   readonly version: number
 }
 
-/** Records deleted versions; their manifests are removed afterwards. */
 export async function recordDeletedVersions(
   database: CatalogDatabase,
   objectId: string,
@@ -23,7 +22,6 @@ export async function recordDeletedVersions(
   }
 }
 
-/** Lists the deleted versions of a table whose manifests are still to be removed. */
 export async function listDeletedVersions(
   database: CatalogDatabase,
   objectId: string,
@@ -59,7 +57,6 @@ export async function hasPendingChanges(database: CatalogDatabase, objectId: str
   return found !== undefined
 }
 
-/** Lists the paths of the tables whose storage lags behind their records. */
 export async function listTablesWithPendingChanges(database: CatalogDatabase): Promise<readonly string[]> {
   const rows = await selectPending(database)
     .innerJoin('objects', 'objects.object_id', 'unfinished.object_id')
