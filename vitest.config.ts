@@ -11,11 +11,7 @@ const onlyThorough = isThorough
   ? []
   : ['test/conformance/once/**', 'test/conformance/bundled-catalog.test.ts']
 const withEveryStore = isThorough
-  ? [
-      'test/backend/{catalog,contract,database,engine,http,support,batches}/**/*.test.ts',
-      'test/backend/*.test.ts',
-      'test/conformance/*.test.ts',
-    ]
+  ? ['test/backend/{database,http,rows,startup,tables,versions}/**/*.test.ts', 'test/conformance/*.test.ts']
   : ['test/conformance/bundled-catalog.test.ts']
 
 const hasPostgres = findPostgres() !== undefined

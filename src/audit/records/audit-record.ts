@@ -124,7 +124,7 @@ export interface ResolvedEntry {
   /** Human-readable evidence, or why there is none. */
   readonly evidence: string
   /** Number of queries to the upstream. */
-  readonly looks: number
+  readonly lookups: number
   /** The requested version, or the newest one of the table, as described by the upstream. */
   readonly versions?: readonly CreatedVersion[]
   readonly outOfBand?: readonly OutOfBandVersions[]

@@ -46,11 +46,11 @@ export function createOutcomeRecord(intent: OpenIntent, entry: OutcomeEntry): Un
 
 export function createResolvedRecord(intent: IntentReference, entry: ResolvedEntry): UnchainedRecord {
   const { request, seq: intentSeq, chain: intentChain, tables } = intent
-  const { result, evidence, looks, versions, outOfBand } = entry
+  const { result, evidence, lookups, versions, outOfBand } = entry
   const facts = {
     result,
     evidence,
-    looks,
+    lookups,
     ...(versions && { versions }),
     ...(outOfBand && { outOfBand }),
   }

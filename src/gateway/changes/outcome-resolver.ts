@@ -153,7 +153,7 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
     entry.resolution = {
       result,
       evidence,
-      looks: lookups,
+      lookups,
       ...found,
       ...(isContinuous && outOfBand.length > 0 && { outOfBand }),
     }

@@ -177,8 +177,8 @@ it('writes outcomes and resolutions like JSON.stringify', () => {
     details: maybe(details),
   })
   const resolved: fc.Arbitrary<ResolvedEntry> = fc.record(
-    { result: fc.constantFrom('taken', 'undecided'), evidence: text, looks: fc.nat(), versions, outOfBand },
-    { requiredKeys: ['result', 'evidence', 'looks'] },
+    { result: fc.constantFrom('taken', 'undecided'), evidence: text, lookups: fc.nat(), versions, outOfBand },
+    { requiredKeys: ['result', 'evidence', 'lookups'] },
   )
   fc.assert(
     fc.property(outcome, (entry) => {
@@ -200,8 +200,8 @@ it('writes outcomes and resolutions like JSON.stringify', () => {
   )
   fc.assert(
     fc.property(resolved, (entry) => {
-      const { result, evidence, looks, versions, outOfBand } = entry
-      const ordered: Ordered<ResolvedEntry> = { result, evidence, looks, versions, outOfBand }
+      const { result, evidence, lookups, versions, outOfBand } = entry
+      const ordered: Ordered<ResolvedEntry> = { result, evidence, lookups, versions, outOfBand }
       const reference = { request: intent.request, intentSeq: intent.seq, intentChain: intent.chain }
       expect(createResolvedRecord(intent, entry).members).toBe(slowText({ ...reference, ...ordered }))
     }),

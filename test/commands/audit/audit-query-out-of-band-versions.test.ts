@@ -37,7 +37,7 @@ beforeAll(async () => {
   await log.recordOutcome({ seq, request, tables }, { result: 'unknown', durationMs: 1 })
   await log.recordResolution(
     { chain: log.chain, seq, request, tables },
-    { result: 'undecided', evidence: 'nothing tells', looks: 1, outOfBand: [{ id, from: 14, to: 15 }] },
+    { result: 'undecided', evidence: 'nothing tells', lookups: 1, outOfBand: [{ id, from: 14, to: 15 }] },
   )
   await log.close()
   return () => removeFolder(folder)

@@ -48,7 +48,7 @@ it.each<[what: string, answer: RequestHandler, expected: object]>([
   [
     'the staged manifest is there',
     respondWith(200, { version: final }),
-    { result: 'committed', looks: 1, versions: [{ version: 7, manifestPath: path, eTag: 'tag' }] },
+    { result: 'committed', lookups: 1, versions: [{ version: 7, manifestPath: path, eTag: 'tag' }] },
   ],
   [
     'another manifest is there',
@@ -89,7 +89,7 @@ it('absence requires two lookups; a version found by the second belongs to the c
     ((polls += 1) < 3 ? notThere : respondWith(200, { version: final }))(...all)
   upstream.answering = breakingOff(late)
   await gateway.post(commit, { body: staged })
-  expect((await resolvedIn(gateway.auditFolder)).resolved).toMatchObject([{ result: 'committed', looks: 3 }])
+  expect((await resolvedIn(gateway.auditFolder)).resolved).toMatchObject([{ result: 'committed', lookups: 3 }])
 })
 
 it('a version of another request is not attributed to the change', async () => {
