@@ -22,7 +22,7 @@ export const tracesSchema = z
       ),
     include: z.array(z.enum(includableAttributes)).default([]).describe('Personal data to add to spans.'),
     credential: receiverCredential.optional().describe('Credential for the endpoint.'),
-    certificateAuthority: tlsFiles.caFile,
+    caFile: tlsFiles.caFile,
     timeoutMs: z
       .int()
       .positive()
@@ -37,8 +37,7 @@ export const tracesSchema = z
       .describe('Maximum queued spans; further spans are dropped and counted.'),
   })
   .refine(
-    ({ endpoint, certificateAuthority }) =>
-      certificateAuthority === undefined || endpoint?.startsWith('https:') === true,
+    ({ endpoint, caFile }) => caFile === undefined || endpoint?.startsWith('https:') === true,
     'expected an https endpoint, because caFile is set',
   )
 
@@ -49,10 +48,10 @@ export function resolveTracesPaths(
   settings: TracesSettings,
   absolute: (path: string) => string,
 ): TracesSettings {
-  const { certificateAuthority: authority, credential } = settings
+  const { caFile, credential } = settings
   return {
     ...settings,
-    ...(authority !== undefined && { certificateAuthority: absolute(authority) }),
+    ...(caFile !== undefined && { caFile: absolute(caFile) }),
     ...(credential && { credential: { ...credential, file: absolute(credential.file) } }),
   }
 }
