@@ -231,10 +231,10 @@ export function refusal(
   message: string,
   options: Omit<CatalogErrorOptions, 'reason'> = {},
 ): CatalogError {
-  return new CatalogError(refusals[reason].kind, message, { ...optionsFor(reason), ...options })
+  return new CatalogError(refusals[reason].kind, message, { ...getRefusalOptions(reason), ...options })
 }
 
-export function optionsFor(reason: RefusalReason): CatalogErrorOptions {
+export function getRefusalOptions(reason: RefusalReason): CatalogErrorOptions {
   const { status, retryAfter }: Refusal = refusals[reason]
   return {
     reason,
@@ -243,7 +243,7 @@ export function optionsFor(reason: RefusalReason): CatalogErrorOptions {
   }
 }
 
-export function levelOf(reason: RefusalReason): 'info' | 'warn' | 'error' {
+export function getRefusalLevel(reason: RefusalReason): 'info' | 'warn' | 'error' {
   const row: Refusal = refusals[reason]
   return row.level ?? 'info'
 }

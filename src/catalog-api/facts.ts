@@ -89,11 +89,11 @@ export interface FactSource {
   readonly name: string
 }
 
-export function parseFactSource(location: FactSourcePath): FactSource {
-  const dot = location.lastIndexOf('.')
-  const part = location.slice(0, dot)
-  if (!isFactSourcePart(part)) throw new Error(`${location} is not a source of a fact`)
-  return { in: part, name: location.slice(dot + 1) }
+export function parseFactSource(path: FactSourcePath): FactSource {
+  const dot = path.lastIndexOf('.')
+  const part = path.slice(0, dot)
+  if (!isFactSourcePart(part)) throw new Error(`${path} is not a source of a fact`)
+  return { in: part, name: path.slice(dot + 1) }
 }
 
 function isFactSourcePart(part: string): part is FactSource['in'] {

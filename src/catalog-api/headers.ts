@@ -72,7 +72,7 @@ export const hopByHopHeaders: ReadonlySet<string> = new Set([
 ])
 
 /** Returns the dialect of a catalog header (lower case), or undefined for an ordinary header. */
-export function headerDialectOf(header: string): HeaderDialect | undefined {
+export function getHeaderDialect(header: string): HeaderDialect | undefined {
   if (!header.startsWith('x-')) return undefined
   for (const dialect of ['catalog', 'lance'] as const) {
     const names = headerDialects[dialect]

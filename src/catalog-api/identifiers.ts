@@ -73,15 +73,15 @@ export function assertIdentifier(id: Identifier): Identifier {
 }
 
 /** Throws InvalidInput (400) unless `name` is valid as a part of an id or as the name of an index. */
-export function assertName(name: string, what: string): void {
-  if (name === '') throw refusal('invalid_id', `${what} is empty`)
+export function assertName(name: string, label: string): void {
+  if (name === '') throw refusal('invalid_id', `${label} is empty`)
   if (name === '.' || name === '..')
-    throw refusal('invalid_id', `${what} is ${quoteForMessage(name)}, which is a path segment, not a name`)
+    throw refusal('invalid_id', `${label} is ${quoteForMessage(name)}, which is a path segment, not a name`)
   const character = forbiddenCharacters.exec(name)?.[0]
   if (character !== undefined) {
     throw refusal(
       'invalid_id',
-      `${what}, ${quoteForMessage(name)}, contains ${quoteForMessage(character)}, which is not allowed in a name`,
+      `${label}, ${quoteForMessage(name)}, contains ${quoteForMessage(character)}, which is not allowed in a name`,
     )
   }
 }

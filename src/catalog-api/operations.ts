@@ -828,7 +828,9 @@ export interface Operation {
 function completeOperation(name: OperationName): Operation {
   const definition: OperationDefinition = operations[name]
   const facts = parseFacts(definition)
-  const repeats = (['id', 'index_name'] as const).filter((member) => definition.path.includes(`{${member}}`))
+  const routeMembers = (['id', 'index_name'] as const).filter((member) =>
+    definition.path.includes(`{${member}}`),
+  )
   return {
     name,
     method: definition.method,
@@ -840,7 +842,7 @@ function completeOperation(name: OperationName): Operation {
     required: definition.required ?? [],
     body: definition.body,
     facts,
-    factsWithSeveralSources: facts.filter(([, locations]) => locations.filter(isDirectSource).length > 1),
+    factsWithSeveralSources: facts.filter(([, sources]) => sources.filter(isDirectSource).length > 1),
     modes: definition.modes ?? [],
     behaviors: definition.behaviors ?? [],
     unknownBranch: definition.unknownBranch,
@@ -849,7 +851,7 @@ function completeOperation(name: OperationName): Operation {
     emptyIsAbsent: new Set(['id', 'context', ...(definition.emptyIsAbsent ?? [])]),
     recorded: definition.recorded ?? [],
     describes: definition.describes ?? [],
-    routeMembers: definition.body === 'json' || definition.body === 'none' ? repeats : [],
+    routeMembers: definition.body === 'json' || definition.body === 'none' ? routeMembers : [],
     effect: definition.effect,
     group: definition.group,
     status: definition.status ?? 200,
@@ -861,8 +863,8 @@ function completeOperation(name: OperationName): Operation {
 }
 
 /** A key of the properties is no source of the whole properties fact. */
-function isDirectSource({ in: part }: FactSource): boolean {
-  return part !== 'properties'
+function isDirectSource(source: FactSource): boolean {
+  return source.in !== 'properties'
 }
 
 function parseFacts({ facts = {} }: OperationDefinition): Operation['facts'] {

@@ -265,19 +265,19 @@ function repeatedParameterError(name: string): CatalogError {
 }
 
 /** Queries are form-encoded: real clients write a space as `+`. */
-function decodeQuery(text: string, what: string): string {
-  return decode(text.includes('+') ? text.replaceAll('+', '%20') : text, what)
+function decodeQuery(text: string, label: string): string {
+  return decode(text.includes('+') ? text.replaceAll('+', '%20') : text, label)
 }
 
-function decode(text: string, what: string): string {
+function decode(text: string, label: string): string {
   if (!text.includes('%')) return text
   let decoded: string
   try {
     decoded = decodeURIComponent(text)
   } catch {
-    throw refusal('malformed_target', `${what} is percent-encoded but not valid UTF-8`)
+    throw refusal('malformed_target', `${label} is percent-encoded but not valid UTF-8`)
   }
-  if (decoded.includes('\0')) throw refusal('invalid_request', `${what} contains a NUL character`)
+  if (decoded.includes('\0')) throw refusal('invalid_request', `${label} contains a NUL character`)
   return decoded
 }
 

@@ -29,7 +29,7 @@ export const policySettingsSchema = z
 export type PolicySettings = z.output<typeof policySettingsSchema>
 
 /** Resolves all paths. */
-export function withAbsolutePolicyPaths(
+export function resolvePolicyPaths(
   { folder, bundle, candidateFolder }: PolicySettings,
   absolute: (path: string) => string,
 ): PolicySettings {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { absoluteTlsFiles, tlsFiles } from '../lib/tls/tls-files.ts'
+import { resolveTlsFiles, tlsFiles } from '../lib/tls/tls-files.ts'
 
 const path = z.string().min(1)
 
@@ -55,7 +55,7 @@ export function resolveSharedLimitsPaths(
 ): SharedLimitsSettings {
   return {
     ...settings,
-    ...(tls && { tls: absoluteTlsFiles(tls, absolute) }),
+    ...(tls && { tls: resolveTlsFiles(tls, absolute) }),
     ...(passwordFile !== undefined && { passwordFile: absolute(passwordFile) }),
   }
 }

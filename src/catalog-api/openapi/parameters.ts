@@ -54,9 +54,9 @@ export function describeParameters(operation: Operation, members: JsonSchema): o
 
 /** Headers that state facts (interface section 6). */
 function describeHeaders({ facts }: Operation): object[] {
-  return facts.flatMap(([fact, locations]) =>
-    locations
-      .filter((location) => location.in === 'header')
+  return facts.flatMap(([fact, sources]) =>
+    sources
+      .filter((source) => source.in === 'header')
       .map(({ name }) => ({
         name: factHeaders[name],
         in: 'header',

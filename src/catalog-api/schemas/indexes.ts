@@ -54,7 +54,7 @@ const caseInsensitiveWord = (words: readonly string[]) =>
   })
 
 /** The engine reserves memory by these numbers before it reads rows, so each is bounded. */
-const boundedInt = (most: number, least = 1) => optionalMember(z.int().min(least).max(most))
+const boundedInt = (max: number, min = 1) => optionalMember(z.int().min(min).max(max))
 
 const vectorMembers = {
   distance_type: optionalMember(

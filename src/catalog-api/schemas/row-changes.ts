@@ -13,7 +13,7 @@ const branch = optionalMember(z.string())
 const column = z.string().min(1)
 
 /** A flag that defaults to true. */
-const flagUnlessFalse = z
+const flagDefaultingToTrue = z
   .boolean()
   .nullish()
   .transform((value) => value ?? true)
@@ -29,18 +29,18 @@ const mergeInsertRequest = requestSchema({
   on: z.union([z.array(column).min(1), column.transform((one) => [one])]),
   when_matched_update_all: flagMember,
   when_matched_update_all_filt: optionalMember(z.string()),
-  when_not_matched_insert_all: flagUnlessFalse,
+  when_not_matched_insert_all: flagDefaultingToTrue,
   when_not_matched_by_source_delete: flagMember,
   when_not_matched_by_source_delete_filt: optionalMember(z.string()),
   timeout: optionalMember(durationSchema),
-  use_index: flagUnlessFalse,
+  use_index: flagDefaultingToTrue,
 }).superRefine((merge, context) => {
-  for (const [condition, narrows] of conditionFlags) {
-    if (merge[condition] === undefined || merge[narrows]) continue
+  for (const [condition, flag] of conditionFlags) {
+    if (merge[condition] === undefined || merge[flag]) continue
     context.addIssue({
       code: 'custom',
       path: [condition],
-      message: `expected only together with ${narrows}=true`,
+      message: `expected only together with ${flag}=true`,
     })
   }
 })

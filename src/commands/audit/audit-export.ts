@@ -28,10 +28,10 @@ export function exportCommand(): Command {
 }
 
 async function exportRecords(folder: string, { format, ...selection }: ExportOptions): Promise<void> {
-  await runStep('the audit log cannot be read', () => printLines(formatted(folder, selection, format)))
+  await runStep('the audit log cannot be read', () => printLines(formatRecords(folder, selection, format)))
 }
 
-async function* formatted(
+async function* formatRecords(
   folder: string,
   selection: RecordFilter,
   format: RecordFormat,

@@ -37,16 +37,16 @@ async function* formatRecords(
 ): AsyncGenerator<string> {
   if (!json) yield formatRow('TIME', 'CHAIN:SEQ', 'KIND', 'PRINCIPAL', 'OPERATION', 'OBJECT', 'RESULT')
   for await (const { record, context } of selected) {
-    const deed = getRequestRecord(record, context)
+    const request = getRequestRecord(record, context)
     yield json
       ? JSON.stringify(record)
       : formatRow(
           record.time,
           `${record.chain}:${record.seq}`,
           record.kind,
-          deed?.principal?.name ?? '-',
-          deed?.operation ?? '-',
-          formatIds(record.tables?.map(({ id }) => id) ?? (deed?.id ? [deed.id] : [])),
+          request?.principal?.name ?? '-',
+          request?.operation ?? '-',
+          formatIds(record.tables?.map(({ id }) => id) ?? (request?.id ? [request.id] : [])),
           formatResult(record),
         )
   }

@@ -52,8 +52,8 @@ async function verify(folder: string, { publicKey, expectHead }: VerifyOptions):
     throw new CommandFailure(`broken: ${file}${line}${seq}: ${problem.what}\n${formatCounts(logs)} before it`)
   }
   for (const head of missingHeads) {
-    const what = `no record has the hash ${head}: the log was truncated, or this is another log`
-    throw new CommandFailure(`broken: ${what}\n${formatCounts(logs)} found`)
+    const problem = `no record has the hash ${head}: the log was truncated, or this is another log`
+    throw new CommandFailure(`broken: ${problem}\n${formatCounts(logs)} found`)
   }
   if (logs.every(({ report }) => report.chains === 0))
     throw new CommandFailure(`${folder} contains no audit log`)

@@ -24,7 +24,7 @@ interface CatalogProcess {
 }
 
 const startupMs = 30_000
-/** Restart delay: doubles with each failure, and resets after a run of `stableMs`. */
+/** Restart delay: doubles with each failure, and resets after a run of `stableRunMs`. */
 const initialDelayMs = 500
 const maxDelayMs = 30_000
 const stableRunMs = 60_000
@@ -80,7 +80,7 @@ async function superviseCatalog(
   first: CatalogProcess,
   start: () => Promise<CatalogProcess>,
   stopping: AbortSignal,
-  started: (next: CatalogProcess) => void,
+  onRestart: (next: CatalogProcess) => void,
 ): Promise<void> {
   let running = first
   let delayMs = initialDelayMs
@@ -99,7 +99,7 @@ async function superviseCatalog(
         running = await start()
         // This process was stopped in the meantime.
         if (stopping.aborted) return await stopCatalog(running.child)
-        started(running)
+        onRestart(running)
         isUp = true
       } catch (error) {
         problem = error instanceof Error ? error.message : String(error)

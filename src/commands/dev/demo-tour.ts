@@ -7,7 +7,7 @@ import { fetch } from 'undici'
 import { readAuditLog, type StoredRecord } from '../../audit/storage/read-audit-log.ts'
 import { createKey } from '../../identity/api-keys/key-store.ts'
 import { readPepper } from '../../identity/api-keys/pepper.ts'
-import { generateReadings, readingsSchema, vectorForReading } from './demo-readings.ts'
+import { generateReadings, readingsSchema, createReadingVector } from './demo-readings.ts'
 import { devFiles } from './dev.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { programInvocation, quoteShellWord } from '../common/invocation.ts'
@@ -83,7 +83,7 @@ async function streamRows(client: Connection, name: string, rows: number): Promi
   const table = await client.createEmptyTable(name, readingsSchema, namespace)
   for (let first = 0; first < rows; first += batchRows) {
     await table.add(generateReadings(first, Math.min(batchRows, rows - first)))
-    progress(Math.min(first + batchRows, rows), rows)
+    printProgress(Math.min(first + batchRows, rows), rows)
   }
   const seconds = (performance.now() - startedAt) / 1000
   print(`   ${rows} rows in ${seconds.toFixed(1)} s; the table is at version ${await table.version()}`)
@@ -95,7 +95,7 @@ async function query(table: Table): Promise<void> {
   print('   nearest to the vector of reading 4242:')
   const nearest = table
     .query()
-    .nearestTo([...vectorForReading(4242)])
+    .nearestTo([...createReadingVector(4242)])
     .limit(3)
     .select(['id', 'sensor', '_distance'])
   for (const { id, sensor, _distance } of await nearest.toArray()) {
@@ -155,11 +155,11 @@ async function showAudit(folder: string, table: string): Promise<void> {
   }
 }
 
-function printStep(step: number, what: string, how: string): void {
-  print(`\n${step}. ${what}\n   (${how})`)
+function printStep(step: number, title: string, details: string): void {
+  print(`\n${step}. ${title}\n   (${details})`)
 }
 
-function progress(done: number, all: number): void {
+function printProgress(done: number, all: number): void {
   if (!process.stdout.isTTY) return
   const width = 30
   const filled = Math.round((done / all) * width)

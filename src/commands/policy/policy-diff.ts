@@ -47,8 +47,8 @@ function printDiff(found: PolicyDiff): void {
       printLine(
         `  ${example.direction}  ${formatPosition(example.position, coversSubtree)}: ${describePermissionSet(permissions)}`,
       )
-      for (const [text, truth] of example.known.conditions)
-        printLine(`    if ${truth} is ${formatCondition(text)}`)
+      for (const [text, result] of example.known.conditions)
+        printLine(`    if ${result} is ${formatCondition(text)}`)
       printLine(`    before: ${formatDecision(example.before)}`)
       printLine(`    after:  ${formatDecision(example.after)}`)
     }

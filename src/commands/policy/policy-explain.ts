@@ -67,8 +67,8 @@ async function explain(
   options: Options,
   command: Command,
 ): Promise<void> {
-  const fault = diagnoseFacts(operation, options.fact)
-  if (fault !== undefined) command.error(`error: ${fault}`)
+  const problem = diagnoseFacts(operation, options.fact)
+  if (problem !== undefined) command.error(`error: ${problem}`)
   const { documents, set } = await requirePolicies(options.policies)
   const request = createAuthorizationRequest(createPrincipal(options), operation, id, options.fact)
   const decision = set.decide(request)
@@ -84,9 +84,9 @@ async function explain(
 }
 
 function formatDecision(decision: Decision, user: string, operation: Permission, id: Identifier): string {
-  const what = `${user}: ${operation} on ${formatId(id)}`
-  if (decision.rule === undefined) return `denied  ${what}\n  no rule allows it`
-  return `${decision.allowed ? 'allowed' : 'denied'}  ${what}\n  by ${formatRuleReference(decision.rule)}`
+  const request = `${user}: ${operation} on ${formatId(id)}`
+  if (decision.rule === undefined) return `denied  ${request}\n  no rule allows it`
+  return `${decision.allowed ? 'allowed' : 'denied'}  ${request}\n  by ${formatRuleReference(decision.rule)}`
 }
 
 /** Facts of the request that conditions can use, as they were evaluated. */
@@ -138,7 +138,7 @@ function formatVerdict({ verdict, rule, conditionError }: ExplainedRule): string
   const condition = rule.condition === undefined ? '' : formatCondition(rule.condition.text)
   const applies = condition === '' ? 'applies' : `applies: true is ${condition}`
   const failed = `${rule.effect === 'deny' ? 'applies' : 'does not apply'}: evaluation failed (${conditionError ?? ''})`
-  const said: Readonly<Record<ExplainedRule['verdict'], string>> = {
+  const texts: Readonly<Record<ExplainedRule['verdict'], string>> = {
     allows: applies,
     denies: applies,
     'other-caller': `other subjects: ${formatPolicySubjects(rule.subjects)}`,
@@ -148,7 +148,7 @@ function formatVerdict({ verdict, rule, conditionError }: ExplainedRule): string
     false: `does not apply: false is ${condition}`,
     failed: `${failed}: ${condition}`,
   }
-  return said[verdict]
+  return texts[verdict]
 }
 
 function toLevelReport({

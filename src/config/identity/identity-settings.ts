@@ -41,7 +41,7 @@ export const identitySchema = z
   .refine(
     ({ apiKeys, issuers, kubernetes, introspection, clientCertificates, anonymous }) =>
       anonymous === true ||
-      [apiKeys, kubernetes, introspection, clientCertificates].some((way) => way !== undefined) ||
+      [apiKeys, kubernetes, introspection, clientCertificates].some((source) => source !== undefined) ||
       issuers.length > 0,
     {
       message:
@@ -56,7 +56,7 @@ export const identitySchema = z
 export type IdentitySettings = z.output<typeof identitySchema>
 
 /** Resolves all paths. */
-export function withAbsoluteIdentityPaths(
+export function resolveIdentityPaths(
   settings: IdentitySettings,
   absolute: (path: string) => string,
 ): IdentitySettings {

@@ -23,11 +23,11 @@ export function findRedactedPaths(
 
 /** A value is secret if any of its alternative schemas says so. */
 function redact(nodes: readonly SchemaNode[], value: unknown): unknown {
-  const ways = nodes.flatMap((node) => [node, ...(node.anyOf ?? []), ...(node.oneOf ?? [])])
+  const alternatives = nodes.flatMap((node) => [node, ...(node.anyOf ?? []), ...(node.oneOf ?? [])])
   if (value === undefined || value === null) return value
-  if (ways.some(({ secret }) => secret === true)) return redactedValue
+  if (alternatives.some(({ secret }) => secret === true)) return redactedValue
   if (Array.isArray(value)) {
-    const items = ways.flatMap((node) => node.items ?? [])
+    const items = alternatives.flatMap((node) => node.items ?? [])
     return value.map((item) => redact(items, item))
   }
   if (typeof value !== 'object') return value
@@ -35,7 +35,7 @@ function redact(nodes: readonly SchemaNode[], value: unknown): unknown {
     Object.entries(value).map(([key, member]) => [
       key,
       redact(
-        ways.flatMap((node) => node.properties?.[key] ?? []),
+        alternatives.flatMap((node) => node.properties?.[key] ?? []),
         member,
       ),
     ]),

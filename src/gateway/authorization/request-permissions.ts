@@ -81,7 +81,7 @@ export function requiresBody({ name, entries }: Operation): boolean {
 
 /**
  * Whether a body must be read completely before anything is forwarded, because it can require more than the route does,
- * or state a fact in several locations. (The properties of an update must precede large members.)
+ * or state a fact in several sources. (The properties of an update must precede large members.)
  */
 export function isDecidedByBody(operation: Operation): boolean {
   const { body, facts, factsWithSeveralSources, entries, readsAnyTable, name } = operation
@@ -91,9 +91,9 @@ export function isDecidedByBody(operation: Operation): boolean {
   return factsWithSeveralSources.length > 0 || facts.some(canRequirePermission)
 }
 
-/** Whether a location outside the properties can state a fact that requires a permission. */
-function canRequirePermission([fact, locations]: Operation['facts'][number]): boolean {
-  return factsRequiringPermission.has(fact) && locations.some(({ in: part }) => part !== 'properties')
+/** Whether a source outside the properties can state a fact that requires a permission. */
+function canRequirePermission([fact, sources]: Operation['facts'][number]): boolean {
+  return factsRequiringPermission.has(fact) && sources.some(({ in: part }) => part !== 'properties')
 }
 
 /** Facts that require a permission of their own. */
@@ -136,7 +136,7 @@ function listEffectPermissions(
   const { name, object: kind, effect, unknownBranch } = operation
   const { stated } = facts
   const permissions: RequiredPermission[] = []
-  const need = (permission: Permission, requiredBy: string): void => {
+  const add = (permission: Permission, requiredBy: string): void => {
     permissions.push({
       permission,
       kind,
@@ -147,18 +147,18 @@ function listEffectPermissions(
   }
   if (stated.mode === 'overwrite' && kind === 'namespace')
     permissions.push(...listDropPermissionsBelow(id, 'mode Overwrite'))
-  if (stated.mode === 'overwrite' && kind === 'table') need('OverwriteTable', 'mode=overwrite')
+  if (stated.mode === 'overwrite' && kind === 'table') add('OverwriteTable', 'mode=overwrite')
   if (stated.behavior === 'cascade') permissions.push(...listDropPermissionsBelow(id, 'behavior Cascade'))
   // A change of a whole table together with one of a branch requires both permissions.
   if (effect !== 'read' && unknownBranch !== undefined && unknownBranch !== 'always') {
-    if (stated[unknownBranch] !== undefined) need(name, 'its branch')
+    if (stated[unknownBranch] !== undefined) add(name, 'its branch')
   }
-  if (stated.deletesUnmatched === true) need('DeleteFromTable', 'when_not_matched_by_source_delete')
-  if (stated.location !== undefined || name === 'RegisterTable') need('ChooseLocation', 'a location')
-  if (stated.storageOptions !== undefined) need('ChooseStorage', 'storage_options')
+  if (stated.deletesUnmatched === true) add('DeleteFromTable', 'when_not_matched_by_source_delete')
+  if (stated.location !== undefined || name === 'RegisterTable') add('ChooseLocation', 'a location')
+  if (stated.storageOptions !== undefined) add('ChooseStorage', 'storage_options')
   if (stated.vendCredentials === true) permissions.push(credentialsPermission(operation, id, facts))
   if (name === 'CreateTableBranch' && !facts.pendingFacts.has('sourceBranch')) {
-    need('QueryTable', 'the branch that is copied')
+    add('QueryTable', 'the branch that is copied')
   }
   if (stated.newName !== undefined) {
     const destination = assertIdentifier([...(stated.newNamespace ?? id.slice(0, -1)), stated.newName])

@@ -52,12 +52,12 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
     if (isLate) throw lateMemberError(name)
     members[name] = value
   }
-  const watcher: JsonVisitor =
+  const visitor: JsonVisitor =
     operation.body === 'map'
       ? createMapVisitor(request, found)
       : createMemberVisitor(request, options, found, (object) => (query ??= object))
   return {
-    json: new JsonTransformer(watcher, options.maxValueBytes),
+    json: new JsonTransformer(visitor, options.maxValueBytes),
     members,
     getQueryObject: () => query,
     freezeIntent() {

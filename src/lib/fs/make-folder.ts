@@ -9,9 +9,9 @@ import { hasErrorCode } from './system-error.ts'
  */
 export async function makeFolder(folder: string, mode = 0o777): Promise<string | undefined> {
   const path = resolve(folder)
-  const missing = await mkdirOnce(path, mode)
-  if (missing === 'made') return path
-  if (missing === 'there') return undefined
+  const result = await tryMkdir(path, mode)
+  if (result === 'created') return path
+  if (result === 'exists') return undefined
   const first = await makeFolder(dirname(path), mode)
   await mkdir(path, { mode }).catch((error: unknown) => {
     // Another process created it first.
@@ -23,10 +23,10 @@ export async function makeFolder(folder: string, mode = 0o777): Promise<string |
   return first ?? path
 }
 
-async function mkdirOnce(path: string, mode: number): Promise<'made' | 'there' | 'parent missing'> {
+async function tryMkdir(path: string, mode: number): Promise<'created' | 'exists' | 'parent missing'> {
   try {
     await mkdir(path, { mode })
-    return 'made'
+    return 'created'
   } catch (error) {
     if (hasErrorCode(error, 'ENOENT') && dirname(path) !== path) return 'parent missing'
     if (
@@ -35,7 +35,7 @@ async function mkdirOnce(path: string, mode: number): Promise<'made' | 'there' |
         () => false,
       )
     )
-      return 'there'
+      return 'exists'
     throw error
   }
 }

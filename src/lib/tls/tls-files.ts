@@ -25,12 +25,12 @@ interface TlsMaterial {
   readonly key?: string
 }
 
-export function namesTlsFiles({ caFile, clientCertificate }: TlsFiles): boolean {
+export function hasTlsFiles({ caFile, clientCertificate }: TlsFiles): boolean {
   return caFile !== undefined || clientCertificate !== undefined
 }
 
 /** Resolves the paths of the files. */
-export function absoluteTlsFiles(
+export function resolveTlsFiles(
   { caFile: authority, clientCertificate: client }: TlsFiles,
   absolute: (path: string) => string,
 ): TlsFiles {
@@ -43,12 +43,12 @@ export function absoluteTlsFiles(
 }
 
 /**
- * Reads the files; `whose` names the owner in errors, as in `of an audit sink`. Throws if a file cannot be read, or if
+ * Reads the files; `owner` names the owner in errors, as in `of an audit sink`. Throws if a file cannot be read, or if
  * certificate, key or authority is invalid.
  */
 export async function readTlsFiles(
   { caFile: authority, clientCertificate: client }: TlsFiles,
-  whose: string,
+  owner: string,
 ): Promise<TlsMaterial> {
   const material = {
     ...(authority !== undefined && { ca: await readPemFile(authority, 'CERTIFICATE') }),
@@ -60,7 +60,7 @@ export async function readTlsFiles(
   try {
     createSecureContext(material)
   } catch (error) {
-    throw new Error(`certificate and key ${whose} cannot be used`, { cause: error })
+    throw new Error(`certificate and key ${owner} cannot be used`, { cause: error })
   }
   return material
 }

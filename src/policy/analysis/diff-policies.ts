@@ -57,10 +57,13 @@ export function diffPolicies(
       positions.push({ namespace, table: undefined })
       return []
     }
-    const here = [...(one.get(namespaceKey(namespace)) ?? []), ...(other.get(namespaceKey(namespace)) ?? [])]
-    const inside = positionsInNamespace(namespace, here)
-    positions.push(...inside)
-    return inside.flatMap((position) =>
+    const ownDocuments = [
+      ...(one.get(namespaceKey(namespace)) ?? []),
+      ...(other.get(namespaceKey(namespace)) ?? []),
+    ]
+    const ownPositions = positionsInNamespace(namespace, ownDocuments)
+    positions.push(...ownPositions)
+    return ownPositions.flatMap((position) =>
       permissionNames
         .filter((permission) => position.table === undefined || isNamespaceMember(permission))
         .flatMap((permission) => findChangesAt(one, other, position, permission)),

@@ -52,14 +52,14 @@ export function explainDecision(
     namespaceKey(namespace),
   )
   return [...levels.values()].map((documents) => {
-    const here = rules.filter(({ document }) => documents.includes(document))
+    const rulesOfLevel = rules.filter(({ document }) => documents.includes(document))
     return {
       namespace: documents[0]?.namespace ?? [],
       documents,
       stopsInheritance: documents.some(({ inherit }) => !inherit),
       reservesPermission: documents.some(({ final }) => final.has(request.permission)),
-      rules: here.map((rule) => explainRule(rule, request)),
-      otherRuleCount: documents.reduce((sum, { rules }) => sum + rules.length, 0) - here.length,
+      rules: rulesOfLevel.map((rule) => explainRule(rule, request)),
+      otherRuleCount: documents.reduce((sum, { rules }) => sum + rules.length, 0) - rulesOfLevel.length,
     }
   })
 }

@@ -62,11 +62,12 @@ export function rulesReaching(
   const ceiling = Math.min(...documents.filter(({ final }) => final.has(permission)).map(namespaceDepth))
   return documents.flatMap((document) => {
     const depth = document.namespace.length
-    const isHere = depth === namespace.length
+    const isOwnNamespace = depth === namespace.length
     const obstacleTo = ({ effect, tables }: PolicyRule): Obstacle | undefined => {
       if (effect === 'allow' && depth < floor) return 'stopped'
       if (effect === 'allow' && depth > ceiling) return 'reserved'
-      const isOther = tables !== undefined && !(isHere && table !== undefined && matchesAny(tables, table))
+      const isOther =
+        tables !== undefined && !(isOwnNamespace && table !== undefined && matchesAny(tables, table))
       return isOther ? 'other-table' : undefined
     }
     return document.rules

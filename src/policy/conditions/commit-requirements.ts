@@ -1,6 +1,6 @@
 import { getOperation, operationNames } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { Condition, RequirementRestriction, WrittenRequirement } from './condition.ts'
+import type { Condition, RequirementRestriction, RequirementData } from './condition.ts'
 import { unknown, factValue, type Fact } from './fact.ts'
 import { isUnderFolder } from './storage-path.ts'
 import { createNameMatcher } from './name-pattern.ts'
@@ -46,7 +46,7 @@ export const wholeTableChanges: ReadonlySet<Permission> = new Set<Permission>([
 const invisibleText = /^[\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*$/u
 
 /** Restores a requirement. */
-export function restoreRequirement(requirement: WrittenRequirement): CommitRequirement {
+export function restoreRequirement(requirement: RequirementData): CommitRequirement {
   if ('metadata' in requirement) return requireMetadataKeys(requirement.metadata)
   if ('folders' in requirement) return allowOnlyFolders(requirement.folders)
   if ('freeze' in requirement) {
@@ -116,15 +116,15 @@ export function allowOnlyFolders(folders: readonly string[]): CommitRequirement 
 
 /** Denies every change from `from` (inclusive) to `until` (exclusive), in milliseconds since the epoch. */
 export function freezeChanges(from: number | undefined, until: number | undefined): CommitRequirement {
-  const written: WrittenRequirement = { freeze: [from ?? null, until ?? null] }
+  const data: RequirementData = { freeze: [from ?? null, until ?? null] }
   return {
     permissions: everyChange,
     condition: {
-      text: JSON.stringify(written),
+      text: JSON.stringify(data),
       facts: [],
       readsId: false,
       readsTime: true,
-      requirement: { kind: 'freeze', allowedWholeTable: new Set(), written },
+      requirement: { kind: 'freeze', allowedWholeTable: new Set(), data },
       evaluate({ request }) {
         const now = request.now.getTime()
         return now >= (from ?? Number.NEGATIVE_INFINITY) && now < (until ?? Number.POSITIVE_INFINITY)
@@ -156,7 +156,7 @@ function createBranchRequirement(
 function createRequirement(
   kind: RequirementRestriction['kind'],
   permissions: Iterable<Permission>,
-  written: WrittenRequirement,
+  data: RequirementData,
   facts: readonly (keyof OperationFacts)[],
   fails: (facts: OperationFacts, input: ConditionInput) => boolean,
   allowedWholeTable: ReadonlySet<Permission> = new Set(),
@@ -164,11 +164,11 @@ function createRequirement(
   return {
     permissions: new Set(permissions),
     condition: {
-      text: JSON.stringify(written),
+      text: JSON.stringify(data),
       facts,
       readsId: false,
       readsTime: false,
-      requirement: { kind, allowedWholeTable, written },
+      requirement: { kind, allowedWholeTable, data },
       evaluate: (input) => fails(input.operation, input),
     },
   }

@@ -10,7 +10,7 @@ import { celFunctions, conditionFunctions, loopFunctions } from './condition-fun
 import { conditionTypes, conditionVariables, type ConditionVariable } from './condition-variables.ts'
 import { isConditionFact, type ConditionFact, type ConditionInput } from './authorization-request.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
-import { suggestSimilar } from '../../lib/did-you-mean.ts'
+import { suggestSimilar } from '../../lib/suggest-similar.ts'
 
 /** A compiled condition of a rule. */
 export interface Condition {
@@ -34,11 +34,11 @@ export interface Condition {
 export interface RequirementRestriction {
   readonly kind: 'metadata' | 'branches' | 'folders' | 'freeze'
   readonly allowedWholeTable: ReadonlySet<Permission>
-  readonly written: WrittenRequirement
+  readonly data: RequirementData
 }
 
 /** A commit requirement as plain data; its JSON is the text of the condition. */
-export type WrittenRequirement =
+export type RequirementData =
   | { readonly metadata: readonly string[] }
   | { readonly branches: readonly string[]; readonly allowWholeTable?: readonly Permission[] }
   | { readonly notBranches: readonly string[]; readonly allowWholeTable?: readonly Permission[] }

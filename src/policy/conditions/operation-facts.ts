@@ -34,13 +34,13 @@ export function createKnownFacts(stated: StatedFacts): KnownFacts {
 
 /** Facts of a request whose head states none and whose body has not been read. */
 export const factsBeforeBody: (operation: Operation) => KnownFacts = cacheByOperation((operation) => {
-  const inBody = operation.facts.filter(([, locations]) => locations.some(isBodyFact))
+  const inBody = operation.facts.filter(([, sources]) => sources.some(isBodyFact))
   return Object.freeze({ stated: noStatedFacts, pendingFacts: new Set(inBody.map(([name]) => name)) })
 })
 
 /** Whether a fact is read from the body; properties are part of the body. */
-export function isBodyFact({ in: part }: FactSource): boolean {
-  return part !== 'query' && part !== 'header'
+export function isBodyFact(source: FactSource): boolean {
+  return source.in !== 'query' && source.in !== 'header'
 }
 
 /** Facts of an operation on the object of a request. */

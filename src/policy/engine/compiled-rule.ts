@@ -36,11 +36,11 @@ export const anyTable = Symbol('any table')
 export type TableSelector = string | typeof anyTable | undefined
 
 /**
- * How a condition that depends on a pending fact or an unknown id is decided: `worst` against the caller (a deny
- * applies, an allow does not), `best` for the caller. A condition that depends on an unknown fact, or that fails, is
+ * How a condition that depends on a pending fact or an unknown id is decided: `pessimistic` against the caller (a deny
+ * applies, an allow does not), `optimistic` for the caller. A condition that depends on an unknown fact, or that fails, is
  * always decided against the caller.
  */
-export type PendingAssumption = 'worst' | 'best'
+export type PendingAssumption = 'pessimistic' | 'optimistic'
 
 /** State of one evaluation, shared by all rules. */
 export interface Evaluation {
@@ -96,5 +96,5 @@ function conditionApplies(rule: CompiledRule, evaluation: Evaluation): boolean {
 
 function applyAssumption({ effect }: CompiledRule, evaluation: Evaluation): boolean {
   evaluation.foundPending = true
-  return (effect === 'deny') === (evaluation.assumption === 'worst')
+  return (effect === 'deny') === (evaluation.assumption === 'pessimistic')
 }

@@ -1,5 +1,5 @@
 import { misplacedFieldHints, fieldAliases } from './policy-fields.ts'
-import { suggestSimilar } from '../../lib/did-you-mean.ts'
+import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import type { YamlEntry, YamlNode } from './yaml/yaml-node.ts'
 
 /**

@@ -12,7 +12,7 @@ import {
 import { ruleFields } from './policy-fields.ts'
 import type { PolicyRule } from './policy-document.ts'
 import { readSubjects } from './read-subjects.ts'
-import { suggestSimilar } from '../../lib/did-you-mean.ts'
+import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { sourceOffset } from './yaml/scalar-offset.ts'
 import {
   createChoiceReader,

@@ -54,7 +54,7 @@ export function openSignedBundle(text: string, keys: readonly KeyObject[], file:
 }
 
 /** Returns the files of a bundle, sorted by name. */
-export function policyTextsOfBundle({ files }: PolicyBundle): readonly PolicyText[] {
+export function listBundleFiles({ files }: PolicyBundle): readonly PolicyText[] {
   return Object.entries(files)
     .map(([name, text]) => ({ name, bytes: Buffer.from(text) }))
     .toSorted(byName)
@@ -85,7 +85,7 @@ export function createBundleLocation(file: string, keys: readonly KeyObject[]): 
       if (serial < newest)
         throw createPolicyError(file, `has the serial ${serial}, but ${newest} was loaded before`)
       newest = serial
-      return { stamp: before, files: policyTextsOfBundle(bundle) }
+      return { stamp: before, files: listBundleFiles(bundle) }
     },
   }
 }
@@ -94,11 +94,11 @@ function byName(one: PolicyText, other: PolicyText): number {
   return one.name < other.name ? -1 : 1
 }
 
-function parse<Shape>(schema: z.ZodType<Shape>, text: string, file: string, what: string): Shape {
+function parse<Shape>(schema: z.ZodType<Shape>, text: string, file: string, part: string): Shape {
   try {
     return schema.parse(JSON.parse(text))
   } catch {
-    throw createPolicyError(file, `is not a policy bundle of format ${format}: ${what} cannot be read`)
+    throw createPolicyError(file, `is not a policy bundle of format ${format}: ${part} cannot be read`)
   }
 }
 

@@ -1,11 +1,11 @@
-import { stat as statThen, type BigIntStats, type Dirent } from 'node:fs'
+import { stat as statWithCallback, type BigIntStats, type Dirent } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { PolicyError } from '../language/policy-error.ts'
 
 /** Takes half the time of `stat` of `node:fs/promises`. */
-const stat = promisify(statThen)
+const stat = promisify(statWithCallback)
 
 /**
  * A file is read only if it has not changed for this long; timestamps of file systems have a resolution of some
@@ -111,11 +111,11 @@ export async function mapConcurrently<Item, Result>(
 ): Promise<readonly Result[]> {
   const results: Result[] = []
   // After a failure no further item is started.
-  const left = sharedEntries(items)
-  async function workOnSome(): Promise<void> {
-    for (const [index, item] of left) results[index] = await work(item)
+  const remaining = sharedEntries(items)
+  async function runWorker(): Promise<void> {
+    for (const [index, item] of remaining) results[index] = await work(item)
   }
-  await Promise.all(Array.from({ length: concurrency }, workOnSome))
+  await Promise.all(Array.from({ length: concurrency }, runWorker))
   return results
 }
 

@@ -141,22 +141,23 @@ function findBypass(
 function findFirstGrant(
   permissions: readonly Permission[],
   grants: UnrestrictedGrants,
-  isFitting: (located: RuleInDocument) => boolean,
+  isEligible: (located: RuleInDocument) => boolean,
 ): readonly [Permission, RuleInDocument] | undefined {
   for (const permission of permissions) {
     const located = grants.get(permission)
-    if (located !== undefined && isFitting(located)) return [permission, located]
+    if (located !== undefined && isEligible(located)) return [permission, located]
   }
   return undefined
 }
 
 /** Allow rules with a part of a replacement, in the order of their namespaces. */
 function rulesGrantingReplacement(documents: readonly PolicyDocument[]): readonly RuleInDocument[] {
-  const parts: readonly Permission[] = [...removePermissions, ...createPermissions]
+  const permissions: readonly Permission[] = [...removePermissions, ...createPermissions]
   return documents
     .flatMap((document) => document.rules.map((rule) => ({ document, rule })))
     .filter(
-      ({ rule }) => rule.effect === 'allow' && parts.some((permission) => rule.permissions.has(permission)),
+      ({ rule }) =>
+        rule.effect === 'allow' && permissions.some((permission) => rule.permissions.has(permission)),
     )
 }
 

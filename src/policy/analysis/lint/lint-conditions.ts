@@ -29,8 +29,8 @@ export function lintConditions(documents: readonly PolicyDocument[]): readonly F
 }
 
 function constantEffect({ effect }: PolicyRule, result: ConstantResult): 'applies' | 'does not apply' {
-  const counts = effect === 'deny' && result !== 'false'
-  return counts || result === 'true' ? 'applies' : 'does not apply'
+  const appliesAnyway = effect === 'deny' && result !== 'false'
+  return appliesAnyway || result === 'true' ? 'applies' : 'does not apply'
 }
 
 function findConstantCondition(
@@ -87,11 +87,11 @@ function findPartlyConstant(
     applies: rule.effect === 'allow' ? 'always allows' : 'always denies',
     'does not apply': rule.effect === 'allow' ? 'never allows' : 'never denies',
   }
-  const parts = groupBy(
+  const groups = groupBy(
     constants,
     ({ permission, outcome }) => `${outcome}\n${describeConstantFacts(condition, permission)}`,
   )
-  const messages = [...parts.values()].flatMap((alike) => {
+  const messages = [...groups.values()].flatMap((alike) => {
     const [first] = alike
     if (first === undefined) return []
     const names = describePermissionSet(new Set(alike.map(({ permission }) => permission)))
