@@ -18,7 +18,6 @@ import { findDevelopmentFiles } from './dev/development-files.ts'
 import { runStep, CommandFailure } from './common/command-failure.ts'
 import { newCommand } from './common/new-command.ts'
 
-/** `catalog-gateway check --config FILE`: reports everything that `serve` would refuse, without serving. */
 export function checkCommand(): Command {
   return newCommand('check')
     .description('check settings, policies and keys, and print the effective settings')

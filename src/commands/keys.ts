@@ -32,7 +32,6 @@ interface ListOptions extends StoreOptions {
 
 const store = ['--store <file>', 'the store of keys'] as const
 
-/** `catalog-gateway keys create|list|rotate|revoke`: manages the API keys of a store. */
 export function keysCommand(): Command {
   const keys = newCommand('keys').description('create, list, rotate and revoke API keys')
   keys

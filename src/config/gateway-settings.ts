@@ -18,7 +18,6 @@ import { unsafeNames, findUnsafeSettings } from './unsafe-settings.ts'
 const port = z.int().min(0).max(65_535)
 const path = z.string().min(1)
 
-/** Settings file of `catalog-gateway serve`. */
 export const gatewaySettingsSchema = z
   .strictObject({
     listen: listenSchema.prefault({}),

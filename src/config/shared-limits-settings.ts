@@ -3,7 +3,6 @@ import { resolveTlsFiles, tlsFiles } from '../lib/tls/tls-files.ts'
 
 const path = z.string().min(1)
 
-/** Store that counts rates and bytes across several gateways: `limits.shared`. */
 export const sharedLimitsSchema = z
   .strictObject({
     url: z
@@ -48,7 +47,6 @@ export const sharedLimitsSchema = z
 
 export type SharedLimitsSettings = z.output<typeof sharedLimitsSchema>
 
-/** Resolves all paths. */
 export function resolveSharedLimitsPaths(
   { tls, passwordFile, ...settings }: SharedLimitsSettings,
   absolute: (path: string) => string,

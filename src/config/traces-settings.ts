@@ -5,7 +5,6 @@ import { tlsFiles } from '../lib/tls/tls-files.ts'
 /** Optional span attributes. */
 const includableAttributes = ['id', 'principal', 'client'] as const
 
-/** Exporter of request spans. */
 export const tracesSchema = z
   .strictObject({
     endpoint: receiverUrl
@@ -43,7 +42,6 @@ export const tracesSchema = z
 
 export type TracesSettings = z.output<typeof tracesSchema>
 
-/** Resolves all paths. */
 export function resolveTracesPaths(
   settings: TracesSettings,
   absolute: (path: string) => string,

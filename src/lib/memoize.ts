@@ -1,4 +1,3 @@
-/** Trie node of label values. */
 interface MemoNode<Found> {
   value: Found | undefined
   readonly next: Map<string, MemoNode<Found>>

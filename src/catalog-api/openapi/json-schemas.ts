@@ -39,7 +39,6 @@ export function schemaReference(name: string): JsonSchema {
   return { $ref: componentPath + name }
 }
 
-/** Collects the member names of a schema at any depth. */
 export function collectMemberNames(schema: unknown, names = new Set<string>()): ReadonlySet<string> {
   if (typeof schema !== 'object' || schema === null) return names
   for (const [key, value] of Object.entries(schema)) {

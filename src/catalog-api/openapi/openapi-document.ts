@@ -65,7 +65,6 @@ function describeInterface(): object {
   }
 }
 
-/** Describes the current path of an operation and its aliases. */
 function describePaths(operation: Operation, components: Components): [string, object][] {
   const { name, method, alsoGet, path, aliases } = operation
   const described = describeOperation(operation, components)
@@ -121,7 +120,7 @@ function describeBody({ name, body }: Operation, request: JsonSchema, components
   if (body === 'none') return undefined
   if (body === 'arrow') return { required: true, content: { [arrowStreamType]: {} } }
   if (body === 'map') return { required: true, content: { 'application/json': { schema: mapOfPairs } } }
-  // Its query members are accepted at the top level or in a member `query` (interface section 1.1).
+  // Its query members are accepted at the top level or in a member `query`.
   const takesBareQuery = name === 'AnalyzeTableQueryPlan'
   const described = takesBareQuery ? { anyOf: [schemaReference('QueryTableRequest'), request] } : request
   components.schemas.set(`${name}Request`, described)

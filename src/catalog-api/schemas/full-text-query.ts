@@ -30,7 +30,7 @@ const phraseQuery = z.object({ terms: z.string(), column, slop: countSchema.null
 /** Matches words in one column, or in every indexed column if none is named. */
 export type MatchQuery = Readonly<z.output<typeof matchQuery>>
 
-/** Node of a structured full-text query (interface section 2.5). */
+/** Node of a structured full-text query. */
 export type TextQuery =
   | { readonly match: MatchQuery }
   | { readonly phrase: Readonly<z.output<typeof phraseQuery>> }

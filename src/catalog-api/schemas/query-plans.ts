@@ -25,7 +25,6 @@ const planRequest = requestSchema({
   'expected one branch, not two',
 )
 
-/** Schemas of the query plan operations; the response is one JSON string. */
 export const planSchemas = {
   ExplainTableQueryPlan: {
     request: z.preprocess(

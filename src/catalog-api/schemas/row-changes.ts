@@ -12,7 +12,7 @@ import {
 const branch = optionalMember(z.string())
 const column = z.string().min(1)
 
-/** A flag that defaults to true. */
+/** Clients omit true. */
 const flagDefaultingToTrue = z
   .boolean()
   .nullish()
@@ -45,7 +45,7 @@ const mergeInsertRequest = requestSchema({
   }
 })
 
-/** A merge as the engine takes it; the columns `on` identify matching rows. */
+/** The columns `on` identify matching rows. */
 export type MergeInsert = Readonly<z.output<typeof mergeInsertRequest>>
 
 const predicateMessage = 'expected a SQL predicate; true selects every row'
@@ -61,10 +61,8 @@ const updates = z
   )
 
 /**
- * Schemas of the operations that change rows (interface section 2.5). The members of MergeInsertIntoTable are query
- * parameters, since its body is an Arrow stream. Unmatched rows are inserted and indexes used by default: clients omit
- * true (section 9, 17). Without a predicate, or with a blank one, UpdateTable changes every row; DeleteFromTable
- * requires one.
+ * The members of MergeInsertIntoTable are query parameters: its body is an Arrow stream. Without a predicate,
+ * UpdateTable changes every row; DeleteFromTable requires one.
  */
 export const rowChangeSchemas = {
   MergeInsertIntoTable: {

@@ -11,7 +11,6 @@ interface ExportOptions extends RecordFilter {
   readonly format: RecordFormat
 }
 
-/** `catalog-gateway audit export DIR --format ocsf`: exports records in a format of other programs. */
 export function exportCommand(): Command {
   return addSelectionOptions(newCommand('export'))
     .description('print records of an audit log as JSON lines for other programs')

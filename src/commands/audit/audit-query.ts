@@ -16,7 +16,6 @@ interface QueryOptions extends RecordFilter {
   readonly json?: boolean
 }
 
-/** `catalog-gateway audit query DIR`: prints records by table, principal, operation or time. */
 export function queryCommand(): Command {
   return addSelectionOptions(newCommand('query'))
     .description('show the records of an audit log, oldest first')

@@ -14,10 +14,8 @@ interface VerifyOptions {
   readonly expectHead: readonly string[]
 }
 
-/** Interval of progress messages. */
 const progressMs = 5_000
 
-/** `catalog-gateway audit verify DIR`: verifies that an audit log is what the gateway wrote. */
 export function verifyCommand(): Command {
   return newCommand('verify')
     .description('verify the records of an audit log, their hash chain and its seals')
@@ -88,7 +86,6 @@ function formatCounts(logs: readonly VerifiedLog[]): string {
   return `${sum(({ records }) => records)} records in ${chains}, ${open}`
 }
 
-/** Evidence for the verdict. */
 function formatNotes(
   { seals, unsealed, pruned, head, journal }: VerifyReport,
   areSealsChecked: boolean,

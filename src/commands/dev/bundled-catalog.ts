@@ -75,7 +75,6 @@ async function startProcess(file: string, accessToken: string, port: number): Pr
   return { child, url: await readAnnouncedUrl(child) }
 }
 
-/** Restarts the catalog whenever it exits, until the signal is aborted. */
 async function superviseCatalog(
   first: CatalogProcess,
   start: () => Promise<CatalogProcess>,

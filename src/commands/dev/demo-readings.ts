@@ -15,7 +15,6 @@ export const readingsSchema = new Schema([
   new Field('vector', vectorType, false),
 ])
 
-/** Deterministic vector of a reading. */
 export function createReadingVector(id: number): Float32Array {
   return Float32Array.from({ length: dimensions }, (_, index) => createPseudoRandom(id * dimensions + index))
 }
@@ -26,7 +25,6 @@ function createPseudoRandom(seed: number): number {
   return value - Math.floor(value)
 }
 
-/** Generates `rows` readings, numbered from `first`. */
 export function generateReadings(first: number, rows: number): Arrow.Table {
   const values = new Float32Array(rows * dimensions)
   for (let row = 0; row < rows; row += 1) values.set(createReadingVector(first + row), row * dimensions)

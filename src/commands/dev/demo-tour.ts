@@ -12,7 +12,6 @@ import { devFiles } from './dev.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { programInvocation, quoteShellWord } from '../common/invocation.ts'
 
-/** The running `dev` stack. */
 export interface Tour {
   readonly url: string
   readonly dataDir: string
@@ -103,7 +102,6 @@ async function query(table: Table): Promise<void> {
   }
 }
 
-/** Creates a restricted key and shows what it may and may not do. */
 async function showDenial(tour: Tour, name: string): Promise<void> {
   const pepper = await readPepper(join(tour.dataDir, devFiles.pepper))
   const { text } = await createKey(join(tour.dataDir, devFiles.store), pepper, {

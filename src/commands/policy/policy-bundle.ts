@@ -18,7 +18,6 @@ interface SignOptions {
   readonly out: string
 }
 
-/** `policy bundle`: packs the policies of a folder into one signed file. */
 export function addBundle(policy: Command): void {
   policy
     .command('bundle')
@@ -41,7 +40,6 @@ export function addBundle(policy: Command): void {
     .action(bundle)
 }
 
-/** `policy verify-bundle`: shows the signer and the content of a bundle. */
 export function addVerifyBundle(policy: Command): void {
   policy
     .command('verify-bundle')

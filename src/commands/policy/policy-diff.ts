@@ -10,7 +10,6 @@ import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { jsonOption, requirePolicies } from './policy-options.ts'
 import { printLine, printJson, formatCondition, formatId, formatReachingRule } from './format-policy.ts'
 
-/** `policy diff`: shows decisions that change between two folders of policies. */
 export function addDiff(policy: Command): void {
   policy
     .command('diff')

@@ -43,7 +43,6 @@ interface Options extends CallerOptions {
   readonly json?: true
 }
 
-/** `policy explain`: explains a decision of the policies. */
 export function addExplain(policy: Command): void {
   const command = policy
     .command('explain')
@@ -89,7 +88,6 @@ function formatDecision(decision: Decision, user: string, operation: Permission,
   return `${decision.allowed ? 'allowed' : 'denied'}  ${request}\n  by ${formatRuleReference(decision.rule)}`
 }
 
-/** Facts of the request that conditions can use, as they were evaluated. */
 function listDecidedFacts({ permission, operation }: AuthorizationRequest): readonly DecidedFact[] {
   const available = factsAvailableFor(permission)
   return conditionFacts

@@ -41,7 +41,6 @@ export function parseIdArgument(text: string): Identifier {
   }
 }
 
-/** Parses the name of an operation or of an extra permission. */
 export function parsePermission(text: string): Permission {
   const found = permissionNames.find((name) => name === text)
   if (found !== undefined) return found
@@ -59,7 +58,6 @@ export interface CallerOptions {
   readonly claim: readonly (readonly [name: string, value: unknown])[]
 }
 
-/** Adds the options that describe the caller. */
 export function addCallerOptions(command: Command): Command {
   return command
     .option('--anonymous', 'anonymous caller: no credential')
@@ -70,7 +68,6 @@ export function addCallerOptions(command: Command): Command {
     .option('--claim <name=value>', 'a claim of the token, as JSON or text; repeatable', collectPair, [])
 }
 
-/** Creates the caller from the options. */
 export function createPrincipal({ anonymous, as, group, key, issuer, claim }: CallerOptions): Principal {
   if (anonymous) return anonymousPrincipal
   const isToken = claim.length > 0 || issuer !== undefined
@@ -84,7 +81,6 @@ export function createPrincipal({ anonymous, as, group, key, issuer, claim }: Ca
   }
 }
 
-/** Adds the option for facts of the request. */
 export function addFactOption(command: Command): Command {
   return command.option(
     '--fact <name=value>',

@@ -21,13 +21,11 @@ interface Options {
   readonly json?: true
 }
 
-/** Number of logged requests with equal results. */
 interface Tally {
   readonly example: ReplayedCall
   readonly count: number
 }
 
-/** `policy replay`: shows what other policies would have decided on logged requests. */
 export function addReplay(policy: Command): void {
   policy
     .command('replay')
@@ -98,7 +96,6 @@ async function replay({
   if (failOnChange && changed.length > 0) throw new CommandFailure(`${countCalls(changed)} decisions change`)
 }
 
-/** Loads group memberships from outside of the log. */
 async function loadGroups(
   keys: string | undefined,
   policies: LoadedPolicies | undefined,

@@ -29,7 +29,6 @@ interface Coverage {
   readonly untested: readonly string[]
 }
 
-/** `policy test`: checks the decisions of policies against expectations. */
 export function addTest(policy: Command): void {
   policy
     .command('test')

@@ -30,7 +30,6 @@ interface Options {
   readonly json?: true
 }
 
-/** `policy who-can`: lists every caller that has a permission. */
 export function addWhoCan(policy: Command): void {
   policy
     .command('who-can')

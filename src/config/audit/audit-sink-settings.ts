@@ -123,7 +123,6 @@ const kafkaSchema = z.strictObject({
     .optional(),
 })
 
-/** Receivers of audit records besides the file. */
 export const sinksSchema = z
   .array(z.discriminatedUnion('type', [stdoutSchema, httpSchema, kafkaSchema, otlpSchema]))
   .superRefine((sinks, context) => {
@@ -142,7 +141,6 @@ export type HttpSettings = z.output<typeof httpSchema>
 export type OtlpSettings = z.output<typeof otlpSchema>
 export type KafkaSettings = z.output<typeof kafkaSchema>
 
-/** Resolves all paths. */
 export function resolveSinkPaths(settings: SinkSettings, absolute: (path: string) => string): SinkSettings {
   if (settings.type === 'stdout') return settings
   if (settings.type === 'kafka') {

@@ -7,7 +7,6 @@ import { kubernetesSchema } from './kubernetes-settings.ts'
 
 const path = z.string().min(1)
 
-/** Sources of caller identity. */
 export const identitySchema = z
   .strictObject({
     apiKeys: z
@@ -55,7 +54,6 @@ export const identitySchema = z
 
 export type IdentitySettings = z.output<typeof identitySchema>
 
-/** Resolves all paths. */
 export function resolveIdentityPaths(
   settings: IdentitySettings,
   absolute: (path: string) => string,

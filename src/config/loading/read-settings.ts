@@ -57,7 +57,6 @@ interface AppliedEnvironment {
   readonly diagnostics: string[]
 }
 
-/** Applies environment variables to the document. */
 function applyEnvironment(
   document: Document,
   schema: z.ZodType,
@@ -79,7 +78,6 @@ function applyEnvironment(
   return { applied, diagnostics }
 }
 
-/** Returns the error if the variable cannot be applied to the document. */
 function applyVariable(
   document: Document,
   { path, isString }: SettingVariable,

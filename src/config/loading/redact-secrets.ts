@@ -4,12 +4,10 @@ import { toSchemaNode, type SchemaNode } from './setting-variables.ts'
 /** Printed instead of a secret. Settings that contain it are refused, so that it is never used as one. */
 const redactedValue = '(hidden)'
 
-/** Replaces every value that the schema marks as secret by `redactedValue`. */
 export function redactSecrets(schema: z.ZodType, settings: unknown): unknown {
   return redact([toSchemaNode(schema)], settings)
 }
 
-/** Returns the paths of settings that contain `redactedValue`. */
 export function findRedactedPaths(
   settings: unknown,
   path: readonly (string | number)[] = [],
@@ -21,7 +19,6 @@ export function findRedactedPaths(
   return Object.entries(settings).flatMap(([key, value]) => findRedactedPaths(value, [...path, key]))
 }
 
-/** A value is secret if any of its alternative schemas says so. */
 function redact(nodes: readonly SchemaNode[], value: unknown): unknown {
   const alternatives = nodes.flatMap((node) => [node, ...(node.anyOf ?? []), ...(node.oneOf ?? [])])
   if (value === undefined || value === null) return value

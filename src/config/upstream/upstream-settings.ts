@@ -117,7 +117,6 @@ const upstreamFieldsSchema = z.strictObject({
 
 const tlsRequiresHttps = 'expected an https URL, because TLS files or serverName are set'
 
-/** Settings of the only upstream. */
 export const upstreamSchema = upstreamFieldsSchema.refine(hasHttpsIfTlsFiles, tlsRequiresHttps)
 
 /** Settings of several upstreams: each serves its namespaces; the one without namespaces serves the rest. */
@@ -189,7 +188,6 @@ function hasHttpsIfTlsFiles(settings: z.output<typeof upstreamFieldsSchema>): bo
   return !hasTlsSettings || url.startsWith('https:')
 }
 
-/** The settings with every path of a file made absolute. */
 export function resolveUpstreamPaths(
   settings: UpstreamSettings,
   absolute: (path: string) => string,
@@ -197,7 +195,6 @@ export function resolveUpstreamPaths(
   return { ...resolveAddressFiles(settings, absolute), ...resolveTlsFiles(settings, absolute) }
 }
 
-/** The files that the settings name. */
 export function listUpstreamFiles({ caFile, clientCertificate, credential }: UpstreamSettings): string[] {
   const files = [caFile, clientCertificate?.certFile, clientCertificate?.keyFile, credential?.file]
   return files.filter((file) => file !== undefined)

@@ -20,7 +20,6 @@ import { Type } from 'apache-arrow/fb/type'
 import { Union } from 'apache-arrow/fb/union'
 import type { UnionMode } from 'apache-arrow/fb/union-mode'
 
-/** Type of integers and of dictionary indices. */
 interface IntType {
   readonly id: Type.Int
   readonly bits: number
@@ -64,7 +63,6 @@ type PlainType = Exclude<
   | Type.Duration
 >
 
-/** A column or a child of a nested column. */
 export interface ArrowField {
   readonly name: string
   readonly nullable: boolean

@@ -3,9 +3,8 @@ import { dirname, resolve } from 'node:path'
 import { hasErrorCode } from './system-error.ts'
 
 /**
- * Creates a folder and its missing parents. Resolves to the first created folder, or undefined. Rejects with the system
- * error, which names the folder that cannot be created. `mkdir` with `recursive` retries forever if a parent exists and
- * refuses a folder with ENOENT, as `/proc` does.
+ * Creates a folder and its missing parents. Resolves to the first created folder, or undefined. `mkdir` with
+ * `recursive` retries forever if a parent refuses a folder with ENOENT, as `/proc` does.
  */
 export async function makeFolder(folder: string, mode = 0o777): Promise<string | undefined> {
   const path = resolve(folder)

@@ -27,9 +27,8 @@ export function watchFile(
 }
 
 /**
- * Watches any source. Polls the status of files instead of using events, which are lost if a file is replaced by a
- * rename or if Kubernetes swaps the symbolic link above it. `reloadFiles` triggers a read at once, even without a
- * change.
+ * Polls instead of using events, which get lost when a file is replaced or Kubernetes swaps the link above it.
+ * `reloadFiles` triggers a read at once.
  */
 export async function watchSource<Content>(
   source: WatchedSource<Content>,

@@ -4,7 +4,7 @@ import { readPemFile } from './pem-file.ts'
 
 const path = z.string().min(1)
 
-/** TLS settings of a client: its certificate and the authorities it trusts, as members of a zod object. */
+/** TLS settings of a client, as members of a zod object. */
 export const tlsFiles = {
   caFile: path.optional().describe('PEM file: CA certificates to trust instead of those of the system.'),
   clientCertificate: z
@@ -18,7 +18,6 @@ export const tlsFiles = {
 
 type TlsFiles = z.output<z.ZodObject<typeof tlsFiles>>
 
-/** File contents, as node:tls takes them. */
 interface TlsMaterial {
   readonly ca?: string
   readonly cert?: string
@@ -29,7 +28,6 @@ export function hasTlsFiles({ caFile, clientCertificate }: TlsFiles): boolean {
   return caFile !== undefined || clientCertificate !== undefined
 }
 
-/** Resolves the paths of the files. */
 export function resolveTlsFiles(
   { caFile: authority, clientCertificate: client }: TlsFiles,
   absolute: (path: string) => string,
@@ -42,10 +40,7 @@ export function resolveTlsFiles(
   }
 }
 
-/**
- * Reads the files; `owner` names the owner in errors, as in `of an audit sink`. Throws if a file cannot be read, or if
- * certificate, key or authority is invalid.
- */
+/** `owner` completes the error, as in `of an audit sink`. Throws if a file cannot be read or is invalid. */
 export async function readTlsFiles(
   { caFile: authority, clientCertificate: client }: TlsFiles,
   owner: string,

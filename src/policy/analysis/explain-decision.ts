@@ -27,7 +27,6 @@ export interface ExplainedRule extends ReachingRule {
   readonly conditionError: string | undefined
 }
 
-/** A namespace with policies, between the root and the object. */
 export interface ExplainedLevel {
   readonly namespace: Identifier
   readonly documents: readonly PolicyDocument[]
@@ -36,11 +35,9 @@ export interface ExplainedLevel {
   /** Whether it reserves the permission (`final`). */
   readonly reservesPermission: boolean
   readonly rules: readonly ExplainedRule[]
-  /** Number of rules about other operations. */
   readonly otherRuleCount: number
 }
 
-/** Explains a decision level by level, from the root down. */
 export function explainDecision(
   documents: readonly PolicyDocument[],
   request: AuthorizationRequest,
@@ -64,7 +61,6 @@ export function explainDecision(
   })
 }
 
-/** Whether a rule with that verdict applies. */
 export function verdictApplies({ rule, verdict }: ExplainedRule): boolean {
   return verdict === 'allows' || verdict === 'denies' || (verdict === 'failed' && rule.effect === 'deny')
 }

@@ -11,7 +11,6 @@ import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
  * The policy tree decides one request fast. A property test checks that both agree.
  */
 
-/** A namespace, or a name in it. */
 export interface ObjectPosition {
   readonly namespace: Identifier
   readonly table: string | undefined
@@ -33,14 +32,12 @@ export interface ReachingRule {
 /** Documents by `namespaceKey`. */
 export type DocumentIndex = ReadonlyMap<string, readonly PolicyDocument[]>
 
-/** Returns the position of the object with the given id. */
 export function objectPosition(kind: ObjectKind, id: Identifier): ObjectPosition {
   return kind === 'namespace' || kind === 'none'
     ? { namespace: id, table: undefined }
     : { namespace: id.slice(0, -1), table: id.at(-1) }
 }
 
-/** Documents of a namespace keep their order. */
 export function indexDocuments(documents: readonly PolicyDocument[]): DocumentIndex {
   return groupBy(documents, ({ namespace }) => namespaceKey(namespace))
 }

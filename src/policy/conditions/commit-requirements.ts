@@ -15,9 +15,7 @@ export interface CommitRequirement {
 
 const changes = operationNames.map(getOperation).filter(({ effect }) => effect !== 'read')
 
-/**
- * Every changing permission, and VendCredentials, because credentials let a caller write to storage past the gateway.
- */
+/** VendCredentials is included: credentials let a caller write to storage past the gateway. */
 const everyChange = new Set<Permission>([
   ...changes.map(({ name }) => name),
   'OverwriteTable',
@@ -45,7 +43,6 @@ export const wholeTableChanges: ReadonlySet<Permission> = new Set<Permission>([
 // White space, control characters, Unicode default-ignorable characters and the Braille blank.
 const invisibleText = /^[\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*$/u
 
-/** Restores a requirement. */
 export function restoreRequirement(requirement: RequirementData): CommitRequirement {
   if ('metadata' in requirement) return requireMetadataKeys(requirement.metadata)
   if ('folders' in requirement) return allowOnlyFolders(requirement.folders)
@@ -67,10 +64,7 @@ export function requireMetadataKeys(keys: readonly string[]): CommitRequirement 
   })
 }
 
-/**
- * Allows changes only of branches that match one of the patterns, and whole-table changes only by the listed
- * permissions.
- */
+/** `wholeTable`: permissions for whole-table changes that stay allowed. */
 export function allowOnlyBranches(
   patterns: readonly string[],
   wholeTable: ReadonlySet<Permission>,
@@ -83,9 +77,7 @@ export function allowOnlyBranches(
   )
 }
 
-/**
- * Denies changes of branches that match one of the patterns, and whole-table changes except by the listed permissions.
- */
+/** `wholeTable`: permissions for whole-table changes that stay allowed. */
 export function denyBranches(
   patterns: readonly string[],
   wholeTable: ReadonlySet<Permission>,

@@ -8,15 +8,14 @@ import type { PolicyProblem } from '../language/policy-error.ts'
 import type { PolicyText } from './policy-location.ts'
 import { restoreDocument, areParsedParts, type ParsedPart } from './transferable-document.ts'
 
-/** Policies and errors of one file, without its tests. */
 export type ParsedFile = Pick<ParsedPolicies, 'documents' | 'problems'>
 
 /** Posting all files at once would stall the event loop. */
 const filesInMessage = 100
 
 /**
- * Parses files in a worker thread, which is terminated afterwards. Results are received in batches to keep the event
- * loop responsive. Rejects if the thread fails.
+ * Parses files in a worker thread. Results arrive in batches to keep the event loop responsive. Rejects if the thread
+ * fails.
  */
 export async function parseInThread(files: readonly PolicyText[]): Promise<readonly ParsedFile[]> {
   const thread = startThread()

@@ -17,7 +17,6 @@ const contentsSchema = z.strictObject({
 
 const signatureSchema = z.strictObject({ key: z.string(), signature: z.base64() })
 
-/** The signed content of a bundle: policy files by name. */
 export interface PolicyBundle {
   /** Increases with each bundle, so that an older bundle cannot replace a newer one. */
   readonly serial: number
@@ -25,8 +24,8 @@ export interface PolicyBundle {
 }
 
 /**
- * Serializes and signs a bundle. The first line is JSON with the files; the second is JSON with the Ed25519 signature
- * (RFC 8032) over the bytes of the first line and the id of the key.
+ * Two lines of JSON: the files, then the Ed25519 signature (RFC 8032) over the bytes of the first line, with the key
+ * id.
  */
 export function signBundle({ serial, files }: PolicyBundle, key: KeyObject): string {
   const contents = JSON.stringify({ format, serial, files })
@@ -53,17 +52,13 @@ export function openSignedBundle(text: string, keys: readonly KeyObject[], file:
   return { serial, files }
 }
 
-/** Returns the files of a bundle, sorted by name. */
 export function listBundleFiles({ files }: PolicyBundle): readonly PolicyText[] {
   return Object.entries(files)
     .map(([name, text]) => ({ name, bytes: Buffer.from(text) }))
     .toSorted(byName)
 }
 
-/**
- * A location that reads one signed bundle. Refuses a bundle whose serial is lower than one already loaded by this
- * process.
- */
+/** Refuses a bundle whose serial is lower than one already loaded by this process. */
 export function createBundleLocation(file: string, keys: readonly KeyObject[]): PolicyLocation {
   let newest = 0
   const stamp = async (): Promise<string> => {

@@ -8,12 +8,10 @@ import { PolicyError } from '../language/policy-error.ts'
 const stat = promisify(statWithCallback)
 
 /**
- * A file is read only if it has not changed for this long; timestamps of file systems have a resolution of some
- * milliseconds.
+ * A file is read only if it is unchanged for this long; file system timestamps have a resolution of some milliseconds.
  */
 export const resolveTimeMs = 100
 
-/** A policy file found in a folder. */
 export interface PolicyFile {
   /** Relative to the policy folder, separated by `/`. */
   readonly name: string
@@ -26,10 +24,9 @@ export interface PolicyFile {
 }
 
 /**
- * Lists the policy files in a folder and its subfolders, sorted by name. Links are followed, hidden entries are skipped
- * and each real file is listed once, so a mounted ConfigMap (links into a hidden folder) is read once. Throws
- * PolicyError if the path is not a folder or an entry cannot be read, including a dangling link: it may have held a
- * deny.
+ * Lists policy files, sorted by name. Links are followed, hidden entries are skipped and each real file is listed once,
+ * so a mounted ConfigMap is read once. Throws PolicyError if an entry cannot be read, including a dangling link: it may
+ * have held a deny.
  */
 export async function listPolicyFiles(folder: string): Promise<readonly PolicyFile[]> {
   const found: PolicyFile[] = []
@@ -101,10 +98,7 @@ async function statEntry(path: string, name: string, entry: Dirent): Promise<Fou
   }
 }
 
-/**
- * Maps items with limited concurrency, because reading thousands of files is mostly waiting. Results keep the order of
- * the items.
- */
+/** Concurrency is limited. Results keep the order of the items. */
 export async function mapConcurrently<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
@@ -131,7 +125,7 @@ export function combineStamps(files: readonly PolicyFile[]): string {
   return files.map(({ name, path, stamp }) => `${name}\0${path}\0${stamp}\0`).join('')
 }
 
-/** Runs `work` and converts its file system errors to a PolicyError that names the file. */
+/** Converts file system errors to a PolicyError that names the file. */
 export async function withFileErrors<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work()

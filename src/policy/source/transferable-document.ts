@@ -37,12 +37,10 @@ function isParsedPart(value: unknown): value is ParsedPart {
   return typeof index === 'number' && Array.isArray(documents) && Array.isArray(problems)
 }
 
-/** Converts a document to its transferable form. */
 export function toTransferable(document: PolicyDocument): TransferableDocument {
   return { ...document, rules: document.rules.map(toTransferableRule) }
 }
 
-/** Restores a document and compiles its conditions. */
 export function restoreDocument(transferable: TransferableDocument): PolicyDocument {
   const rules = transferable.rules.map((rule) => ({
     ...rule,

@@ -17,7 +17,6 @@ import type { NumberedCaller, SubjectNumbers } from '../engine/subject-numbers.t
 
 type VisibleKind = 'namespace' | 'table'
 
-/** The caller of a listing, and its request. */
 export interface Viewer {
   readonly principal: Principal
   readonly request: RequestFacts
@@ -30,7 +29,6 @@ export interface NamespaceViewer extends Viewer {
 /** Whether a listing shows an object to the viewer. */
 export type IsVisible = (kind: VisibleKind, id: Identifier) => boolean
 
-/** Decides which objects listings show. */
 export interface Visibility {
   /** Returns a predicate for one request. Results are cached across requests. */
   visibilityFor(viewer: Viewer): IsVisible
@@ -47,9 +45,7 @@ interface ViewerState extends Viewer {
   evaluatedCondition: boolean
 }
 
-/**
- * Cached per node: the visibility of the namespace itself, of namespaces beneath it without policies, and of tables.
- */
+/** Per node: the namespace itself, namespaces beneath it without policies, and tables. */
 const cacheSlots = { itself: 0, beneath: 1, table: 2 } as const
 const slotsPerNode = Object.keys(cacheSlots).length
 const [visible, hidden] = [1, 2]
@@ -162,10 +158,7 @@ export function createVisibility(
   return { visibilityFor, findVisibleBeneath }
 }
 
-/**
- * Returns the decision that lets the caller describe something covered by the rule. One sample name represents each
- * pattern: another pattern matches it only if it matches every name of this one.
- */
+/** One sample name represents each pattern: another pattern matches it only if it matches every name of this one. */
 function findAllowBy({ rule, node }: RuleAtNode, viewer: ViewerState): Allowed | undefined {
   if (rule.sampleNames === undefined) return findAllowSomewhere(node, viewer)
   for (const table of rule.sampleNames) {
@@ -176,10 +169,7 @@ function findAllowBy({ rule, node }: RuleAtNode, viewer: ViewerState): Allowed |
   return undefined
 }
 
-/**
- * Returns the decision that lets the caller describe an object deeper than all policies. Its id is unknown, so
- * conditions on it are decided for the caller.
- */
+/** For an object deeper than all policies. Its id is unknown, so conditions on it are decided for the caller. */
 function findAllowSomewhere(node: PolicyNode, viewer: ViewerState): Allowed | undefined {
   const object = { id: undefined, table: undefined, depth: node.depth + 1 }
   return findAllowOn(node, 'table', viewer, object) ?? findAllowOn(node, 'namespace', viewer, object)

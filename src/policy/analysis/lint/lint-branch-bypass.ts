@@ -53,7 +53,6 @@ function findAllowedReplacement({ document, rule }: RuleInDocument): readonly Fi
   return [createFinding(document, rule, 'warning', 'way-around', message)]
 }
 
-/** Whether the rule depends on the branch of a change. */
 function restrictsBranches({ rule: { condition, permissions } }: RuleInDocument): boolean {
   if (condition?.facts.includes('branch') !== true) return false
   return [...permissions].some((permission) => isRestricted(permission, condition))
@@ -66,7 +65,6 @@ function isRestricted(
   return branchChanges.has(permission) && constantResult(condition, permission) === undefined
 }
 
-/** Permissions that together replace a table, each with the rule that allows it. */
 type Bypass = readonly (readonly [Permission, RuleInDocument])[]
 
 function describeBypass(bypass: Bypass): string {

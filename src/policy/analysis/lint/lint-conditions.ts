@@ -102,7 +102,6 @@ function findPartlyConstant(
   return messages.length === 0 ? [] : [createFinding(document, rule, 'info', 'fact', messages.join('; '))]
 }
 
-/** Describes the facts that the condition reads and that are constant for the permission. */
 function describeConstantFacts({ facts }: Condition, permission: Permission): string {
   const constants = constantFacts(permission)
   const texts = facts.flatMap((fact) => {
@@ -132,7 +131,6 @@ function findAbsentFacts(
     })
 }
 
-/** Returns the permissions that are not part of a complete group. */
 function permissionsOutsideGroups(permissions: ReadonlySet<Permission>): readonly Permission[] {
   const left = new Set(permissions)
   for (const members of permissionGroups.values()) {
