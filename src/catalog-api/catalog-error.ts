@@ -38,10 +38,7 @@ interface Refusal {
   readonly retryAfter?: number
 }
 
-/**
- * Every reason to refuse a request. The reason is the label `reason` of the metric and the field `reason` of the log
- * line and of the audit record. The row defines the response and the log level.
- */
+/** Every reason to refuse a request: `reason` in metrics, log lines and audit records, with response and log level. */
 export const refusals = {
   // receive
   malformed_request: { kind: 'InvalidInput' },
@@ -158,7 +155,6 @@ export const refusals = {
 
 export type RefusalReason = keyof typeof refusals
 
-/** Body of every error response. */
 export interface ErrorResponse {
   readonly error: string
   readonly code: number
@@ -174,16 +170,12 @@ export interface CatalogErrorOptions {
   readonly status?: number
   /** More for the reader of the response; never a path, a stack or a secret. */
   readonly detail?: string
-  /** Headers of the response, such as `www-authenticate`, `allow` or `retry-after`. */
   readonly headers?: Readonly<Record<string, string>>
   /** Internal cause: logged, never sent. */
   readonly cause?: unknown
 }
 
-/**
- * An error that is sent to the client as an ErrorResponse. Its message states what was received and what was expected,
- * and must be safe to show.
- */
+/** An error sent to the client. Its message states what was received and expected, and must be safe to show. */
 export class CatalogError extends Error {
   override readonly name = 'CatalogError'
   readonly kind: ErrorName
@@ -207,7 +199,6 @@ export class CatalogError extends Error {
     this.headers = options.headers ?? {}
   }
 
-  /** Creates the response body; `instance` is the request id. */
   toResponse(instance: string): ErrorResponse {
     return {
       error: this.message,
@@ -223,18 +214,16 @@ function defaultReason(kind: ErrorName): RefusalReason {
   return kind === 'Internal' ? 'internal_error' : 'catalog_error'
 }
 
-/**
- * Creates the error of a refusal. Kind, status and `retry-after` come from the reason unless `options` overrides them.
- */
+/** Kind, status and `retry-after` come from the reason unless `options` overrides them. */
 export function refusal(
   reason: RefusalReason,
   message: string,
   options: Omit<CatalogErrorOptions, 'reason'> = {},
 ): CatalogError {
-  return new CatalogError(refusals[reason].kind, message, { ...optionsFor(reason), ...options })
+  return new CatalogError(refusals[reason].kind, message, { ...getRefusalOptions(reason), ...options })
 }
 
-export function optionsFor(reason: RefusalReason): CatalogErrorOptions {
+export function getRefusalOptions(reason: RefusalReason): CatalogErrorOptions {
   const { status, retryAfter }: Refusal = refusals[reason]
   return {
     reason,
@@ -243,12 +232,12 @@ export function optionsFor(reason: RefusalReason): CatalogErrorOptions {
   }
 }
 
-export function levelOf(reason: RefusalReason): 'info' | 'warn' | 'error' {
+export function getRefusalLevel(reason: RefusalReason): 'info' | 'warn' | 'error' {
   const row: Refusal = refusals[reason]
   return row.level ?? 'info'
 }
 
-/** InvalidInput (400, code 13). The message states what was received and what was expected. */
+/** InvalidInput (400, code 13). */
 export function invalidInput(message: string, options?: CatalogErrorOptions): CatalogError {
   return new CatalogError('InvalidInput', message, options)
 }

@@ -6,8 +6,8 @@ type RequestPart = Exclude<FactSource['in'], 'properties'>
 
 const factsByName = new Map<string, FactName>()
 for (const name of operationNames) {
-  for (const [fact, locations] of getOperation(name).facts) {
-    for (const location of locations) factsByName.set(location.name, fact)
+  for (const [fact, sources] of getOperation(name).facts) {
+    for (const source of sources) factsByName.set(source.name, fact)
   }
 }
 
@@ -38,8 +38,8 @@ export const decisiveMembers: ReadonlySet<string> = new Set([
 export function assertFactSource(operation: Operation, part: RequestPart, name: string): void {
   const fact = factsByName.get(name)
   if (fact === undefined || ambiguousNames.has(name)) return
-  for (const [, locations] of operation.facts) {
-    if (locations.some((location) => location.in === part && location.name === name)) return
+  for (const [, sources] of operation.facts) {
+    if (sources.some((source) => source.in === part && source.name === name)) return
   }
   throw misplacedFactError(operation, part, name, fact)
 }
@@ -50,11 +50,11 @@ function misplacedFactError(
   name: string,
   fact: FactName,
 ): CatalogError {
-  const [location] = operation.facts.find(([other]) => other === fact)?.[1] ?? []
-  const belongs = location === undefined ? 'omit it' : `send it as ${describeFactSource(location)}`
+  const [source] = operation.facts.find(([other]) => other === fact)?.[1] ?? []
+  const remedy = source === undefined ? 'omit it' : `send it as ${describeFactSource(source)}`
   return refusal(
     'misplaced_parameter',
-    `${operation.name} does not accept ${describePart(part, name)}; ${belongs}`,
+    `${operation.name} does not accept ${describePart(part, name)}; ${remedy}`,
   )
 }
 
@@ -64,8 +64,8 @@ function describePart(part: RequestPart, name: string): string {
 
 /** Returns the fact that a body member of this name states in the operation, if any. */
 export function factForMember(operation: Operation, name: string): FactName | undefined {
-  return operation.facts.find(([, locations]) =>
-    locations.some((location) => location.in === 'body' && location.name === name),
+  return operation.facts.find(([, sources]) =>
+    sources.some((source) => source.in === 'body' && source.name === name),
   )?.[0]
 }
 

@@ -1,7 +1,4 @@
-/**
- * Values that a request states and policies decide on. The operations table defines the facts of an operation and their
- * sources; no other code reads a request on behalf of policies.
- */
+/** Values that a request states and policies decide on; the operations table defines their sources. */
 interface FactValues {
   /** Lower case and without underscores: `overwrite`, `existok`. */
   readonly mode: string
@@ -14,15 +11,10 @@ interface FactValues {
   /** Namespace that a table is moved to. */
   readonly newNamespace: readonly string[]
   readonly newName: string
-  /** Staging manifest of a version. */
   readonly manifestPath: string
-  /** Storage location of an object. */
   readonly location: string
-  /** Metadata of a version. */
   readonly metadata: ReadonlyMap<string, string>
-  /** Properties of a namespace or a table. */
   readonly properties: ReadonlyMap<string, string>
-  /** Storage access of a table. */
   readonly storageOptions: ReadonlyMap<string, string>
   readonly vendCredentials: boolean
   /** Whether a merge deletes rows that no uploaded row matches. */
@@ -60,12 +52,10 @@ export const factTypes = {
   deletesUnmatched: 'flag',
 } as const satisfies Record<FactName, FactType>
 
-/** Names of the facts of a type. */
 export type FactOfType<Type extends FactType> = {
   [Name in FactName]: (typeof factTypes)[Name] extends Type ? Name : never
 }[FactName]
 
-/** Whether a fact has one of the types. */
 export function hasFactType<Type extends FactType>(
   fact: FactName,
   ...types: readonly Type[]
@@ -89,11 +79,11 @@ export interface FactSource {
   readonly name: string
 }
 
-export function parseFactSource(location: FactSourcePath): FactSource {
-  const dot = location.lastIndexOf('.')
-  const part = location.slice(0, dot)
-  if (!isFactSourcePart(part)) throw new Error(`${location} is not a source of a fact`)
-  return { in: part, name: location.slice(dot + 1) }
+export function parseFactSource(path: FactSourcePath): FactSource {
+  const dot = path.lastIndexOf('.')
+  const part = path.slice(0, dot)
+  if (!isFactSourcePart(part)) throw new Error(`${path} is not a source of a fact`)
+  return { in: part, name: path.slice(dot + 1) }
 }
 
 function isFactSourcePart(part: string): part is FactSource['in'] {
@@ -121,7 +111,7 @@ export function canonicalizeWord(text: string): string {
     .toLowerCase()
 }
 
-/** Canonical form of a branch: absent and empty become `main` (interface section 7.6). */
+/** Canonical form of a branch: absent and empty become `main`. */
 export function canonicalizeBranch(branch: string | undefined): string {
   return branch === undefined || branch === '' ? 'main' : branch
 }

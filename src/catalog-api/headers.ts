@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/**
- * Prefixes of catalog headers by dialect. `catalog` is the dialect of the interface; `lance` that of its public
- * relatives, accepted as an alias if configured (interface section 6).
- */
+/** Catalog headers by dialect; `lance` is accepted as an alias if configured. */
 export const headerDialects = {
   catalog: {
     context: 'x-catalog-ctx-',
@@ -28,7 +25,6 @@ export type HeaderDialect = keyof typeof headerDialects
 /** Prefix of context keys that only the gateway may set, in headers and in bodies. */
 export const reservedContextPrefix = 'gateway'
 
-/** Header names of the interface that are the same in every dialect. */
 export const apiKeyHeader = 'x-api-key'
 export const requestIdHeader = 'x-request-id'
 /** Sent with every response that passed authorization: the revision of the policies that decided. */
@@ -40,10 +36,7 @@ export const lancedbDatabaseHeader = 'x-lancedb-database'
 export const lancedbPrefixHeader = 'x-lancedb-database-prefix'
 /** Dialect of the client (`lancedb` or `catalog`), as the gateway reports it to an upstream. */
 export const clientDialectHeader = 'x-catalog-client-dialect'
-/**
- * Sent with every response to a remote client of LanceDB: the server version, which selects the request formats of the
- * client.
- */
+/** Sent to remote clients of LanceDB: the server version, which selects the request formats of the client. */
 export const lancedbServerHeader = 'phalanx-version'
 /** From this version on, the client sends several vectors and structured text queries. */
 export const lancedbServerVersion = '0.3.0'
@@ -71,8 +64,7 @@ export const hopByHopHeaders: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-/** Returns the dialect of a catalog header (lower case), or undefined for an ordinary header. */
-export function headerDialectOf(header: string): HeaderDialect | undefined {
+export function getHeaderDialect(header: string): HeaderDialect | undefined {
   if (!header.startsWith('x-')) return undefined
   for (const dialect of ['catalog', 'lance'] as const) {
     const names = headerDialects[dialect]

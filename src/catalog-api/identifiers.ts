@@ -6,21 +6,19 @@ export type Identifier = readonly string[]
 /** Separates the parts of an id if the request names no delimiter. */
 export const defaultDelimiter = '$'
 
-/** Limits of an id: number of parts, and UTF-8 bytes of all parts. */
 const maxIdentifierParts = 64
 const maxIdentifierBytes = 4096
 const maxDelimiterLength = 16
 
 /**
- * Characters that are forbidden in names. Lone surrogates are not text. Routers that normalise or decode twice read
- * control characters, slashes and percent signs differently. Quotes escape from the filters of catalogs that paste
- * names into SQL.
+ * Forbidden in names: routers that normalise or decode twice read control characters, slashes and percent signs
+ * differently; quotes escape from the filters of catalogs that paste names into SQL.
  */
 const forbiddenCharacters = /[\p{Cc}\p{Cs}/\\%?#'"`]/u
 
 /**
- * Parses an id from a route and percent-decodes it exactly once. The delimiter alone is the root; empty parts are
- * refused, never dropped. Throws InvalidInput (400) that names the part and the error.
+ * Parses the decoded id of a route. The delimiter alone is the root; empty parts are refused. Throws InvalidInput
+ * (400).
  */
 export function parseIdentifier(text: string, delimiter: string): Identifier {
   if (text === delimiter) return []
@@ -28,8 +26,8 @@ export function parseIdentifier(text: string, delimiter: string): Identifier {
 }
 
 /**
- * Throws InvalidInput (400) if joining the id by one of the separators is ambiguous. Some catalogs join parts by a
- * separator of their own, unescaped, whatever the delimiter of the request.
+ * Throws InvalidInput (400) if joining the id by one of the separators is ambiguous: some catalogs join parts
+ * unescaped.
  */
 export function assertSeparable(id: Identifier, separators: readonly string[]): void {
   for (const separator of separators) formatIdentifier(id, separator)
@@ -73,15 +71,15 @@ export function assertIdentifier(id: Identifier): Identifier {
 }
 
 /** Throws InvalidInput (400) unless `name` is valid as a part of an id or as the name of an index. */
-export function assertName(name: string, what: string): void {
-  if (name === '') throw refusal('invalid_id', `${what} is empty`)
+export function assertName(name: string, label: string): void {
+  if (name === '') throw refusal('invalid_id', `${label} is empty`)
   if (name === '.' || name === '..')
-    throw refusal('invalid_id', `${what} is ${quoteForMessage(name)}, which is a path segment, not a name`)
+    throw refusal('invalid_id', `${label} is ${quoteForMessage(name)}, which is a path segment, not a name`)
   const character = forbiddenCharacters.exec(name)?.[0]
   if (character !== undefined) {
     throw refusal(
       'invalid_id',
-      `${what}, ${quoteForMessage(name)}, contains ${quoteForMessage(character)}, which is not allowed in a name`,
+      `${label}, ${quoteForMessage(name)}, contains ${quoteForMessage(character)}, which is not allowed in a name`,
     )
   }
 }
@@ -97,7 +95,6 @@ export function assertDelimiter(delimiter: string): void {
   }
 }
 
-/** Whether both ids have the same parts, compared by code points. */
 export function isSameIdentifier(one: Identifier, other: Identifier): boolean {
   return one.length === other.length && one.every((part, index) => part === other[index])
 }

@@ -13,7 +13,7 @@ export function tableNotFound(id: Identifier): CatalogError {
   return new CatalogError('TableNotFound', `there is no table ${formatIdentifierForMessage(id)}`)
 }
 
-/** 404 of a transaction. Also for a missing table: the interface defines no other 404 for these operations. */
+/** Also for a missing table: these operations define no other 404. */
 export function transactionNotFound(id: Identifier): CatalogError {
   return new CatalogError(
     'TransactionNotFound',

@@ -2,26 +2,20 @@ import { getKeys } from '../lib/get-keys.ts'
 import type { ErrorName } from './catalog-error.ts'
 import { parseFactSource, type FactName, type FactSource, type FactSourcePath } from './facts.ts'
 
-/** Kind of object that the id in a route names. */
 export type ObjectKind = 'namespace' | 'table' | 'transaction' | 'materialized_view' | 'none'
 
 /** Type of a query parameter; only `strings` may be repeated. */
 export type ParameterType = 'string' | 'strings' | 'integer' | 'boolean'
 
 /**
- * Form of a request body. `json`: an object, empty, or `null`. `map`: an object whose members are all data of the
- * caller, so that none repeats the route. `arrow`: an Arrow IPC stream. `none`: officially without a body, but real
- * clients send a JSON object, which follows the rules of `json`.
+ * Form of a request body. `map`: an object whose members are all data of the caller, so none repeats the route. `none`:
+ * officially no body, but real clients send a JSON object, which follows the rules of `json`.
  */
 type BodyForm = 'json' | 'map' | 'arrow' | 'none'
 
-/** Form of a successful response. `arrow`: an Arrow IPC file. */
 type ResponseForm = 'json' | 'arrow' | 'empty'
 
-/**
- * Effect on the catalog. `commit` is a change that creates, deletes or restores table versions, directly or by changing
- * data.
- */
+/** `commit` creates, deletes or restores table versions, directly or by changing data. */
 export type Effect = 'read' | 'change' | 'commit'
 
 /**
@@ -43,10 +37,7 @@ export type PermissionGroup =
 
 type EntryOperation = 'CreateTableVersion' | 'DeclareTable' | 'BatchDeleteTableVersions' | 'DeregisterTable'
 
-/**
- * The body member that lists the entries of a batch, and their operations: by the member that holds an entry, or one
- * for all.
- */
+/** Member that lists the entries of a batch, and their operation: one for all, or by the member that holds an entry. */
 interface BatchEntries {
   readonly member: string
   readonly operation: EntryOperation | Readonly<Record<string, EntryOperation>>
@@ -56,31 +47,24 @@ interface OperationDefinition {
   readonly method: 'GET' | 'POST'
   /** Path with `{id}` and `{index_name}` as placeholders. */
   readonly path: `/v1/${string}`
-  /** Other paths that clients still use for the operation. */
   readonly aliases?: readonly `/v1/${string}`[]
-  /** Real clients send GET as well as POST (interface section 8.1). */
+  /** Real clients send GET as well as POST. */
   readonly alsoGet?: true
   readonly object: ObjectKind
   readonly query?: Readonly<Record<string, ParameterType>>
   readonly required?: readonly string[]
   readonly body: BodyForm
-  /**
-   * Facts of the operation with all sources of each. Sources of one fact must agree. The first source is that of the
-   * interface; all of them are set in the upstream request.
-   */
+  /** Facts with all sources of each. Sources of one fact must agree; all of them are set in the upstream request. */
   readonly facts?: { readonly [Name in FactName]?: readonly FactSourcePath[] }
   /** Accepted modes and behaviors. Any other is 400: only the upstream would understand it. */
   readonly modes?: readonly [string, ...string[]]
   readonly behaviors?: readonly [string, ...string[]]
-  /**
-   * The operation touches every branch, or the branch of a tag, so the branch is unknown: always, or if it states that
-   * fact.
-   */
+  /** The branch is unknown, always or if the request states this fact: it touches every branch, or that of a tag. */
   readonly unknownBranch?: 'always' | FactName
   readonly entries?: BatchEntries
   /**
-   * Contains SQL or code that may read any table: always, or if its body has a member of that name at any depth.
-   * Expressions and filters only read the table of the route.
+   * Contains SQL or code that may read any table: always, or if its body has this member at any depth. Expressions and
+   * filters only read the table of the route.
    */
   readonly readsAnyTable?: 'always' | 'virtual_column'
   /** Body members, besides `id` and `context`, that count as absent if they are `{}` or `[]`. */
@@ -120,9 +104,8 @@ const namespaceErrors = ['NamespaceNotFound'] as const
 const tableErrors = ['NamespaceNotFound', 'TableNotFound'] as const
 
 /**
- * The operations of the interface: the only definition of their paths, methods and properties. The matcher, the policy
- * vocabulary, the checks, the audit classes, the metric labels and the routes of the reference catalog derive from it.
- * Every operation also takes the query parameter `delimiter`.
+ * The operations of the catalog API: the only definition of their paths, methods and properties. Every operation also
+ * takes the query parameter `delimiter`.
  */
 export const operations = {
   CreateNamespace: {
@@ -791,7 +774,6 @@ export const operations = {
 
 export type OperationName = keyof typeof operations
 
-/** An operation with all defaults filled in. */
 export interface Operation {
   readonly name: OperationName
   readonly method: 'GET' | 'POST'
@@ -828,7 +810,9 @@ export interface Operation {
 function completeOperation(name: OperationName): Operation {
   const definition: OperationDefinition = operations[name]
   const facts = parseFacts(definition)
-  const repeats = (['id', 'index_name'] as const).filter((member) => definition.path.includes(`{${member}}`))
+  const routeMembers = (['id', 'index_name'] as const).filter((member) =>
+    definition.path.includes(`{${member}}`),
+  )
   return {
     name,
     method: definition.method,
@@ -840,7 +824,7 @@ function completeOperation(name: OperationName): Operation {
     required: definition.required ?? [],
     body: definition.body,
     facts,
-    factsWithSeveralSources: facts.filter(([, locations]) => locations.filter(isDirectSource).length > 1),
+    factsWithSeveralSources: facts.filter(([, sources]) => sources.filter(isDirectSource).length > 1),
     modes: definition.modes ?? [],
     behaviors: definition.behaviors ?? [],
     unknownBranch: definition.unknownBranch,
@@ -849,7 +833,7 @@ function completeOperation(name: OperationName): Operation {
     emptyIsAbsent: new Set(['id', 'context', ...(definition.emptyIsAbsent ?? [])]),
     recorded: definition.recorded ?? [],
     describes: definition.describes ?? [],
-    routeMembers: definition.body === 'json' || definition.body === 'none' ? repeats : [],
+    routeMembers: definition.body === 'json' || definition.body === 'none' ? routeMembers : [],
     effect: definition.effect,
     group: definition.group,
     status: definition.status ?? 200,
@@ -861,15 +845,14 @@ function completeOperation(name: OperationName): Operation {
 }
 
 /** A key of the properties is no source of the whole properties fact. */
-function isDirectSource({ in: part }: FactSource): boolean {
-  return part !== 'properties'
+function isDirectSource(source: FactSource): boolean {
+  return source.in !== 'properties'
 }
 
 function parseFacts({ facts = {} }: OperationDefinition): Operation['facts'] {
   return getKeys(facts).map((name) => [name, (facts[name] ?? []).map(parseFactSource)])
 }
 
-/** All operation names in the order of the table. */
 export const operationNames: readonly OperationName[] = getKeys(operations)
 
 const operationsByName = new Map(operationNames.map((name) => [name, completeOperation(name)]))

@@ -17,16 +17,13 @@ export const extraPermissions = {
   ChooseStorage: { group: 'admin' },
   /** Run SQL or code that reads arbitrary tables. Decided at the root, whatever table the request is for. */
   ReadAnyTable: { group: 'admin' },
-  /** Receive storage credentials with the description of a table. */
   VendCredentials: { group: 'credentials' },
 } as const satisfies Record<string, { readonly group: PermissionGroup }>
 
 export type Permission = OperationName | keyof typeof extraPermissions
 
-/** All permissions, operations first. */
 export const permissionNames: readonly Permission[] = [...operationNames, ...getKeys(extraPermissions)]
 
-/** Names for several permissions: the groups, and unions of groups. */
 export const permissionGroups: ReadonlyMap<string, readonly Permission[]> = new Map([
   ...(['browse', 'query', 'write', 'create', 'commit', 'admin', 'drop', 'credentials'] as const).map(
     (group) => [group, permissionsInGroup(group)] as const,

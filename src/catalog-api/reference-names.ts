@@ -10,15 +10,15 @@ const segment = /^[\p{L}\p{N}._-]+$/u
  */
 export function assertBranch(branch: string | undefined): void {
   if (branch === undefined || branch === '') return
-  const isFit = branch.split('/').every((part) => segment.test(part) && part !== '.') && !isReserved(branch)
-  if (!isFit) throw refusal('invalid_reference', `${quoteForMessage(branch)} is not a valid branch name`)
+  const isValid = branch.split('/').every((part) => segment.test(part) && part !== '.') && !isReserved(branch)
+  if (!isValid) throw refusal('invalid_reference', `${quoteForMessage(branch)} is not a valid branch name`)
 }
 
 /** Throws InvalidInput (400) unless `tag` is valid. It becomes a file name. */
 export function assertTag(tag: string | undefined): void {
   if (tag === undefined) return
-  const isFit = segment.test(tag) && !tag.startsWith('.') && !tag.endsWith('.') && !isReserved(tag)
-  if (!isFit) throw refusal('invalid_reference', `${quoteForMessage(tag)} is not a valid tag name`)
+  const isValid = segment.test(tag) && !tag.startsWith('.') && !tag.endsWith('.') && !isReserved(tag)
+  if (!isValid) throw refusal('invalid_reference', `${quoteForMessage(tag)} is not a valid tag name`)
 }
 
 function isReserved(name: string): boolean {

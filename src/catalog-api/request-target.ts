@@ -12,8 +12,8 @@ import {
 import { getOperation, operationNames, type Operation, type ParameterType } from './operations.ts'
 
 /**
- * Query parameters besides `delimiter`: known names only, decoded once. Integers are digits, booleans `true` or
- * `false`; repeatable parameters are lists. Paging and timeout are absent if empty.
+ * Query parameters besides `delimiter`, decoded once; booleans are `true` or `false`. Paging and timeout are absent if
+ * empty.
  */
 type QueryParameters = ReadonlyMap<string, string | readonly string[]>
 
@@ -60,9 +60,9 @@ for (const name of operationNames) {
 }
 
 /**
- * Parses a request target by a strict grammar: origin form, RFC 3986 characters only, every part decoded exactly once,
- * nothing normalised. One trailing slash is accepted. Accepted targets have exactly one meaning. Throws CatalogError:
- * 400 outside the grammar, 404 for an unknown route, 405 for another method.
+ * Parses a request target (origin form, RFC 3986); every part is decoded exactly once, nothing is normalised, so it has
+ * exactly one meaning. One trailing slash is accepted. Throws CatalogError: 400 outside the grammar, 404 for an unknown
+ * route, 405 for another method.
  */
 export function parseTarget(method: string, target: string): RouteMatch {
   const { path, query } = splitTarget(target)
@@ -95,9 +95,8 @@ export function parseTarget(method: string, target: string): RouteMatch {
 }
 
 /**
- * Formats the canonical target of a request, whatever its original spelling, with the id joined by `idDelimiter`;
- * `parseTarget` of the result returns the same target. If the route has no id, the delimiter of the request is
- * retained, because it applies to the response. Throws InvalidInput (400) if the id cannot be joined by it.
+ * Formats the canonical target with the id joined by `idDelimiter`. Without an id in the route, the delimiter of the
+ * request is retained, because it applies to the response. Throws InvalidInput (400) if the id cannot be joined by it.
  */
 export function buildTarget(target: RouteMatch, idDelimiter: string = defaultDelimiter): string {
   const { operation, id, indexName, parameters } = target
@@ -146,7 +145,6 @@ function findRoute(path: string): Route | undefined {
   return withIndex === undefined ? undefined : routes.get(withIndex)
 }
 
-/** Replaces one segment of the path by the placeholder; undefined if the path has fewer segments. */
 function withPlaceholder(path: string, segment: number): string | undefined {
   const start = segmentStart(path, segment)
   return start === -1 ? undefined : path.slice(0, start) + placeholder + path.slice(segmentEnd(path, start))
@@ -235,12 +233,11 @@ function validateParameter(name: string, type: ParameterType, value: string): st
   return lower
 }
 
-/** Clients send these empty to mean that they are absent. */
 const absentIfEmpty: ReadonlySet<string> = new Set(['page_token', 'limit', 'timeout'])
 
 /**
- * Empty values are retained until here to detect repeats. For other parameters an empty value counts as sent: a filter
- * that is taken for absent would select every row.
+ * Runs last, to detect repeats of empty values. An empty filter counts as sent: taken as absent, it would select every
+ * row.
  */
 function omitEmptyParameters(parameters: Map<string, string | readonly string[]>): QueryParameters {
   for (const [name, value] of parameters) {
@@ -265,19 +262,19 @@ function repeatedParameterError(name: string): CatalogError {
 }
 
 /** Queries are form-encoded: real clients write a space as `+`. */
-function decodeQuery(text: string, what: string): string {
-  return decode(text.includes('+') ? text.replaceAll('+', '%20') : text, what)
+function decodeQuery(text: string, label: string): string {
+  return decode(text.includes('+') ? text.replaceAll('+', '%20') : text, label)
 }
 
-function decode(text: string, what: string): string {
+function decode(text: string, label: string): string {
   if (!text.includes('%')) return text
   let decoded: string
   try {
     decoded = decodeURIComponent(text)
   } catch {
-    throw refusal('malformed_target', `${what} is percent-encoded but not valid UTF-8`)
+    throw refusal('malformed_target', `${label} is percent-encoded but not valid UTF-8`)
   }
-  if (decoded.includes('\0')) throw refusal('invalid_request', `${what} contains a NUL character`)
+  if (decoded.includes('\0')) throw refusal('invalid_request', `${label} contains a NUL character`)
   return decoded
 }
 

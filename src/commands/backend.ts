@@ -13,7 +13,6 @@ import { runUntilStopped } from './common/run-until-stopped.ts'
 /** Active requests get 20 seconds; work that the engine never ends must not block the exit. */
 const closingMs = 25_000
 
-/** `catalog-gateway backend --config FILE`: runs a catalog alone, embedded or remote, without a gateway. */
 export function backendCommand(): Command {
   return newCommand('backend')
     .description('run the reference catalog on its own, or serve a remote catalog')

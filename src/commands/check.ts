@@ -18,7 +18,6 @@ import { findDevelopmentFiles } from './dev/development-files.ts'
 import { runStep, CommandFailure } from './common/command-failure.ts'
 import { newCommand } from './common/new-command.ts'
 
-/** `catalog-gateway check --config FILE`: reports everything that `serve` would refuse, without serving. */
 export function checkCommand(): Command {
   return newCommand('check')
     .description('check settings, policies and keys, and print the effective settings')
@@ -36,8 +35,8 @@ export function checkCommand(): Command {
 async function checkFiles(settings: GatewaySettings): Promise<void> {
   const { listen, policies, identity, upstreams, listing, limits } = settings
   const failures = [...(await findDevelopmentFiles(settings))]
-  const check = async (what: string, step: () => Promise<unknown>): Promise<void> => {
-    await runStep(what, step).catch((error: unknown) => failures.push(toError(error).message))
+  const check = async (failure: string, step: () => Promise<unknown>): Promise<void> => {
+    await runStep(failure, step).catch((error: unknown) => failures.push(toError(error).message))
   }
   const { tls } = listen
   if (tls) await check('the certificates of `listen` cannot be used', () => readServerCertificates(tls))

@@ -32,7 +32,6 @@ interface ListOptions extends StoreOptions {
 
 const store = ['--store <file>', 'the store of keys'] as const
 
-/** `catalog-gateway keys create|list|rotate|revoke`: manages the API keys of a store. */
 export function keysCommand(): Command {
   const keys = newCommand('keys').description('create, list, rotate and revoke API keys')
   keys
@@ -81,7 +80,7 @@ export function keysCommand(): Command {
 
 async function create(options: CreateOptions): Promise<void> {
   const { store, pepperFile, principal, group, subject, notBefore, expires, description } = options
-  const made = await runStep('the key cannot be created', async () =>
+  const created = await runStep('the key cannot be created', async () =>
     createKey(store, await readOrCreatePepper(pepperFile), {
       principal,
       groups: group,
@@ -91,16 +90,16 @@ async function create(options: CreateOptions): Promise<void> {
       ...(description !== undefined && { description }),
     }),
   )
-  printKey(made)
+  printKey(created)
 }
 
 async function rotate(id: string, { store, pepperFile, overlap }: RotateOptions): Promise<void> {
   const endsAt = new Date(Date.now() + overlap)
-  const made = await runStep(`the key ${id} cannot be rotated`, async () =>
+  const created = await runStep(`the key ${id} cannot be rotated`, async () =>
     rotateKey(store, await readPepper(pepperFile), { id, endsAt }),
   )
   process.stderr.write(`key ${id} expires at ${endsAt.toISOString()} at the latest\n`)
-  printKey(made)
+  printKey(created)
 }
 
 function printKey({ text, key }: CreatedKey): void {

@@ -9,7 +9,6 @@ import { runStep, CommandFailure } from './common/command-failure.ts'
 import { newCommand } from './common/new-command.ts'
 import { runUntilStopped } from './common/run-until-stopped.ts'
 
-/** `catalog-gateway serve --config FILE`: runs the gateway. */
 export function serveCommand(): Command {
   return newCommand('serve')
     .description('run the gateway in front of a catalog')

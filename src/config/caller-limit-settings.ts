@@ -7,7 +7,6 @@ const positiveCount = z.int().positive()
 const perSecond = z.number().positive().max(1e12)
 const secondsOfDay = 86_400
 
-/** Selects the requests that a limit applies to. */
 const selectionFields = {
   name: z
     .string()
@@ -69,7 +68,6 @@ const failedAuthenticationsSchema = z.strictObject({
   burst: positiveCount.default(20).describe('Burst of failed authentications of one address.'),
 })
 
-/** Limits per caller and the load shedding settings: a part of `limits`. */
 export const callerLimitFields = {
   rates: z
     .array(rateSchema)
@@ -107,14 +105,12 @@ export const callerLimitFields = {
 
 const callerLimitSchema = z.strictObject(callerLimitFields)
 
-/** All per-caller limits, with defaults filled in. */
 export type CallerLimitSettings = z.output<typeof callerLimitSchema>
 export type RateSettings = z.output<typeof rateSchema>
 export type ByteSettings = z.output<typeof bytesSchema>
 export type ConcurrencySettings = z.output<typeof concurrencySchema>
 export type FailedAuthenticationSettings = z.output<typeof failedAuthenticationsSchema>
 
-/** The requests that a limit applies to, and the callers that share it. */
 export type LimitSelection = Pick<RateSettings, 'name' | 'per' | 'operations' | 'principals' | 'namespaces'>
 
 /** Limits use the groups of policies, except those that consist of extra permissions only. */

@@ -6,9 +6,9 @@ import { limitsSchema, listenSchema, timeoutsSchema, type TlsSettings } from './
 import { resolveUpstreamPaths } from './upstream/upstream-settings.ts'
 import { upstreamSchema, upstreamsSchema, type UpstreamSettings } from './upstream/upstream-settings.ts'
 import { findCallerIdentityProblem } from './upstream/caller-identity.ts'
-import { identitySchema, withAbsoluteIdentityPaths } from './identity/identity-settings.ts'
+import { identitySchema, resolveIdentityPaths } from './identity/identity-settings.ts'
 import { resolveSharedLimitsPaths } from './shared-limits-settings.ts'
-import { policySettingsSchema, withAbsolutePolicyPaths } from './policy-settings.ts'
+import { policySettingsSchema, resolvePolicyPaths } from './policy-settings.ts'
 import { readSettings } from './loading/read-settings.ts'
 import { logSchema } from './log-settings.ts'
 import { metricsSchema } from './metrics-settings.ts'
@@ -18,7 +18,6 @@ import { unsafeNames, findUnsafeSettings } from './unsafe-settings.ts'
 const port = z.int().min(0).max(65_535)
 const path = z.string().min(1)
 
-/** Settings file of `catalog-gateway serve`. */
 export const gatewaySettingsSchema = z
   .strictObject({
     listen: listenSchema.prefault({}),
@@ -77,31 +76,31 @@ export const gatewaySettingsSchema = z
   })
   .superRefine((settings, context) => {
     const { upstream, upstreams = [], identity, listen } = settings
-    const error = (path: (string | number)[], message: string | undefined): void => {
+    const addIssue = (path: (string | number)[], message: string | undefined): void => {
       if (message !== undefined) context.addIssue({ code: 'custom', path, message })
     }
-    if (upstream) error(['upstream', 'identity'], findCallerIdentityProblem(upstream, identity.assertion))
+    if (upstream) addIssue(['upstream', 'identity'], findCallerIdentityProblem(upstream, identity.assertion))
     for (const [index, each] of upstreams.entries()) {
-      error(['upstreams', index, 'identity'], findCallerIdentityProblem(each, identity.assertion))
+      addIssue(['upstreams', index, 'identity'], findCallerIdentityProblem(each, identity.assertion))
     }
     if (identity.clientCertificates && (listen.tls?.clientAuth ?? 'none') === 'none') {
-      error(
+      addIssue(
         ['identity', 'clientCertificates'],
         'expected listen.tls.clientAuth to be optional or required: no client certificate is requested',
       )
     }
     if (settings.workers !== 1) {
       if (settings.admin.console) {
-        error(['admin', 'console'], 'the console shows one process only; expected workers: 1')
+        addIssue(['admin', 'console'], 'the console shows one process only; expected workers: 1')
       }
       if (settings.audit.continuity === 'warn') {
-        error(
+        addIssue(
           ['audit', 'continuity'],
           'each worker knows only the versions in its own log; expected off, or workers: 1',
         )
       }
     }
-    for (const { path, message } of findUnsafeSettings(settings)) error([...path], message)
+    for (const { path, message } of findUnsafeSettings(settings)) addIssue([...path], message)
   })
 
 /** Effective settings of a gateway: defaults filled in, paths absolute. */
@@ -141,8 +140,8 @@ function resolvePaths(sent: z.output<typeof gatewaySettingsSchema>, folder: stri
     upstreams: (upstreams ?? (upstream ? [upstream] : [])).map((each) =>
       resolveUpstreamPaths(each, absolute),
     ),
-    identity: withAbsoluteIdentityPaths(settings.identity, absolute),
-    policies: withAbsolutePolicyPaths(settings.policies, absolute),
+    identity: resolveIdentityPaths(settings.identity, absolute),
+    policies: resolvePolicyPaths(settings.policies, absolute),
     audit: {
       ...resolveAuditPaths(settings.audit, absolute),
       continuity: settings.audit.continuity ?? (settings.workers === 1 ? 'warn' : 'off'),

@@ -30,14 +30,13 @@ const tlsSchema = z
     'expected clientCrlFile only if clientAuth is optional or required',
   )
 
-/** Address and TLS of the downstream side. The files of `tls` may change at run time. */
+/** The files of `tls` may change at run time. */
 export const listenSchema = z.strictObject({
   host: z.string().default('127.0.0.1').describe('Listen address; 0.0.0.0 for all interfaces.'),
   port: z.int().min(0).max(65_535).default(2333).describe('0 picks a free one.'),
   tls: tlsSchema.optional().describe('TLS 1.2 or later instead of plain HTTP.'),
 })
 
-/** Limits per client and in total. */
 export const limitsSchema = z
   .strictObject({
     maxJsonBytes: count
@@ -89,7 +88,6 @@ export const limitsSchema = z
     }
   })
 
-/** Timeouts for clients, in milliseconds. */
 export const timeoutsSchema = z.strictObject({
   headersTimeoutMs: milliseconds
     .default(30_000)

@@ -1,11 +1,10 @@
 import { z } from 'zod'
 
-/** How much is logged: `info` has a line for every request, `warn` only what somebody should look at. */
+/** `info` includes a line for every request; `warn` only events that need attention. */
 const logLevels = ['error', 'warn', 'info', 'debug', 'silent'] as const
 
 export type LogLevel = (typeof logLevels)[number]
 
-/** How the gateway logs, as it stands in the settings. */
 export const logSchema = z.strictObject({
   level: z.enum(logLevels).default('info').describe('Minimum log level.'),
   sample: z

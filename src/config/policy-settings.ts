@@ -2,7 +2,6 @@ import { z } from 'zod'
 
 const path = z.string().min(1)
 
-/** Source of the policies. */
 export const policySettingsSchema = z
   .strictObject({
     folder: path.optional().describe('Folder of policies, including sub-folders.'),
@@ -28,8 +27,7 @@ export const policySettingsSchema = z
 
 export type PolicySettings = z.output<typeof policySettingsSchema>
 
-/** Resolves all paths. */
-export function withAbsolutePolicyPaths(
+export function resolvePolicyPaths(
   { folder, bundle, candidateFolder }: PolicySettings,
   absolute: (path: string) => string,
 ): PolicySettings {

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { absoluteTlsFiles, tlsFiles } from '../lib/tls/tls-files.ts'
+import { resolveTlsFiles, tlsFiles } from '../lib/tls/tls-files.ts'
 
 const path = z.string().min(1)
 
-/** Store that counts rates and bytes across several gateways: `limits.shared`. */
 export const sharedLimitsSchema = z
   .strictObject({
     url: z
@@ -48,14 +47,13 @@ export const sharedLimitsSchema = z
 
 export type SharedLimitsSettings = z.output<typeof sharedLimitsSchema>
 
-/** Resolves all paths. */
 export function resolveSharedLimitsPaths(
   { tls, passwordFile, ...settings }: SharedLimitsSettings,
   absolute: (path: string) => string,
 ): SharedLimitsSettings {
   return {
     ...settings,
-    ...(tls && { tls: absoluteTlsFiles(tls, absolute) }),
+    ...(tls && { tls: resolveTlsFiles(tls, absolute) }),
     ...(passwordFile !== undefined && { passwordFile: absolute(passwordFile) }),
   }
 }

@@ -5,7 +5,6 @@ import { tlsFiles } from '../lib/tls/tls-files.ts'
 /** Optional span attributes. */
 const includableAttributes = ['id', 'principal', 'client'] as const
 
-/** Exporter of request spans. */
 export const tracesSchema = z
   .strictObject({
     endpoint: receiverUrl
@@ -22,7 +21,7 @@ export const tracesSchema = z
       ),
     include: z.array(z.enum(includableAttributes)).default([]).describe('Personal data to add to spans.'),
     credential: receiverCredential.optional().describe('Credential for the endpoint.'),
-    certificateAuthority: tlsFiles.caFile,
+    caFile: tlsFiles.caFile,
     timeoutMs: z
       .int()
       .positive()
@@ -37,22 +36,20 @@ export const tracesSchema = z
       .describe('Maximum queued spans; further spans are dropped and counted.'),
   })
   .refine(
-    ({ endpoint, certificateAuthority }) =>
-      certificateAuthority === undefined || endpoint?.startsWith('https:') === true,
+    ({ endpoint, caFile }) => caFile === undefined || endpoint?.startsWith('https:') === true,
     'expected an https endpoint, because caFile is set',
   )
 
 export type TracesSettings = z.output<typeof tracesSchema>
 
-/** Resolves all paths. */
 export function resolveTracesPaths(
   settings: TracesSettings,
   absolute: (path: string) => string,
 ): TracesSettings {
-  const { certificateAuthority: authority, credential } = settings
+  const { caFile, credential } = settings
   return {
     ...settings,
-    ...(authority !== undefined && { certificateAuthority: absolute(authority) }),
+    ...(caFile !== undefined && { caFile: absolute(caFile) }),
     ...(credential && { credential: { ...credential, file: absolute(credential.file) } }),
   }
 }

@@ -10,13 +10,11 @@ export const unsafeNames = [
 ] as const
 export type UnsafeName = (typeof unsafeNames)[number]
 
-/** A setting that needs explicit acceptance. */
 export interface UnsafeSetting {
   readonly path: readonly (string | number)[]
   readonly message: string
 }
 
-/** The settings that safety depends on. */
 export interface SafetyRelevantSettings {
   readonly admin: { readonly host: string; readonly console: boolean }
   readonly audit: { readonly modes: Readonly<Record<'commit' | 'data', string>> }
@@ -67,7 +65,6 @@ export function findUnsafeSettings({
   return found
 }
 
-/** End of the message that refuses an unsafe setting. */
 export function acceptanceHint(name: UnsafeName): string {
   return `or unsafe: [${name}]`
 }

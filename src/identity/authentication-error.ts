@@ -1,4 +1,9 @@
-import { CatalogError, optionsFor, refusals, type RefusalReason } from '../catalog-api/catalog-error.ts'
+import {
+  CatalogError,
+  getRefusalOptions,
+  refusals,
+  type RefusalReason,
+} from '../catalog-api/catalog-error.ts'
 
 interface RefusalResponse {
   readonly message: string
@@ -105,7 +110,7 @@ export class AuthenticationError extends CatalogError {
     const { kind } = refusals[reason]
     super(kind, message, {
       ...(kind !== 'ServiceUnavailable' && { headers: createChallenge(error) }),
-      ...optionsFor(reason),
+      ...getRefusalOptions(reason),
       ...(detail !== undefined && { detail }),
       ...(cause !== undefined && { cause }),
     })

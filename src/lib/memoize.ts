@@ -1,4 +1,3 @@
-/** Trie node of label values. */
 interface MemoNode<Found> {
   value: Found | undefined
   readonly next: Map<string, MemoNode<Found>>
@@ -8,14 +7,14 @@ interface MemoNode<Found> {
 export function memoize<Labels extends readonly string[], Found>(find: (...labels: Labels) => Found) {
   const root: MemoNode<Found> = { value: undefined, next: new Map() }
   return (...labels: Labels): Found => {
-    let known = root
-    for (const label of labels) known = getOrCreateNext(known, label)
-    return (known.value ??= find(...labels))
+    let node = root
+    for (const label of labels) node = getOrCreateNext(node, label)
+    return (node.value ??= find(...labels))
   }
 }
 
 function getOrCreateNext<Found>({ next }: MemoNode<Found>, label: string): MemoNode<Found> {
-  let known = next.get(label)
-  if (known === undefined) next.set(label, (known = { value: undefined, next: new Map() }))
-  return known
+  let child = next.get(label)
+  if (child === undefined) next.set(label, (child = { value: undefined, next: new Map() }))
+  return child
 }

@@ -130,27 +130,27 @@ export function* compileSteps(
   }
 
   function decide(request: AuthorizationRequest): Decision {
-    return evaluate(request, createEvaluation(request, request.id, 'worst'))
+    return evaluate(request, createEvaluation(request, request.id, 'pessimistic'))
   }
 
   /** Whether the request is allowed for some values of the pending facts. */
   function couldBeAllowed(request: AuthorizationRequest): boolean {
-    return evaluate(request, createEvaluation(request, request.id, 'best')).allowed
+    return evaluate(request, createEvaluation(request, request.id, 'optimistic')).allowed
   }
 
   function decidePartially(request: AuthorizationRequest): Decision | undefined {
-    const evaluation = createEvaluation(request, request.id, 'worst')
-    const worst = evaluate(request, evaluation)
-    if (worst.allowed || !evaluation.foundPending) return worst
-    const best = evaluate(request, createEvaluation(request, request.id, 'best'))
-    return best.allowed ? undefined : best
+    const evaluation = createEvaluation(request, request.id, 'pessimistic')
+    const pessimistic = evaluate(request, evaluation)
+    if (pessimistic.allowed || !evaluation.foundPending) return pessimistic
+    const optimistic = evaluate(request, createEvaluation(request, request.id, 'optimistic'))
+    return optimistic.allowed ? undefined : optimistic
   }
 
   function decideBeneath(request: AuthorizationRequest): Decision {
     const own = decide(request)
     const node = nearestNode(root, request.id, request.id.length)
     if (!own.allowed) return own
-    const evaluation = createEvaluation({ ...request, id: undefined }, request.id, 'worst')
+    const evaluation = createEvaluation({ ...request, id: undefined }, request.id, 'pessimistic')
     const allBeneath = decisiveRule(node, evaluation)?.decision ?? noRule
     // If the namespace has no node, no policy covers anything beneath it.
     if (!allBeneath.allowed || node.depth < request.id.length) return allBeneath

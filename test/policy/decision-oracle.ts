@@ -22,13 +22,13 @@ interface Candidate {
 }
 
 /** How a condition on a pending fact is decided: against the caller, or for the caller. */
-type PendingAssumption = 'worst' | 'best'
+type PendingAssumption = 'pessimistic' | 'optimistic'
 
 /** Decides as policies/README.md specifies, by scanning every rule of every policy. */
 export function oracleDecide(
   policies: readonly WrittenPolicy[],
   request: OracleRequest,
-  partial: PendingAssumption = 'worst',
+  partial: PendingAssumption = 'pessimistic',
 ): OracleDecision {
   const isNamespace = request.kind === 'namespace' || request.kind === 'none'
   const namespace = isNamespace ? request.id : request.id.slice(0, -1)
@@ -130,7 +130,7 @@ function holds({ when, effect }: WrittenRule, request: OracleRequest, partial: P
   if (condition === undefined) throw new Error(`the oracle does not know ${when}`)
   const isPending = condition.readsId === true && request.isIdKnown === false
   const result = isPending ? 'pending' : condition.holds(request)
-  if (result === 'pending') return (effect === 'deny') === (partial === 'worst')
+  if (result === 'pending') return (effect === 'deny') === (partial === 'pessimistic')
   return result === 'error' ? effect === 'deny' : result
 }
 
@@ -182,7 +182,7 @@ function onFact<Value>(
   partial: PendingAssumption,
   fails: (value: Value) => boolean,
 ): boolean {
-  if (fact === pending) return partial === 'worst'
+  if (fact === pending) return partial === 'pessimistic'
   return fact === unknown || fails(fact)
 }
 

@@ -1,4 +1,4 @@
-import { CatalogError, optionsFor } from '../../catalog-api/catalog-error.ts'
+import { CatalogError, getRefusalOptions } from '../../catalog-api/catalog-error.ts'
 
 /** Reason for rejecting a record. `audit_disk_full`: the remaining space is reserved for changes in progress. */
 export type UnavailableReason = 'audit_queue_full' | 'audit_write_failed' | 'audit_disk_full' | 'audit_closed'
@@ -7,7 +7,7 @@ export type UnavailableReason = 'audit_queue_full' | 'audit_write_failed' | 'aud
 export class AuditUnavailable extends CatalogError {
   constructor(reason: UnavailableReason, cause?: unknown) {
     super('ServiceUnavailable', 'the change was not made: the audit log is unavailable; retry later', {
-      ...optionsFor(reason),
+      ...getRefusalOptions(reason),
       cause,
     })
   }

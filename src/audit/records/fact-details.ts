@@ -22,13 +22,13 @@ export function formatFactDetails(
   stated: StatedFacts,
 ): Record<string, Details[string]> {
   const details: Record<string, Details[string]> = {}
-  for (const [fact, [location]] of operation.facts) {
+  for (const [fact, [source]] of operation.facts) {
     if (hasFactType(fact, 'map')) {
       const map = stated[fact]
       if (map !== undefined) details[keyOnlyFacts[fact]] = listKeys(Object.fromEntries(map)) ?? []
     } else {
       const value = stated[fact]
-      if (value !== undefined && location !== undefined) details[location.name] = truncateDetail(value)
+      if (value !== undefined && source !== undefined) details[source.name] = truncateDetail(value)
     }
   }
   return details
@@ -38,9 +38,9 @@ export function formatFactDetails(
 export function parseFactDetails(operation: Operation, details: Details): KnownFacts {
   const stated: MutableFacts = {}
   const pendingFacts = new Set<FactName>()
-  for (const [fact, [location]] of operation.facts) {
-    if (location === undefined) continue
-    const value = details[hasFactType(fact, 'map') ? keyOnlyFacts[fact] : location.name]
+  for (const [fact, [source]] of operation.facts) {
+    if (source === undefined) continue
+    const value = details[hasFactType(fact, 'map') ? keyOnlyFacts[fact] : source.name]
     if (value !== undefined && !restoreFact(stated, fact, value)) pendingFacts.add(fact)
   }
   return { stated, pendingFacts }

@@ -3,7 +3,6 @@ import { policyRevisionHeader, requestIdHeader } from '../headers.ts'
 import { schemaReference, type JsonSchema } from './json-schemas.ts'
 import type { Operation } from '../operations.ts'
 
-/** Errors of every operation (interface section 1). */
 const commonErrors = [
   'InvalidInput',
   'Unauthenticated',
@@ -14,7 +13,6 @@ const commonErrors = [
   'ServiceUnavailable',
 ] as const satisfies readonly ErrorName[]
 
-/** Schema of `ErrorResponse`. */
 export const errorResponseSchema: JsonSchema = {
   type: 'object',
   required: ['error', 'code', 'instance'],
@@ -45,10 +43,7 @@ const errorsByReadMember: typeof errorsByMember = [
   ['tag', 'TableTagNotFound'],
 ]
 
-/**
- * Returns the errors of an operation: its own, those of every operation, and those that its request members imply at
- * any depth.
- */
+/** Includes errors that request members imply at any depth. */
 export function errorsForOperation(operation: Operation, members: ReadonlySet<string>): readonly ErrorName[] {
   const rules = operation.effect === 'read' ? [...errorsByMember, ...errorsByReadMember] : errorsByMember
   const names = new Set<ErrorName>([
@@ -60,7 +55,6 @@ export function errorsForOperation(operation: Operation, members: ReadonlySet<st
   return [...names].toSorted((one, other) => errorCodes[one].code - errorCodes[other].code)
 }
 
-/** Describes the error responses of an operation by status, and adds them to `components`. */
 export function describeErrors(
   errors: readonly ErrorName[],
   components: Map<string, object>,

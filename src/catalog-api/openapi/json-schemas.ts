@@ -39,12 +39,11 @@ export function schemaReference(name: string): JsonSchema {
   return { $ref: componentPath + name }
 }
 
-/** Collects the member names of a schema at any depth. */
-export function memberNames(schema: unknown, names = new Set<string>()): ReadonlySet<string> {
+export function collectMemberNames(schema: unknown, names = new Set<string>()): ReadonlySet<string> {
   if (typeof schema !== 'object' || schema === null) return names
   for (const [key, value] of Object.entries(schema)) {
     if (key === 'properties') for (const name of Object.keys(getMembers(value))) names.add(name)
-    memberNames(value, names)
+    collectMemberNames(value, names)
   }
   return names
 }

@@ -4,7 +4,7 @@ import { apiKeyHeader, arrowFileType, arrowStreamType, factHeaders } from '../he
 import { defaultDelimiter } from '../identifiers.ts'
 import { describeErrors, errorResponseSchema, errorsForOperation } from './error-responses.ts'
 import { describeParameters, sharedParameters } from './parameters.ts'
-import { describeSchema, memberNames, schemaReference, type JsonSchema } from './json-schemas.ts'
+import { describeSchema, collectMemberNames, schemaReference, type JsonSchema } from './json-schemas.ts'
 import { getOperation, operationNames, type Operation } from '../operations.ts'
 import { operationSchemas } from '../schemas/operation-schemas.ts'
 
@@ -26,12 +26,12 @@ const mapOfPairs: JsonSchema = {
   additionalProperties: { type: ['string', 'null'] },
 }
 
-let text: string | undefined
+let cachedDocument: string | undefined
 
 /** Returns the OpenAPI 3.1 document of the interface as JSON, created once. */
 export function getOpenApiDocument(): string {
-  text ??= JSON.stringify(describeInterface())
-  return text
+  cachedDocument ??= JSON.stringify(describeInterface())
+  return cachedDocument
 }
 
 function describeInterface(): object {
@@ -65,7 +65,6 @@ function describeInterface(): object {
   }
 }
 
-/** Describes the current path of an operation and its aliases. */
 function describePaths(operation: Operation, components: Components): [string, object][] {
   const { name, method, alsoGet, path, aliases } = operation
   const described = describeOperation(operation, components)
@@ -100,7 +99,7 @@ function describeOperation(operation: Operation, components: Components) {
     ...(requestBody && { requestBody }),
     responses: {
       [operation.status]: describeResponse(operation, schemas?.response, components),
-      ...describeErrors(errorsForOperation(operation, memberNames(request)), components.responses),
+      ...describeErrors(errorsForOperation(operation, collectMemberNames(request)), components.responses),
     },
   }
 }
@@ -108,9 +107,9 @@ function describeOperation(operation: Operation, components: Components) {
 /** Sources of each fact that policies can decide on: `{ branch: ["query.branch"] }`. */
 function describeFacts({ facts }: Operation): Record<string, readonly string[]> {
   return Object.fromEntries(
-    facts.map(([fact, locations]) => [
+    facts.map(([fact, sources]) => [
       fact,
-      locations.map(
+      sources.map(
         ({ in: part, name }) => `${part}.${part === 'header' ? (factHeaders[name] ?? name) : name}`,
       ),
     ]),
@@ -121,7 +120,7 @@ function describeBody({ name, body }: Operation, request: JsonSchema, components
   if (body === 'none') return undefined
   if (body === 'arrow') return { required: true, content: { [arrowStreamType]: {} } }
   if (body === 'map') return { required: true, content: { 'application/json': { schema: mapOfPairs } } }
-  // Its query members are accepted at the top level or in a member `query` (interface section 1.1).
+  // Its query members are accepted at the top level or in a member `query`.
   const takesBareQuery = name === 'AnalyzeTableQueryPlan'
   const described = takesBareQuery ? { anyOf: [schemaReference('QueryTableRequest'), request] } : request
   components.schemas.set(`${name}Request`, described)

@@ -12,7 +12,6 @@ const parameterSchemas: Record<ParameterType, JsonSchema> = {
   boolean: { type: 'boolean' },
 }
 
-/** Parameters of many operations, as components of the document. */
 export const sharedParameters = {
   id: {
     name: 'id',
@@ -36,7 +35,6 @@ export const sharedParameters = {
   },
 } as const
 
-/** Describes the parameters of an operation, with the documentation of the request members of the same name. */
 export function describeParameters(operation: Operation, members: JsonSchema): object[] {
   const inPath = (['id', 'index_name'] as const).filter((name) => operation.path.includes(`{${name}}`))
   const inQuery = [...operation.query].filter(([name]) => name !== 'delimiter')
@@ -52,11 +50,10 @@ export function describeParameters(operation: Operation, members: JsonSchema): o
   ]
 }
 
-/** Headers that state facts (interface section 6). */
 function describeHeaders({ facts }: Operation): object[] {
-  return facts.flatMap(([fact, locations]) =>
-    locations
-      .filter((location) => location.in === 'header')
+  return facts.flatMap(([fact, sources]) =>
+    sources
+      .filter((source) => source.in === 'header')
       .map(({ name }) => ({
         name: factHeaders[name],
         in: 'header',

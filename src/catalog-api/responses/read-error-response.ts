@@ -3,14 +3,12 @@ import { getMembers } from '../../lib/json/is-object.ts'
 import { errorCodes, type ErrorName } from '../catalog-error.ts'
 import { UpstreamError, collectCredentials, toPublicMessage } from './redact-error-text.ts'
 
-/** Error response of another server, mapped to the interface. */
 export interface UpstreamErrorResponse {
   readonly kind: ErrorName
   /** Whether the body has an error code of the interface; otherwise the kind derives from the status. */
   readonly hasCatalogCode: boolean
   /** First line of the message, without paths. For a failure it may still reveal internals. */
   readonly message: string | undefined
-  /** The whole error, for the log. */
   readonly cause: UpstreamError
 }
 
@@ -33,8 +31,7 @@ const errorNamesByCode = new Map<unknown, ErrorName>(
 )
 
 /**
- * Parses a response with a status of 400 or more, whatever its body: HTML, truncated, compressed, empty. Code and
- * message of an ErrorResponse are retained; its detail is dropped, since it may hold a stack trace. `requestHeaders`
+ * Accepts any body with a status of 400 or more. The detail is dropped: it may hold a stack trace. `requestHeaders`
  * alternates names and values.
  */
 export function parseErrorResponse(
@@ -54,7 +51,6 @@ export function parseErrorResponse(
   }
 }
 
-/** Whether a body is an ErrorResponse with a code of the interface. */
 export function isErrorResponse(body: Uint8Array | undefined): boolean {
   return errorNamesByCode.has(parse(body)['code'])
 }

@@ -1,6 +1,5 @@
 import { apiKeyHeader, assertionHeader } from '../headers.ts'
 
-/** Characters of a message that is shown and of a text that is logged. */
 const maxPublicLength = 500
 const maxLoggedLength = 2_000
 /** Scanned before secrets are removed: a secret that begins within the logged part ends within this. */
@@ -47,7 +46,6 @@ function redactAll(text: string, secrets: readonly string[]): string {
   return rest
 }
 
-/** Removes anything that looks like a credential. */
 function redactCredentials(text: string): string {
   return text
     .replaceAll(pem, redacted)

@@ -19,10 +19,9 @@ export function respondToUnparsed(socket: Duplex, refusal: CatalogError): void {
 
 type UnparsedKind = 'too large' | 'too slow' | 'malformed'
 
-/** Error of the interface for the refused input (400, 408 or 431). */
-function unparsedRequestError(what: UnparsedKind, cause: Error): CatalogError {
-  if (what === 'too large') return invalidInput('the request head is too large', { status: 431, cause })
-  if (what === 'too slow') return invalidInput('request timeout', { status: 408, cause })
+function unparsedRequestError(kind: UnparsedKind, cause: Error): CatalogError {
+  if (kind === 'too large') return invalidInput('the request head is too large', { status: 431, cause })
+  if (kind === 'too slow') return invalidInput('request timeout', { status: 408, cause })
   return invalidInput('malformed HTTP/1.1 request', { cause })
 }
 
@@ -31,7 +30,6 @@ const codes: Readonly<Record<string, UnparsedKind>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'too slow',
 }
 
-/** Converts an error of Node's HTTP parser; the original is the cause. */
 export function toUnparsedRequestError(error: NodeJS.ErrnoException): CatalogError {
   return unparsedRequestError(codes[error.code ?? ''] ?? 'malformed', error)
 }

@@ -9,7 +9,6 @@ const maxBatchSize = 1000
 /** No route names the table, so the `id` that is optional elsewhere is required. */
 const requiredId = { id: identifierSchema.min(1, 'expected the id of a table') }
 
-/** A change has exactly one of these members. */
 const change = z
   .object({
     declare_table: optionalMember(tableSchemas.DeclareTable.request.extend(requiredId)),
@@ -22,7 +21,6 @@ const change = z
     'expected exactly one of declare_table, create_table_version, delete_table_versions, deregister_table',
   )
 
-/** Results have the same members as the changes. */
 const result = z
   .strictObject({
     declare_table: tableSchemas.DeclareTable.response,
@@ -32,7 +30,6 @@ const result = z
   })
   .partial()
 
-/** Schemas of the operations that change several tables atomically (interface section 2.4). */
 export const batchSchemas = {
   BatchCreateTableVersions: {
     request: requestSchema({

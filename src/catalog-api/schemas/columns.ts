@@ -21,7 +21,7 @@ const newColumn = z.object({
   virtual_column: unsupportedMember,
 })
 
-/** A type by name, or as the JSON of an Arrow or Lance schema (interface section 2.9). */
+/** A type by name, or as the JSON of an Arrow or Lance schema. */
 export interface DataType {
   readonly type: string
   readonly fields?: readonly DataTypeField[] | undefined
@@ -89,7 +89,6 @@ const fieldUpdate = z.object({
   replace: optionalMember(z.boolean()),
 })
 
-/** A list without two entries for the same column. */
 function uniqueColumns<Entry extends z.ZodType>(entry: Entry, keyOf: (entry: z.output<Entry>) => string) {
   return z
     .array(entry)
@@ -101,9 +100,8 @@ function uniqueColumns<Entry extends z.ZodType>(entry: Entry, keyOf: (entry: z.o
 }
 
 /**
- * Schemas of the operations on columns (interface section 2.6). A path is a column, or a field of a nested one: names
- * joined by `.`, a name that contains one in backticks. Field metadata is merged unless `replace` is set; null removes
- * a key.
+ * A path is a column or a nested field: names joined by `.`, in backticks if they contain one. Field metadata is merged
+ * unless `replace` is set; null removes a key.
  */
 export const columnSchemas = {
   AlterTableAddColumns: {

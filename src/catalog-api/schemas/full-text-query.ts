@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /** No client nests deeper. Checked before the query is walked. */
-const deepestQuery = 32
+const maxQueryDepth = 32
 
 /** An integer that may exceed 2^53: a client that wants all rows sends k = 2^63-1. */
 export const countSchema = z
@@ -30,7 +30,7 @@ const phraseQuery = z.object({ terms: z.string(), column, slop: countSchema.null
 /** Matches words in one column, or in every indexed column if none is named. */
 export type MatchQuery = Readonly<z.output<typeof matchQuery>>
 
-/** Node of a structured full-text query (interface section 2.5). */
+/** Node of a structured full-text query. */
 export type TextQuery =
   | { readonly match: MatchQuery }
   | { readonly phrase: Readonly<z.output<typeof phraseQuery>> }
@@ -94,8 +94,8 @@ const structuredQuery = z
  */
 export const fullTextQuerySchema = z.preprocess(
   (value, context) => {
-    if (isShallow(value, deepestQuery)) return value
-    context.addIssue({ code: 'custom', message: `expected at most ${deepestQuery} levels` })
+    if (isShallow(value, maxQueryDepth)) return value
+    context.addIssue({ code: 'custom', message: `expected at most ${maxQueryDepth} levels` })
     return z.NEVER
   },
   z.union([

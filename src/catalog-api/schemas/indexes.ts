@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { getKeys } from '../../lib/get-keys.ts'
 import { int64, optionalMember, pagingMembers, requestSchema, responseSchema } from './members.ts'
 
-/** Index types with the aliases that clients use. */
 const typeNames = {
   BTREE: ['SCALAR'],
   BITMAP: [],
@@ -54,7 +53,7 @@ const caseInsensitiveWord = (words: readonly string[]) =>
   })
 
 /** The engine reserves memory by these numbers before it reads rows, so each is bounded. */
-const boundedInt = (most: number, least = 1) => optionalMember(z.int().min(least).max(most))
+const boundedInt = (max: number, min = 1) => optionalMember(z.int().min(min).max(max))
 
 const vectorMembers = {
   distance_type: optionalMember(
@@ -91,7 +90,6 @@ const textMembers = {
 const clusters = ['distance_type', 'num_partitions', 'sample_rate', 'max_iterations', 'target_partition_size']
 const graph = ['m', 'ef_construction']
 
-/** Parameters of each index type besides column and name. */
 const membersByIndexType: Readonly<Partial<Record<IndexType, readonly string[]>>> = {
   FTS: Object.keys(textMembers),
   IVF_FLAT: clusters,
@@ -143,7 +141,6 @@ const indexContent = z.object({
   index_details: z.string().optional(),
 })
 
-/** Schemas of the operations on indexes (interface section 2.7). */
 export const indexSchemas = {
   CreateTableIndex: { request: createIndex, response: responseSchema({}) },
   CreateTableScalarIndex: {

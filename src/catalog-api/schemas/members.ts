@@ -1,9 +1,6 @@
 import { z } from 'zod'
 
-/**
- * An optional member. Clients also send `null` for absent members (interface section 8.3), so both are parsed as
- * absent.
- */
+/** Clients also send `null` for absent members, so both are parsed as absent. */
 export function optionalMember<Member extends z.ZodType>(member: Member) {
   return member.nullish().transform((value) => value ?? undefined)
 }
@@ -32,26 +29,20 @@ export const propertiesTextSchema = z.string().transform((text, context) => {
   }
 })
 
-/** An id as a list: its parts from the root down. */
 export const identifierSchema = z.array(z.string())
 
 /** Last name of the previous page; absent or empty for the first page. */
 const pageToken = optionalMember(z.string())
 
-/** Paging members of a list request; `limit` is the maximum page size. */
 export const pagingMembers = { page_token: pageToken, limit: optionalMember(int64) }
 
 const responseContext = { context: propertiesSchema.optional() }
 
-/** Schema of a response: the given members and the common ones. */
 export function responseSchema<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object({ ...shape, ...responseContext })
 }
 
-/**
- * Schema of a request: the given members and the common ones (interface section 2.1). Headers carry `identity` and
- * `context`; `id` must equal the route. Other members are ignored.
- */
+/** Headers carry `identity` and `context`; `id` must equal the route. Other members are ignored. */
 export function requestSchema<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object({
     id: optionalMember(identifierSchema),

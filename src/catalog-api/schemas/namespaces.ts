@@ -15,7 +15,6 @@ const listTables = {
   response: responseSchema({ tables: z.array(z.string()), page_token: z.string().optional() }),
 }
 
-/** Schemas of the operations on namespaces and of the listings (interface sections 2.2 and 2.3). */
 export const namespaceSchemas = {
   CreateNamespace: {
     request: requestSchema({

@@ -13,10 +13,7 @@ import { tableSchemas } from './tables.ts'
 import { transactionSchemas } from './transactions.ts'
 import { versionSchemas } from './versions.ts'
 
-/**
- * Schemas by operation name. `request` describes the members of a request in the JSON body and in the query; `response`
- * the JSON of a successful response, if it has any.
- */
+/** `request` covers members of the JSON body and of the query; `response` the JSON of a success. */
 export const operationSchemas = {
   ...namespaceSchemas,
   ...tableSchemas,
@@ -40,7 +37,6 @@ export type DescribedOperation = keyof OperationSchemas
 /** A parsed request: defaults filled in, null members absent. */
 export type RequestOf<Name extends DescribedOperation> = z.output<OperationSchemas[Name]['request']>
 
-/** A response; `never` for operations without a JSON response. */
 export type ResponseOf<Name extends DescribedOperation> = OperationSchemas[Name] extends {
   response: infer Response extends z.ZodType
 }

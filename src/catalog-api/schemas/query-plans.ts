@@ -9,7 +9,7 @@ const nestedQuery = queryTableRequestSchema.extend({ id: optionalMember(identifi
  * The query is the member `query` (ExplainTableQueryPlan, and older texts for AnalyzeTableQueryPlan) or the request
  * itself.
  */
-function nest(members: unknown, isQuery: (members: object) => boolean): unknown {
+function nestQuery(members: unknown, isQuery: (members: object) => boolean): unknown {
   if (typeof members !== 'object' || members === null) return members
   const query: unknown = Reflect.get(members, 'query')
   const isNested = typeof query === 'object' && query !== null
@@ -25,17 +25,16 @@ const planRequest = requestSchema({
   'expected one branch, not two',
 )
 
-/** Schemas of the query plan operations; the response is one JSON string. */
 export const planSchemas = {
   ExplainTableQueryPlan: {
     request: z.preprocess(
-      (members) => nest(members, (query) => 'k' in query || 'vector' in query),
+      (members) => nestQuery(members, (query) => 'k' in query || 'vector' in query),
       planRequest,
     ),
     response: z.string(),
   },
   AnalyzeTableQueryPlan: {
-    request: z.preprocess((members) => nest(members, () => true), planRequest),
+    request: z.preprocess((members) => nestQuery(members, () => true), planRequest),
     response: z.string(),
   },
 }

@@ -24,7 +24,6 @@ const vectors = z
   .transform((list) => list.filter((vector) => vector.length > 0))
   .refine((list) => list.length <= maxVectors, `expected at most ${maxVectors} vectors`)
 
-/** Selected columns: names, or new names with a SQL expression each. */
 type Columns =
   | { readonly names: readonly string[] }
   | { readonly expressions: readonly [alias: string, expression: string][] }
@@ -53,9 +52,8 @@ const order = z.object({
 })
 
 /**
- * QueryTableRequest in the form of the interface (`vector: {single_vector}`, `columns: {column_names}`) or of the
- * remote client (`vector: []`, `columns: []` or a map). Null is the same as absent. Both are parsed to the same type:
- * `vector` is a list of vectors, empty if the query is no vector search.
+ * Accepts the form of the catalog API (`vector: {single_vector}`, `columns: {column_names}`) and that of the remote
+ * client (`vector: []`, `columns: []` or a map). Parsed `vector` is empty if the query is no vector search.
  */
 export const queryTableRequestSchema = z.object({
   k: countSchema.nullish(),
@@ -85,5 +83,4 @@ export const queryTableRequestSchema = z.object({
   use_lsm: z.boolean().nullish(),
 })
 
-/** A query as the engine takes it. */
 export type TableQuery = Readonly<z.output<typeof queryTableRequestSchema>>

@@ -12,8 +12,8 @@ import {
 const branch = optionalMember(z.string())
 const column = z.string().min(1)
 
-/** A flag that defaults to true. */
-const flagUnlessFalse = z
+/** Clients omit true. */
+const flagDefaultingToTrue = z
   .boolean()
   .nullish()
   .transform((value) => value ?? true)
@@ -29,23 +29,23 @@ const mergeInsertRequest = requestSchema({
   on: z.union([z.array(column).min(1), column.transform((one) => [one])]),
   when_matched_update_all: flagMember,
   when_matched_update_all_filt: optionalMember(z.string()),
-  when_not_matched_insert_all: flagUnlessFalse,
+  when_not_matched_insert_all: flagDefaultingToTrue,
   when_not_matched_by_source_delete: flagMember,
   when_not_matched_by_source_delete_filt: optionalMember(z.string()),
   timeout: optionalMember(durationSchema),
-  use_index: flagUnlessFalse,
+  use_index: flagDefaultingToTrue,
 }).superRefine((merge, context) => {
-  for (const [condition, narrows] of conditionFlags) {
-    if (merge[condition] === undefined || merge[narrows]) continue
+  for (const [condition, flag] of conditionFlags) {
+    if (merge[condition] === undefined || merge[flag]) continue
     context.addIssue({
       code: 'custom',
       path: [condition],
-      message: `expected only together with ${narrows}=true`,
+      message: `expected only together with ${flag}=true`,
     })
   }
 })
 
-/** A merge as the engine takes it; the columns `on` identify matching rows. */
+/** The columns `on` identify matching rows. */
 export type MergeInsert = Readonly<z.output<typeof mergeInsertRequest>>
 
 const predicateMessage = 'expected a SQL predicate; true selects every row'
@@ -61,10 +61,8 @@ const updates = z
   )
 
 /**
- * Schemas of the operations that change rows (interface section 2.5). The members of MergeInsertIntoTable are query
- * parameters, since its body is an Arrow stream. Unmatched rows are inserted and indexes used by default: clients omit
- * true (section 9, 17). Without a predicate, or with a blank one, UpdateTable changes every row; DeleteFromTable
- * requires one.
+ * The members of MergeInsertIntoTable are query parameters: its body is an Arrow stream. Without a predicate,
+ * UpdateTable changes every row; DeleteFromTable requires one.
  */
 export const rowChangeSchemas = {
   MergeInsertIntoTable: {

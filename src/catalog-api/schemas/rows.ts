@@ -3,10 +3,7 @@ import { int64, optionalMember, requestSchema, responseSchema } from './members.
 import { operations } from '../operations.ts'
 import { modeMember } from './modes.ts'
 
-/**
- * Schemas of the operations on rows (interface section 2.5). The members of InsertIntoTable are query parameters, since
- * its body is an Arrow stream. The response of CountTableRows is a bare integer.
- */
+/** The members of InsertIntoTable are query parameters: its body is an Arrow stream. */
 export const rowSchemas = {
   InsertIntoTable: {
     request: requestSchema({

@@ -11,10 +11,7 @@ const lengths = z.object({
   p99: int64,
 })
 
-/**
- * Schemas of statistics and schema metadata (interface sections 1 and 2.3). `metadata` is the whole body of
- * UpdateTableSchemaMetadata, which is data of the caller; null removes a key. Its response is the bare map.
- */
+/** `metadata` is the whole body of UpdateTableSchemaMetadata; null removes a key. Its response is the bare map. */
 export const tableMetadataSchemas = {
   GetTableStats: {
     request: requestSchema({ branch: optionalMember(z.string()) }),

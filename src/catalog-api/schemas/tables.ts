@@ -12,7 +12,7 @@ import {
 import { operations } from '../operations.ts'
 import { modeMember } from './modes.ts'
 
-/** An Arrow type as JSON; interface section 2.9 lists the type names. */
+/** An Arrow type as JSON. */
 const jsonArrowDataType = z.object({
   type: z.string(),
   get fields() {
@@ -38,20 +38,16 @@ const jsonArrowSchema = z.object({
   metadata: propertiesSchema.readonly().optional(),
 })
 
-/** Storage access, possibly with credentials that expire at `expires_at_millis` (section 7.2). */
+/** Storage access, possibly with credentials that expire at `expires_at_millis`. */
 const storageOptions = propertiesSchema.readonly().optional()
 
-/** A removed table and its former or remaining location. */
 const removedTable = responseSchema({
   id: identifierSchema.readonly(),
   location: z.string(),
   properties: propertiesSchema,
 })
 
-/**
- * Schemas of the operations on table entries (interface section 2.3). The members of CreateTable are query parameters
- * or headers, since its body is an Arrow stream.
- */
+/** The members of CreateTable are query parameters or headers: its body is an Arrow stream. */
 export const tableSchemas = {
   CreateTable: {
     request: requestSchema({

@@ -59,7 +59,6 @@ const branchContents = z.object({
 
 const taggedVersion = { tag: tagName, version: int64.min(1), branch: optionalMember(z.string()) }
 
-/** Schemas of the operations on tags and branches (interface section 2.8). */
 export const referenceSchemas = {
   ListTableTags: {
     request: requestSchema(pagingMembers),

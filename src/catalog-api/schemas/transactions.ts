@@ -4,7 +4,6 @@ import { modeMember, caseInsensitiveEnum } from './modes.ts'
 
 const status = caseInsensitiveEnum(['Queued', 'Running', 'Succeeded', 'Failed', 'Canceled'])
 
-/** Exactly one of the three. The names are camelCase in the interface as well. */
 const action = z
   .object({
     setStatusAction: optionalMember(z.object({ status })),
@@ -26,7 +25,6 @@ const action = z
 
 const described = responseSchema({ status, properties: propertiesSchema })
 
-/** Schemas of the operations on transactions (interface section 2.8). */
 export const transactionSchemas = {
   DescribeTransaction: { request: requestSchema({}), response: described },
   AlterTransaction: {

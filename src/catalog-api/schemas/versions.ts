@@ -10,7 +10,7 @@ import {
 } from './members.ts'
 import { caseInsensitiveEnum } from './modes.ts'
 
-/** A table version. Its manifest is an object-store key without a leading slash (interface section 7.4). */
+/** A table version. Its manifest is an object-store key without a leading slash. */
 export const tableVersionSchema = z.object({
   version: int64,
   manifest_path: z.string(),
@@ -22,10 +22,7 @@ export const tableVersionSchema = z.object({
   metadata: propertiesSchema.optional(),
 })
 
-/**
- * Schemas of the operations on versions (interface section 2.4). In CreateTableVersion, `manifest_path` is the staging
- * manifest; without a naming scheme, its name determines the scheme.
- */
+/** In CreateTableVersion, `manifest_path` is the staging manifest; its name determines the scheme if none is sent. */
 export const versionSchemas = {
   ListTableVersions: {
     request: requestSchema({

@@ -11,7 +11,6 @@ interface ExportOptions extends RecordFilter {
   readonly format: RecordFormat
 }
 
-/** `catalog-gateway audit export DIR --format ocsf`: exports records in a format of other programs. */
 export function exportCommand(): Command {
   return addSelectionOptions(newCommand('export'))
     .description('print records of an audit log as JSON lines for other programs')
@@ -28,10 +27,10 @@ export function exportCommand(): Command {
 }
 
 async function exportRecords(folder: string, { format, ...selection }: ExportOptions): Promise<void> {
-  await runStep('the audit log cannot be read', () => printLines(formatted(folder, selection, format)))
+  await runStep('the audit log cannot be read', () => printLines(formatRecords(folder, selection, format)))
 }
 
-async function* formatted(
+async function* formatRecords(
   folder: string,
   selection: RecordFilter,
   format: RecordFormat,

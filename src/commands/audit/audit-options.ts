@@ -2,13 +2,11 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { defaultDelimiter, parseIdentifier } from '../../catalog-api/identifiers.ts'
 import { collect, parseTime } from '../common/arguments.ts'
 
-/** The folder of a log. */
 export const folderArgument = [
   '<dir>',
   'the folder of the audit log (for `dev`: `audit` in its data folder)',
 ] as const
 
-/** Public keys for verifying seals. */
 export const publicKeyOption = [
   '--public-key <file>',
   'a public key of the seals (PEM); repeatable if the key was rotated',
@@ -16,7 +14,6 @@ export const publicKeyOption = [
   [],
 ] as const
 
-/** Adds the options that select records. */
 export function addSelectionOptions(command: Command): Command {
   return command
     .option(

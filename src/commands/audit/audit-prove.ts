@@ -8,7 +8,6 @@ import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { newCommand } from '../common/new-command.ts'
 import { printLines } from '../common/print-lines.ts'
 
-/** `catalog-gateway audit prove DIR --table ID`: exports a verifiable history of one table. */
 export function proveCommand(): Command {
   return newCommand('prove')
     .description('print the history of one table with a proof that the log contains it, without other tables')
@@ -17,7 +16,6 @@ export function proveCommand(): Command {
     .action(prove)
 }
 
-/** `catalog-gateway audit verify-proof FILE`: verifies that such a history is authentic and complete. */
 export function verifyProofCommand(): Command {
   return newCommand('verify-proof')
     .description('verify the output of `audit prove` without the log')

@@ -16,7 +16,6 @@ interface QueryOptions extends RecordFilter {
   readonly json?: boolean
 }
 
-/** `catalog-gateway audit query DIR`: prints records by table, principal, operation or time. */
 export function queryCommand(): Command {
   return addSelectionOptions(newCommand('query'))
     .description('show the records of an audit log, oldest first')
@@ -37,16 +36,16 @@ async function* formatRecords(
 ): AsyncGenerator<string> {
   if (!json) yield formatRow('TIME', 'CHAIN:SEQ', 'KIND', 'PRINCIPAL', 'OPERATION', 'OBJECT', 'RESULT')
   for await (const { record, context } of selected) {
-    const deed = getRequestRecord(record, context)
+    const request = getRequestRecord(record, context)
     yield json
       ? JSON.stringify(record)
       : formatRow(
           record.time,
           `${record.chain}:${record.seq}`,
           record.kind,
-          deed?.principal?.name ?? '-',
-          deed?.operation ?? '-',
-          formatIds(record.tables?.map(({ id }) => id) ?? (deed?.id ? [deed.id] : [])),
+          request?.principal?.name ?? '-',
+          request?.operation ?? '-',
+          formatIds(record.tables?.map(({ id }) => id) ?? (request?.id ? [request.id] : [])),
           formatResult(record),
         )
   }

@@ -14,10 +14,8 @@ interface VerifyOptions {
   readonly expectHead: readonly string[]
 }
 
-/** Interval of progress messages. */
 const progressMs = 5_000
 
-/** `catalog-gateway audit verify DIR`: verifies that an audit log is what the gateway wrote. */
 export function verifyCommand(): Command {
   return newCommand('verify')
     .description('verify the records of an audit log, their hash chain and its seals')
@@ -52,8 +50,8 @@ async function verify(folder: string, { publicKey, expectHead }: VerifyOptions):
     throw new CommandFailure(`broken: ${file}${line}${seq}: ${problem.what}\n${formatCounts(logs)} before it`)
   }
   for (const head of missingHeads) {
-    const what = `no record has the hash ${head}: the log was truncated, or this is another log`
-    throw new CommandFailure(`broken: ${what}\n${formatCounts(logs)} found`)
+    const problem = `no record has the hash ${head}: the log was truncated, or this is another log`
+    throw new CommandFailure(`broken: ${problem}\n${formatCounts(logs)} found`)
   }
   if (logs.every(({ report }) => report.chains === 0))
     throw new CommandFailure(`${folder} contains no audit log`)
@@ -88,7 +86,6 @@ function formatCounts(logs: readonly VerifiedLog[]): string {
   return `${sum(({ records }) => records)} records in ${chains}, ${open}`
 }
 
-/** Evidence for the verdict. */
 function formatNotes(
   { seals, unsealed, pruned, head, journal }: VerifyReport,
   areSealsChecked: boolean,

@@ -5,7 +5,6 @@ import { queryCommand } from './audit-query.ts'
 import { verifyCommand } from './audit-verify.ts'
 import { newCommand } from '../common/new-command.ts'
 
-/** `catalog-gateway audit verify|query|export|prove|verify-proof`: reads and verifies audit logs. */
 export function auditCommand(): Command {
   return newCommand('audit')
     .description('verify, query, export and prove an audit log')

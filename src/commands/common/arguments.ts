@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from 'commander'
 
-/** Collects the values of a repeatable option. */
 export function collect(value: string, previous: readonly string[]): readonly string[] {
   return [...previous, value]
 }

@@ -17,7 +17,6 @@ const flags = ['--max-semi-space-size=1']
 /** Set in the environment of the child; the value is irrelevant. */
 const processMarker = 'CATALOG_GATEWAY_SMALL_MEMORY'
 
-/** True in a process that `forkCatalog` has started. */
 export function isCatalogProcess(): boolean {
   return process.env[processMarker] !== undefined
 }

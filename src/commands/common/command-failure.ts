@@ -7,14 +7,14 @@ export class CommandFailure extends Error {
   override readonly name = 'CommandFailure'
 }
 
-/** Runs a step. Turns errors that the user can fix into CommandFailure, with `what` in front of the message. */
-export async function runStep<Result>(what: string, step: () => Promise<Result>): Promise<Result> {
+/** Runs a step. Turns errors that the user can fix into CommandFailure, with `failure` in front of the message. */
+export async function runStep<Result>(failure: string, step: () => Promise<Result>): Promise<Result> {
   try {
     return await step()
   } catch (error) {
     throw error instanceof CommandFailure
       ? error
-      : new CommandFailure(`${what}:\n${explainError(error)}`, { cause: error })
+      : new CommandFailure(`${failure}:\n${explainError(error)}`, { cause: error })
   }
 }
 

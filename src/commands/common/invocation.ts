@@ -7,7 +7,6 @@ export function programInvocation(): string {
   return `node ${quoteShellWord(near.startsWith('..') ? program : near)}`
 }
 
-/** Quotes the text as one word of a shell. */
 export function quoteShellWord(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

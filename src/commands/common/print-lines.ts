@@ -6,17 +6,17 @@ import { once } from 'node:events'
  */
 export async function printLines(lines: AsyncIterable<string>): Promise<boolean> {
   let isPrinted = true
-  const failed = (): void => {
+  const onError = (): void => {
     isPrinted = false
   }
-  process.stdout.on('error', failed)
+  process.stdout.on('error', onError)
   try {
     for await (const line of lines) {
       if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain').catch(() => undefined)
       if (!isPrinted) break
     }
   } finally {
-    process.stdout.off('error', failed)
+    process.stdout.off('error', onError)
   }
   return isPrinted
 }

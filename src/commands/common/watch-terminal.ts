@@ -6,8 +6,8 @@ import { isatty } from 'node:tty'
  * a service manager, in a container or with nohup, it always returns false.
  */
 export function createTerminalWatcher(): () => boolean {
-  const had = isatty(0) && hasTerminal()
-  return () => had && !hasTerminal()
+  const hadTerminal = isatty(0) && hasTerminal()
+  return () => hadTerminal && !hasTerminal()
 }
 
 function hasTerminal(): boolean {

@@ -24,7 +24,7 @@ interface CatalogProcess {
 }
 
 const startupMs = 30_000
-/** Restart delay: doubles with each failure, and resets after a run of `stableMs`. */
+/** Restart delay: doubles with each failure, and resets after a run of `stableRunMs`. */
 const initialDelayMs = 500
 const maxDelayMs = 30_000
 const stableRunMs = 60_000
@@ -75,12 +75,11 @@ async function startProcess(file: string, accessToken: string, port: number): Pr
   return { child, url: await readAnnouncedUrl(child) }
 }
 
-/** Restarts the catalog whenever it exits, until the signal is aborted. */
 async function superviseCatalog(
   first: CatalogProcess,
   start: () => Promise<CatalogProcess>,
   stopping: AbortSignal,
-  started: (next: CatalogProcess) => void,
+  onRestart: (next: CatalogProcess) => void,
 ): Promise<void> {
   let running = first
   let delayMs = initialDelayMs
@@ -99,7 +98,7 @@ async function superviseCatalog(
         running = await start()
         // This process was stopped in the meantime.
         if (stopping.aborted) return await stopCatalog(running.child)
-        started(running)
+        onRestart(running)
         isUp = true
       } catch (error) {
         problem = error instanceof Error ? error.message : String(error)

@@ -15,21 +15,19 @@ export const readingsSchema = new Schema([
   new Field('vector', vectorType, false),
 ])
 
-/** Deterministic vector of a reading. */
-export function vectorForReading(id: number): Float32Array {
-  return Float32Array.from({ length: dimensions }, (_, index) => noise(id * dimensions + index))
+export function createReadingVector(id: number): Float32Array {
+  return Float32Array.from({ length: dimensions }, (_, index) => createPseudoRandom(id * dimensions + index))
 }
 
 /** Deterministic pseudo-random number from 0 to 1. */
-function noise(seed: number): number {
+function createPseudoRandom(seed: number): number {
   const value = Math.sin(seed * 12.9898) * 43_758.5453
   return value - Math.floor(value)
 }
 
-/** Generates `rows` readings, numbered from `first`. */
 export function generateReadings(first: number, rows: number): Arrow.Table {
   const values = new Float32Array(rows * dimensions)
-  for (let row = 0; row < rows; row += 1) values.set(vectorForReading(first + row), row * dimensions)
+  for (let row = 0; row < rows; row += 1) values.set(createReadingVector(first + row), row * dimensions)
   const child = makeData({ type: new Float32(), data: values })
   return new Table(readingsSchema, {
     id: makeVector(BigInt64Array.from({ length: rows }, (_, row) => BigInt(first + row))),

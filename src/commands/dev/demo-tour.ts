@@ -7,12 +7,11 @@ import { fetch } from 'undici'
 import { readAuditLog, type StoredRecord } from '../../audit/storage/read-audit-log.ts'
 import { createKey } from '../../identity/api-keys/key-store.ts'
 import { readPepper } from '../../identity/api-keys/pepper.ts'
-import { generateReadings, readingsSchema, vectorForReading } from './demo-readings.ts'
+import { generateReadings, readingsSchema, createReadingVector } from './demo-readings.ts'
 import { devFiles } from './dev.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { programInvocation, quoteShellWord } from '../common/invocation.ts'
 
-/** The running `dev` stack. */
 export interface Tour {
   readonly url: string
   readonly dataDir: string
@@ -83,7 +82,7 @@ async function streamRows(client: Connection, name: string, rows: number): Promi
   const table = await client.createEmptyTable(name, readingsSchema, namespace)
   for (let first = 0; first < rows; first += batchRows) {
     await table.add(generateReadings(first, Math.min(batchRows, rows - first)))
-    progress(Math.min(first + batchRows, rows), rows)
+    printProgress(Math.min(first + batchRows, rows), rows)
   }
   const seconds = (performance.now() - startedAt) / 1000
   print(`   ${rows} rows in ${seconds.toFixed(1)} s; the table is at version ${await table.version()}`)
@@ -95,7 +94,7 @@ async function query(table: Table): Promise<void> {
   print('   nearest to the vector of reading 4242:')
   const nearest = table
     .query()
-    .nearestTo([...vectorForReading(4242)])
+    .nearestTo([...createReadingVector(4242)])
     .limit(3)
     .select(['id', 'sensor', '_distance'])
   for (const { id, sensor, _distance } of await nearest.toArray()) {
@@ -103,7 +102,6 @@ async function query(table: Table): Promise<void> {
   }
 }
 
-/** Creates a restricted key and shows what it may and may not do. */
 async function showDenial(tour: Tour, name: string): Promise<void> {
   const pepper = await readPepper(join(tour.dataDir, devFiles.pepper))
   const { text } = await createKey(join(tour.dataDir, devFiles.store), pepper, {
@@ -155,11 +153,11 @@ async function showAudit(folder: string, table: string): Promise<void> {
   }
 }
 
-function printStep(step: number, what: string, how: string): void {
-  print(`\n${step}. ${what}\n   (${how})`)
+function printStep(step: number, title: string, details: string): void {
+  print(`\n${step}. ${title}\n   (${details})`)
 }
 
-function progress(done: number, all: number): void {
+function printProgress(done: number, all: number): void {
   if (!process.stdout.isTTY) return
   const width = 30
   const filled = Math.round((done / all) * width)

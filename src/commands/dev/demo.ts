@@ -1,7 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { newCommand } from '../common/new-command.ts'
 
-/** `catalog-gateway demo`: a tour of the running `dev` with the real client library. */
 export function demoCommand(): Command {
   return newCommand('demo')
     .description('a tour of a running `dev`: tables, queries, a denied call, a commit and its audit records')

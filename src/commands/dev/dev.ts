@@ -25,7 +25,6 @@ interface DevOptions {
   readonly policies: string
 }
 
-/** Files of `dev`, relative to its data folder. */
 export const devFiles = {
   key: 'development-key',
   store: 'keys.yaml',
@@ -36,7 +35,6 @@ export const devFiles = {
 /** Policies of `dev`, which allow everything to the principal of its key. */
 export const developmentPolicies = fileURLToPath(new URL('../../../policies/development', import.meta.url))
 
-/** `catalog-gateway dev`: runs gateway, bundled catalog, example policies and a key on this machine only. */
 export function devCommand(): Command {
   return newCommand('dev')
     .description('run a gateway with the bundled catalog on this machine')

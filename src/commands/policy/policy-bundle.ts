@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { InvalidArgumentError, type Command } from 'commander'
 import { publicKeyId } from '../../lib/tls/public-key-id.ts'
-import { openSignedBundle, signBundle, policyTextsOfBundle } from '../../policy/source/policy-bundle.ts'
+import { openSignedBundle, signBundle, listBundleFiles } from '../../policy/source/policy-bundle.ts'
 import { assertAnyPolicy, compilePolicyTexts } from '../../policy/source/policy-source.ts'
 import { withFileErrors } from '../../policy/source/policy-files.ts'
 import { createFolderLocation } from '../../policy/source/policy-location.ts'
@@ -18,7 +18,6 @@ interface SignOptions {
   readonly out: string
 }
 
-/** `policy bundle`: packs the policies of a folder into one signed file. */
 export function addBundle(policy: Command): void {
   policy
     .command('bundle')
@@ -28,7 +27,7 @@ export function addBundle(policy: Command): void {
     .requiredOption(
       '--serial <number>',
       'serial number; must be higher than that of the previous bundle',
-      serial,
+      parseSerial,
     )
     .requiredOption('--out <file>', 'output file')
     .addHelpText(
@@ -41,7 +40,6 @@ export function addBundle(policy: Command): void {
     .action(bundle)
 }
 
-/** `policy verify-bundle`: shows the signer and the content of a bundle. */
 export function addVerifyBundle(policy: Command): void {
   policy
     .command('verify-bundle')
@@ -72,7 +70,7 @@ async function verifyBundle(file: string, { publicKey }: { publicKey: string }):
   const key = await runStep('the key cannot be used', () => readPublicKey(publicKey))
   const { serial, texts, set } = await runStep(`the policies in ${file} cannot be used`, async () => {
     const bundle = openSignedBundle(await withFileErrors(file, () => readFile(file, 'utf8')), [key], file)
-    const texts = policyTextsOfBundle(bundle)
+    const texts = listBundleFiles(bundle)
     return { serial: bundle.serial, texts, set: compilePolicyTexts(texts) }
   })
   printLine(
@@ -89,7 +87,7 @@ async function readPrivateKey(file: string): Promise<KeyObject> {
   )
 }
 
-function serial(text: string): number {
+function parseSerial(text: string): number {
   const number = Number(text)
   if (/^[1-9]\d*$/.test(text) && Number.isSafeInteger(number)) return number
   throw new InvalidArgumentError('expected an integer above 0')

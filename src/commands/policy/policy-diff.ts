@@ -10,7 +10,6 @@ import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { jsonOption, requirePolicies } from './policy-options.ts'
 import { printLine, printJson, formatCondition, formatId, formatReachingRule } from './format-policy.ts'
 
-/** `policy diff`: shows decisions that change between two folders of policies. */
 export function addDiff(policy: Command): void {
   policy
     .command('diff')
@@ -47,8 +46,8 @@ function printDiff(found: PolicyDiff): void {
       printLine(
         `  ${example.direction}  ${formatPosition(example.position, coversSubtree)}: ${describePermissionSet(permissions)}`,
       )
-      for (const [text, truth] of example.known.conditions)
-        printLine(`    if ${truth} is ${formatCondition(text)}`)
+      for (const [text, result] of example.known.conditions)
+        printLine(`    if ${result} is ${formatCondition(text)}`)
       printLine(`    before: ${formatDecision(example.before)}`)
       printLine(`    after:  ${formatDecision(example.after)}`)
     }

@@ -43,7 +43,6 @@ interface Options extends CallerOptions {
   readonly json?: true
 }
 
-/** `policy explain`: explains a decision of the policies. */
 export function addExplain(policy: Command): void {
   const command = policy
     .command('explain')
@@ -67,8 +66,8 @@ async function explain(
   options: Options,
   command: Command,
 ): Promise<void> {
-  const fault = diagnoseFacts(operation, options.fact)
-  if (fault !== undefined) command.error(`error: ${fault}`)
+  const problem = diagnoseFacts(operation, options.fact)
+  if (problem !== undefined) command.error(`error: ${problem}`)
   const { documents, set } = await requirePolicies(options.policies)
   const request = createAuthorizationRequest(createPrincipal(options), operation, id, options.fact)
   const decision = set.decide(request)
@@ -84,12 +83,11 @@ async function explain(
 }
 
 function formatDecision(decision: Decision, user: string, operation: Permission, id: Identifier): string {
-  const what = `${user}: ${operation} on ${formatId(id)}`
-  if (decision.rule === undefined) return `denied  ${what}\n  no rule allows it`
-  return `${decision.allowed ? 'allowed' : 'denied'}  ${what}\n  by ${formatRuleReference(decision.rule)}`
+  const request = `${user}: ${operation} on ${formatId(id)}`
+  if (decision.rule === undefined) return `denied  ${request}\n  no rule allows it`
+  return `${decision.allowed ? 'allowed' : 'denied'}  ${request}\n  by ${formatRuleReference(decision.rule)}`
 }
 
-/** Facts of the request that conditions can use, as they were evaluated. */
 function listDecidedFacts({ permission, operation }: AuthorizationRequest): readonly DecidedFact[] {
   const available = factsAvailableFor(permission)
   return conditionFacts
@@ -138,7 +136,7 @@ function formatVerdict({ verdict, rule, conditionError }: ExplainedRule): string
   const condition = rule.condition === undefined ? '' : formatCondition(rule.condition.text)
   const applies = condition === '' ? 'applies' : `applies: true is ${condition}`
   const failed = `${rule.effect === 'deny' ? 'applies' : 'does not apply'}: evaluation failed (${conditionError ?? ''})`
-  const said: Readonly<Record<ExplainedRule['verdict'], string>> = {
+  const texts: Readonly<Record<ExplainedRule['verdict'], string>> = {
     allows: applies,
     denies: applies,
     'other-caller': `other subjects: ${formatPolicySubjects(rule.subjects)}`,
@@ -148,7 +146,7 @@ function formatVerdict({ verdict, rule, conditionError }: ExplainedRule): string
     false: `does not apply: false is ${condition}`,
     failed: `${failed}: ${condition}`,
   }
-  return said[verdict]
+  return texts[verdict]
 }
 
 function toLevelReport({

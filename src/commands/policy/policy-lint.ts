@@ -10,7 +10,6 @@ interface Options {
   readonly json?: true
 }
 
-/** `policy lint`: reports rules that probably do not do what they were meant to. */
 export function addLint(policy: Command): void {
   policy
     .command('lint')

@@ -9,8 +9,9 @@ import { assertAnyPolicy, loadPolicyFolder, type LoadedPolicies } from '../../po
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
 import { permissionFacts } from '../../policy/conditions/operation-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
-import { suggestSimilar } from '../../lib/did-you-mean.ts'
+import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { defaultRequestFacts } from '../../policy/language/read-tests.ts'
+import { collect } from '../common/arguments.ts'
 import { runStep } from '../common/command-failure.ts'
 
 export const policiesOption = ['--policies <dir>', 'the folder of policies'] as const
@@ -40,7 +41,6 @@ export function parseIdArgument(text: string): Identifier {
   }
 }
 
-/** Parses the name of an operation or of an extra permission. */
 export function parsePermission(text: string): Permission {
   const found = permissionNames.find((name) => name === text)
   if (found !== undefined) return found
@@ -58,7 +58,6 @@ export interface CallerOptions {
   readonly claim: readonly (readonly [name: string, value: unknown])[]
 }
 
-/** Adds the options that describe the caller. */
 export function addCallerOptions(command: Command): Command {
   return command
     .option('--anonymous', 'anonymous caller: no credential')
@@ -69,7 +68,6 @@ export function addCallerOptions(command: Command): Command {
     .option('--claim <name=value>', 'a claim of the token, as JSON or text; repeatable', collectPair, [])
 }
 
-/** Creates the caller from the options. */
 export function createPrincipal({ anonymous, as, group, key, issuer, claim }: CallerOptions): Principal {
   if (anonymous) return anonymousPrincipal
   const isToken = claim.length > 0 || issuer !== undefined
@@ -83,7 +81,6 @@ export function createPrincipal({ anonymous, as, group, key, issuer, claim }: Ca
   }
 }
 
-/** Adds the option for facts of the request. */
 export function addFactOption(command: Command): Command {
   return command.option(
     '--fact <name=value>',
@@ -112,7 +109,7 @@ export function createAuthorizationRequest(
   id: Identifier,
   facts: readonly FactArgument[],
 ): AuthorizationRequest {
-  const said = new Map(facts)
+  const values = new Map(facts)
   const kind = objectKindOfPermission(permission)
   const maps = (name: string): ReadonlyMap<string, string> | undefined => {
     const entries = facts
@@ -120,14 +117,14 @@ export function createAuthorizationRequest(
       .map(([key, value]) => [key.slice(name.length + 1), value] as const)
     return entries.length === 0 ? undefined : new Map(entries)
   }
-  const destination = said.has('destination') ? parseIdArgument(said.get('destination') ?? '') : undefined
+  const destination = values.has('destination') ? parseIdArgument(values.get('destination') ?? '') : undefined
   const stated = omitUndefinedFacts({
-    mode: said.get('mode'),
-    behavior: said.get('behavior'),
-    branch: said.get('branch'),
-    tag: said.get('tag'),
-    location: said.get('location'),
-    manifestPath: said.get('manifestPath'),
+    mode: values.get('mode'),
+    behavior: values.get('behavior'),
+    branch: values.get('branch'),
+    tag: values.get('tag'),
+    location: values.get('location'),
+    manifestPath: values.get('manifestPath'),
     newNamespace: destination?.slice(0, -1),
     newName: destination?.at(-1),
     metadata: maps('metadata'),
@@ -139,8 +136,8 @@ export function createAuthorizationRequest(
     kind,
     id,
     request: {
-      clientAddress: said.get('address') ?? defaultRequestFacts.clientAddress,
-      now: new Date(said.get('now') ?? Date.now()),
+      clientAddress: values.get('address') ?? defaultRequestFacts.clientAddress,
+      now: new Date(values.get('now') ?? Date.now()),
       context: maps('context') ?? defaultRequestFacts.context,
     },
     operation: permissionFacts(permission, id, stated),
@@ -167,10 +164,6 @@ function collectPair(
 ): readonly (readonly [string, unknown])[] {
   const [name, value] = parsePair(text)
   return [...before, [name, parseJsonOrText(value)]]
-}
-
-function collect(text: string, before: readonly string[]): readonly string[] {
-  return [...before, text]
 }
 
 function parsePair(text: string): readonly [name: string, value: string] {

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Command } from 'commander'
+import type { Command } from 'commander'
 import { readAuditLogs } from '../../audit/storage/read-audit-log.ts'
 import { listKeys } from '../../identity/api-keys/key-store.ts'
 import type { LoadedPolicies } from '../../policy/source/policy-source.ts'
@@ -6,6 +6,7 @@ import { groupBy } from '../../lib/group-by.ts'
 import { inferGroups } from '../../audit/replay/inferred-groups.ts'
 import { replayRecord, type FindGroups, type ReplayedCall } from '../../audit/replay/replay-record.ts'
 import { indexDocuments, createRuleReference } from '../../policy/analysis/reaching-rules.ts'
+import { parseTime } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { jsonOption, requirePolicies } from './policy-options.ts'
 import { printLine, printJson, formatId, formatReachingRule, formatRuleReference } from './format-policy.ts'
@@ -20,13 +21,11 @@ interface Options {
   readonly json?: true
 }
 
-/** Number of logged requests with equal results. */
 interface Tally {
   readonly example: ReplayedCall
   readonly count: number
 }
 
-/** `policy replay`: shows what other policies would have decided on logged requests. */
 export function addReplay(policy: Command): void {
   policy
     .command('replay')
@@ -97,7 +96,6 @@ async function replay({
   if (failOnChange && changed.length > 0) throw new CommandFailure(`${countCalls(changed)} decisions change`)
 }
 
-/** Loads group memberships from outside of the log. */
 async function loadGroups(
   keys: string | undefined,
   policies: LoadedPolicies | undefined,
@@ -188,10 +186,4 @@ function toReport({ example, count }: Tally): unknown {
       : { after: { allowed: isAllowed, ...(decidingRule && { rule: createRuleReference(decidingRule) }) } }),
     example: { time, id, request },
   }
-}
-
-function parseTime(text: string): Date {
-  const date = new Date(text)
-  if (!Number.isNaN(date.getTime())) return date
-  throw new InvalidArgumentError('expected a time such as 2026-01-31T00:00:00Z')
 }

@@ -29,7 +29,6 @@ interface Coverage {
   readonly untested: readonly string[]
 }
 
-/** `policy test`: checks the decisions of policies against expectations. */
 export function addTest(policy: Command): void {
   policy
     .command('test')
@@ -37,7 +36,7 @@ export function addTest(policy: Command): void {
     .requiredOption(...policiesOption)
     .option('--tests <dir>', 'a folder of decision tables (kind: DecisionTable)')
     .option('--junit <file>', 'write a JUnit report')
-    .option('--min-coverage <percent>', 'fail if fewer rules are covered by tests (percent)', percent)
+    .option('--min-coverage <percent>', 'fail if fewer rules are covered by tests (percent)', parsePercent)
     .option(...jsonOption)
     .addHelpText('after', '\nExample:\n  catalog-gateway policy test --policies policies --min-coverage 80')
     .action(test)
@@ -92,8 +91,8 @@ function measureCoverage({ decidingRules }: TestRun, documents: readonly PolicyD
   )
   const untested = rules.filter((rule) => !decidingRules.has(rule))
   const tested = rules.length - untested.length
-  const parsePercent = rules.length === 0 ? 100 : Math.floor((100 * tested) / rules.length)
-  return { rules: rules.length, tested, percent: parsePercent, untested }
+  const percent = rules.length === 0 ? 100 : Math.floor((100 * tested) / rules.length)
+  return { rules: rules.length, tested, percent, untested }
 }
 
 function printResults({ results }: TestRun, failed: readonly TestResult[], coverage: Coverage): void {
@@ -142,7 +141,7 @@ function toReport({ results }: TestRun, coverage: Coverage): unknown {
   }
 }
 
-function percent(text: string): number {
+function parsePercent(text: string): number {
   const number = Number(text)
   if (/^\d+(\.\d+)?$/.test(text) && number <= 100) return number
   throw new InvalidArgumentError('expected a number from 0 to 100')

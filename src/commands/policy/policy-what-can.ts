@@ -24,7 +24,6 @@ interface Options extends CallerOptions {
   readonly json?: true
 }
 
-/** `policy what-can`: lists everything that a caller may do. */
 export function addWhatCan(policy: Command): void {
   addCallerOptions(
     policy

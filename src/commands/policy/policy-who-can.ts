@@ -30,7 +30,6 @@ interface Options {
   readonly json?: true
 }
 
-/** `policy who-can`: lists every caller that has a permission. */
 export function addWhoCan(policy: Command): void {
   policy
     .command('who-can')
@@ -83,11 +82,11 @@ function formatRestrictions({ reaching, except, overridingDenies }: Entitlement)
   return [
     ...(condition === undefined ? [] : [`if ${formatCondition(condition.text)}`]),
     ...(except === undefined ? [] : [`except ${formatNamedSubjects(except)}`]),
-    ...overridingDenies.map(formatObjection),
+    ...overridingDenies.map(formatOverridingDeny),
   ]
 }
 
-function formatObjection({ reaching, subjects }: OverridingDeny): string {
+function formatOverridingDeny({ reaching, subjects }: OverridingDeny): string {
   const whom = subjects === undefined ? '' : ` ${formatPolicySubjects(subjects)}`
   const condition =
     reaching.rule.condition === undefined ? '' : ` if ${formatCondition(reaching.rule.condition.text)}`

@@ -9,7 +9,6 @@ import { addTest } from './policy-test.ts'
 import { addWhatCan } from './policy-what-can.ts'
 import { addWhoCan } from './policy-who-can.ts'
 
-/** `catalog-gateway policy ...`: works on policies without a gateway. */
 export function policyCommand(): Command {
   const policy = newCommand('policy').description('test, explain, compare and query access policies')
   for (const add of [

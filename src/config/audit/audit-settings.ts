@@ -106,7 +106,6 @@ export const auditSchema = z.strictObject({
 
 export type AuditSettings = z.output<typeof auditSchema>
 
-/** The same with every path absolute. */
 export function resolveAuditPaths(
   settings: AuditSettings,
   absolute: (path: string) => string,

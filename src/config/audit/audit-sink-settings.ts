@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { recordFormats } from './record-formats.ts'
 import { receiverCredential, receiverUrl } from './receiver-settings.ts'
-import { absoluteTlsFiles, namesTlsFiles, tlsFiles } from '../../lib/tls/tls-files.ts'
+import { resolveTlsFiles, hasTlsFiles, tlsFiles } from '../../lib/tls/tls-files.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
 const path = z.string().min(1)
@@ -123,7 +123,6 @@ const kafkaSchema = z.strictObject({
     .optional(),
 })
 
-/** Receivers of audit records besides the file. */
 export const sinksSchema = z
   .array(z.discriminatedUnion('type', [stdoutSchema, httpSchema, kafkaSchema, otlpSchema]))
   .superRefine((sinks, context) => {
@@ -142,21 +141,20 @@ export type HttpSettings = z.output<typeof httpSchema>
 export type OtlpSettings = z.output<typeof otlpSchema>
 export type KafkaSettings = z.output<typeof kafkaSchema>
 
-/** Resolves all paths. */
 export function resolveSinkPaths(settings: SinkSettings, absolute: (path: string) => string): SinkSettings {
   if (settings.type === 'stdout') return settings
   if (settings.type === 'kafka') {
     const { tls, sasl } = settings
     return {
       ...settings,
-      ...(tls && { tls: absoluteTlsFiles(tls, absolute) }),
+      ...(tls && { tls: resolveTlsFiles(tls, absolute) }),
       ...(sasl && { sasl: { ...sasl, passwordFile: absolute(sasl.passwordFile) } }),
     }
   }
   const { credential, headers } = settings
   return {
     ...settings,
-    ...absoluteTlsFiles(settings, absolute),
+    ...resolveTlsFiles(settings, absolute),
     ...(credential && { credential: { ...credential, file: absolute(credential.file) } }),
     headers: headers.map((header) =>
       header.file === undefined ? header : { ...header, file: absolute(header.file) },
@@ -165,7 +163,7 @@ export function resolveSinkPaths(settings: SinkSettings, absolute: (path: string
 }
 
 function hasHttpsIfTlsFiles(settings: ReceiverSettings): boolean {
-  return !namesTlsFiles(settings) || settings.url.startsWith('https:')
+  return !hasTlsFiles(settings) || settings.url.startsWith('https:')
 }
 
 function hasUniqueHeaders({ credential, headers }: ReceiverSettings): boolean {

@@ -5,7 +5,6 @@ export const receiverUrl = z
   .url({ protocol: /^https?$/ })
   .refine(isWithoutPassword, 'expected a URL without user and password; set `credential` to authenticate')
 
-/** Credential of the gateway for a receiver. */
 export const receiverCredential = z.strictObject({
   header: z
     .string()

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 
-/** What of a request the records do not hold, or not as it was sent. */
 export const redactionSchema = z.strictObject({
   filters: z
     .enum(['hash', 'plain', 'omit'])

@@ -113,5 +113,4 @@ export const backendSettingsSchema = settingsSchema
 
 export type BackendSettings = z.output<typeof backendSettingsSchema>
 
-/** Settings of a backend with an embedded catalog. */
 export type EmbeddedSettings = BackendSettings & { readonly data: NonNullable<BackendSettings['data']> }

@@ -60,7 +60,6 @@ const s3Schema = z.strictObject({
   vending: vendingSchema.prefault({}),
 })
 
-/** Storage of the table data. */
 export const dataSchema = z
   .strictObject({
     folder: z.string().min(1).optional().describe('Data folder; shared by replicas under the same path.'),

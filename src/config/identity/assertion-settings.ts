@@ -3,7 +3,6 @@ import { assertionHeader } from '../../catalog-api/headers.ts'
 
 const path = z.string().min(1)
 
-/** Settings of the signed caller assertion for upstreams that are configured to receive it. */
 export const assertionSchema = z.strictObject({
   issuer: z.string().min(1).describe('The iss claim: identifies this gateway to upstreams, such as its URL.'),
   keyFile: path.describe('Ed25519 private key that signs (PKCS #8, PEM), read at startup.'),

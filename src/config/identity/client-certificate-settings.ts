@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { sourceNameSchema } from './token-issuer-settings.ts'
 
-/** Callers who are known by the certificate of their connection. */
 export const clientCertificatesSchema = z.strictObject({
   name: sourceNameSchema,
   sanType: z
@@ -10,5 +9,4 @@ export const clientCertificatesSchema = z.strictObject({
     .describe('Type of subject alternative name that identifies the caller; a SPIFFE id is a uri.'),
 })
 
-/** Which name of a client certificate names the caller. */
 export type ClientCertificateSettings = z.output<typeof clientCertificatesSchema>

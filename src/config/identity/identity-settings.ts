@@ -7,7 +7,6 @@ import { kubernetesSchema } from './kubernetes-settings.ts'
 
 const path = z.string().min(1)
 
-/** Sources of caller identity. */
 export const identitySchema = z
   .strictObject({
     apiKeys: z
@@ -41,7 +40,7 @@ export const identitySchema = z
   .refine(
     ({ apiKeys, issuers, kubernetes, introspection, clientCertificates, anonymous }) =>
       anonymous === true ||
-      [apiKeys, kubernetes, introspection, clientCertificates].some((way) => way !== undefined) ||
+      [apiKeys, kubernetes, introspection, clientCertificates].some((source) => source !== undefined) ||
       issuers.length > 0,
     {
       message:
@@ -55,8 +54,7 @@ export const identitySchema = z
 
 export type IdentitySettings = z.output<typeof identitySchema>
 
-/** Resolves all paths. */
-export function withAbsoluteIdentityPaths(
+export function resolveIdentityPaths(
   settings: IdentitySettings,
   absolute: (path: string) => string,
 ): IdentitySettings {

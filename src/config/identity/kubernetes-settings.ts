@@ -41,5 +41,4 @@ export const kubernetesSchema = z.strictObject({
   ...jwksTimingFields,
 })
 
-/** The service accounts of a cluster, checked and with all defaults. */
 export type KubernetesSettings = z.output<typeof kubernetesSchema>

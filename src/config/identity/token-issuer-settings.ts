@@ -25,7 +25,6 @@ export const sourceNameSchema = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'expected 1 to 63 letters, digits, or any of . _ -')
   .describe('Prefix of the names of its principals and groups: corp:alice.')
 
-/** Required `aud` of tokens. */
 export const audienceSchema = z
   .union([text, z.array(text).min(1)], {
     error: 'expected an audience (aud): without it, tokens for other services would be accepted',
@@ -33,13 +32,11 @@ export const audienceSchema = z
   .transform((audience) => (typeof audience === 'string' ? [audience] : audience))
   .describe('Accepted audiences (aud claim).')
 
-/** Signature algorithms that an issuer may use. */
 export const algorithmsSchema = z
   .array(z.enum(algorithms, { error: `expected asymmetric algorithms only: ${algorithms.join(', ')}` }))
   .min(1)
   .describe('Accepted signature algorithms.')
 
-/** Tolerated clock difference between issuer and gateway. */
 export const clockSkewSecondsSchema = z
   .number()
   .min(0)
@@ -47,7 +44,6 @@ export const clockSkewSecondsSchema = z
   .default(30)
   .describe('Allowed clock skew between issuer and gateway.')
 
-/** When to fetch keys, for all kinds of sources. */
 export const jwksTimingFields = {
   refreshSeconds: z
     .number()
@@ -103,7 +99,6 @@ const tokenIssuerSchema = z
     message: 'expected url or file: only the metadata of an issuer with an https URL can be discovered',
   })
 
-/** Configured token issuers: strict, with defaults; no two with one name or one `iss`. */
 export const tokenIssuersSchema = z.array(tokenIssuerSchema).superRefine((issuers, context) => {
   for (const member of ['name', 'issuer'] as const) {
     const seen = new Set<string>()
@@ -120,5 +115,4 @@ export type TokenIssuerInput = z.input<typeof tokenIssuerSchema>
 
 export type TokenIssuer = z.output<typeof tokenIssuerSchema>
 
-/** When to fetch the keys of an issuer; all in seconds. */
 export type JwksTiming = Omit<z.output<typeof remoteJwksSchema>, 'url'>

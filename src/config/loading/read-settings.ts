@@ -41,12 +41,12 @@ export function readSettings<Schema extends z.ZodType>(
   const hidden = findRedactedPaths(content).map((path) => ({ path, message: redactedMessage }))
   if (result.success && diagnostics.length + hidden.length === 0) return result.data
   for (const { path, message } of [...hidden, ...(result.error?.issues ?? []).flatMap(diagnosticsForIssue)]) {
-    const what = `${path.join('.') || 'the file'}: ${message}`
+    const text = `${path.join('.') || 'the file'}: ${message}`
     const variable = applied.find((each) => each.path.every((key, index) => key === path[index]))
     diagnostics.push(
       variable === undefined
-        ? formatDiagnostic(source.file, lines, findOffset(document, path), what)
-        : `environment: ${variable.name}: ${what}`,
+        ? formatDiagnostic(source.file, lines, findOffset(document, path), text)
+        : `environment: ${variable.name}: ${text}`,
     )
   }
   throw new SettingsError(diagnostics.join('\n'))
@@ -57,7 +57,6 @@ interface AppliedEnvironment {
   readonly diagnostics: string[]
 }
 
-/** Applies environment variables to the document. */
 function applyEnvironment(
   document: Document,
   schema: z.ZodType,
@@ -79,7 +78,6 @@ function applyEnvironment(
   return { applied, diagnostics }
 }
 
-/** Returns the error if the variable cannot be applied to the document. */
 function applyVariable(
   document: Document,
   { path, isString }: SettingVariable,

@@ -4,12 +4,10 @@ import { toSchemaNode, type SchemaNode } from './setting-variables.ts'
 /** Printed instead of a secret. Settings that contain it are refused, so that it is never used as one. */
 const redactedValue = '(hidden)'
 
-/** Replaces every value that the schema marks as secret by `redactedValue`. */
 export function redactSecrets(schema: z.ZodType, settings: unknown): unknown {
   return redact([toSchemaNode(schema)], settings)
 }
 
-/** Returns the paths of settings that contain `redactedValue`. */
 export function findRedactedPaths(
   settings: unknown,
   path: readonly (string | number)[] = [],
@@ -21,13 +19,12 @@ export function findRedactedPaths(
   return Object.entries(settings).flatMap(([key, value]) => findRedactedPaths(value, [...path, key]))
 }
 
-/** A value is secret if any of its alternative schemas says so. */
 function redact(nodes: readonly SchemaNode[], value: unknown): unknown {
-  const ways = nodes.flatMap((node) => [node, ...(node.anyOf ?? []), ...(node.oneOf ?? [])])
+  const alternatives = nodes.flatMap((node) => [node, ...(node.anyOf ?? []), ...(node.oneOf ?? [])])
   if (value === undefined || value === null) return value
-  if (ways.some(({ secret }) => secret === true)) return redactedValue
+  if (alternatives.some(({ secret }) => secret === true)) return redactedValue
   if (Array.isArray(value)) {
-    const items = ways.flatMap((node) => node.items ?? [])
+    const items = alternatives.flatMap((node) => node.items ?? [])
     return value.map((item) => redact(items, item))
   }
   if (typeof value !== 'object') return value
@@ -35,7 +32,7 @@ function redact(nodes: readonly SchemaNode[], value: unknown): unknown {
     Object.entries(value).map(([key, member]) => [
       key,
       redact(
-        ways.flatMap((node) => node.properties?.[key] ?? []),
+        alternatives.flatMap((node) => node.properties?.[key] ?? []),
         member,
       ),
     ]),

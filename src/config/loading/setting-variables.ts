@@ -1,6 +1,5 @@
 import { z } from 'zod'
 
-/** Prefix of all settings in the environment. */
 export const environmentPrefix = 'CATALOG_GATEWAY__'
 
 /** The parts of a JSON Schema that locate settings and mark secrets. */
@@ -40,7 +39,6 @@ export interface SettingVariable {
   readonly isString: boolean
 }
 
-/** JSON Schema of the settings as written in a file. */
 export function toSchemaNode(schema: z.ZodType): SchemaNode {
   return schemaNode.parse(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
 }
@@ -51,7 +49,6 @@ export function environmentVariableName(path: readonly string[]): string {
   return environmentPrefix + words.join('__')
 }
 
-/** Lists every setting by its variable name. */
 export function listSettingVariables(schema: z.ZodType): ReadonlyMap<string, SettingVariable> {
   return new Map(collectVariables(toSchemaNode(schema), []).map((variable) => [variable.name, variable]))
 }

@@ -87,7 +87,6 @@ const allowedHeadersSchema = (always: ReadonlySet<string>, reasons: ForbiddenHea
       }
     })
 
-/** Settings of an upstream that allow additional headers. */
 export const allowedHeadersSettings = {
   allowedRequestHeaders: allowedHeadersSchema(allowedRequestHeaders, forbiddenRequestHeaders).describe(
     'Request headers forwarded in addition to those of the catalog API. Headers that identify the caller are refused: any caller could send them.',

@@ -1,12 +1,11 @@
 import type { AssertionSettings } from '../identity/assertion-settings.ts'
 
-/** What an upstream is told of the caller: nothing, the credential that was sent, or a signed assertion. */
+/** How the caller is identified to an upstream: not at all, by its own credential, or by a signed assertion. */
 export const callerIdentities = ['none', 'original', 'assertion'] as const
 
-/** One of them. */
 export type CallerIdentity = (typeof callerIdentities)[number]
 
-/** What is wrong with the settings of an upstream that is told of the caller in this way. */
+/** Returns why the upstream cannot identify the caller in this way; undefined if it can. */
 export function findCallerIdentityProblem(
   upstream: {
     readonly identity: CallerIdentity

@@ -21,7 +21,6 @@ const credentialSchema = z
     'expected either value or file',
   )
 
-/** Settings for the address of a catalog, as members of a zod object. */
 export const catalogAddressSettings = {
   url: z
     .url({ protocol: /^https?$/ })
@@ -41,7 +40,6 @@ type AddressFiles = {
   readonly credential?: z.output<typeof credentialSchema> | undefined
 }
 
-/** Resolves the paths of the settings that name files. */
 export function resolveAddressFiles<Settings extends AddressFiles>(
   settings: Settings,
   absolute: (path: string) => string,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { absoluteTlsFiles } from '../../lib/tls/tls-files.ts'
+import { resolveTlsFiles } from '../../lib/tls/tls-files.ts'
 import { catalogAddressSettings, resolveAddressFiles } from './catalog-address-settings.ts'
 import { tlsFiles } from '../../lib/tls/tls-files.ts'
 import {
@@ -117,7 +117,6 @@ const upstreamFieldsSchema = z.strictObject({
 
 const tlsRequiresHttps = 'expected an https URL, because TLS files or serverName are set'
 
-/** Settings of the only upstream. */
 export const upstreamSchema = upstreamFieldsSchema.refine(hasHttpsIfTlsFiles, tlsRequiresHttps)
 
 /** Settings of several upstreams: each serves its namespaces; the one without namespaces serves the rest. */
@@ -135,21 +134,21 @@ export const upstreamsSchema = z
   )
   .min(1)
   .superRefine((upstreams, context) => {
-    const error = (path: (string | number)[], message: string): void =>
+    const addIssue = (path: (string | number)[], message: string): void =>
       context.addIssue({ code: 'custom', path, message })
     const names = new Set<string>()
     const prefixes = new Set<string>()
     for (const [index, { name, namespaces = [], delimiter, reservedInNames }] of upstreams.entries()) {
-      if (names.has(name)) error([index, 'name'], `duplicate upstream name "${name}"`)
+      if (names.has(name)) addIssue([index, 'name'], `duplicate upstream name "${name}"`)
       names.add(name)
       for (const [position, namespace] of namespaces.entries()) {
         const prefix = JSON.stringify(namespace)
         if (prefixes.has(prefix))
-          error([index, 'namespaces', position], `${prefix} is assigned to two upstreams`)
+          addIssue([index, 'namespaces', position], `${prefix} is assigned to two upstreams`)
         prefixes.add(prefix)
         const separators = [delimiter, ...reservedInNames]
         if (!isSeparable(namespace, separators)) {
-          error(
+          addIssue(
             [index, 'namespaces', position],
             `${prefix} has a name that contains one of ${separators.map(quoteForMessage).join(', ')}; expected none that ` +
               'delimiter or reservedInNames rules out',
@@ -158,7 +157,7 @@ export const upstreamsSchema = z
       }
     }
     if (upstreams.filter(({ namespaces }) => namespaces === undefined).length !== 1) {
-      error([], 'expected exactly one upstream without namespaces: it serves the root and everything else')
+      addIssue([], 'expected exactly one upstream without namespaces: it serves the root and everything else')
     }
   })
 
@@ -185,19 +184,17 @@ function isSeparable(namespace: Identifier, separators: readonly string[]): bool
 
 function hasHttpsIfTlsFiles(settings: z.output<typeof upstreamFieldsSchema>): boolean {
   const { url, caFile, clientCertificate, serverName } = settings
-  const isReported = [caFile, clientCertificate, serverName].some((value) => value !== undefined)
-  return !isReported || url.startsWith('https:')
+  const hasTlsSettings = [caFile, clientCertificate, serverName].some((value) => value !== undefined)
+  return !hasTlsSettings || url.startsWith('https:')
 }
 
-/** The settings with every path of a file made absolute. */
 export function resolveUpstreamPaths(
   settings: UpstreamSettings,
   absolute: (path: string) => string,
 ): UpstreamSettings {
-  return { ...resolveAddressFiles(settings, absolute), ...absoluteTlsFiles(settings, absolute) }
+  return { ...resolveAddressFiles(settings, absolute), ...resolveTlsFiles(settings, absolute) }
 }
 
-/** The files that the settings name. */
 export function listUpstreamFiles({ caFile, clientCertificate, credential }: UpstreamSettings): string[] {
   const files = [caFile, clientCertificate?.certFile, clientCertificate?.keyFile, credential?.file]
   return files.filter((file) => file !== undefined)

@@ -32,16 +32,16 @@ export class DeniedError extends CatalogError {
     { method }: Pick<Principal, 'method'>,
     concealing: CatalogError | undefined,
   ) {
-    const permissions = describeDenial(permission)
+    const denialMessage = describeDenial(permission)
     const { reason } = decision
     if (concealing !== undefined) super(concealing.kind, concealing.message, { reason })
-    else if (method !== 'anonymous') super('PermissionDenied', permissions, { reason })
+    else if (method !== 'anonymous') super('PermissionDenied', denialMessage, { reason })
     else {
-      const message = `no credential was sent; without a credential ${permissions}`
+      const message = `no credential was sent; without a credential ${denialMessage}`
       super('Unauthenticated', message, { reason, headers: challenge })
     }
     this.decision = decision
-    this.denialMessage = permissions
+    this.denialMessage = denialMessage
   }
 }
 

@@ -81,7 +81,7 @@ export function requiresBody({ name, entries }: Operation): boolean {
 
 /**
  * Whether a body must be read completely before anything is forwarded, because it can require more than the route does,
- * or state a fact in several locations. (The properties of an update must precede large members.)
+ * or state a fact in several sources. (The properties of an update must precede large members.)
  */
 export function isDecidedByBody(operation: Operation): boolean {
   const { body, facts, factsWithSeveralSources, entries, readsAnyTable, name } = operation
@@ -91,9 +91,9 @@ export function isDecidedByBody(operation: Operation): boolean {
   return factsWithSeveralSources.length > 0 || facts.some(canRequirePermission)
 }
 
-/** Whether a location outside the properties can state a fact that requires a permission. */
-function canRequirePermission([fact, locations]: Operation['facts'][number]): boolean {
-  return factsRequiringPermission.has(fact) && locations.some(({ in: part }) => part !== 'properties')
+/** Whether a source outside the properties can state a fact that requires a permission. */
+function canRequirePermission([fact, sources]: Operation['facts'][number]): boolean {
+  return factsRequiringPermission.has(fact) && sources.some(({ in: part }) => part !== 'properties')
 }
 
 /** Facts that require a permission of their own. */

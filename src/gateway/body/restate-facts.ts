@@ -24,18 +24,18 @@ export interface RestatedHead {
 }
 
 /**
- * Repeats facts that have several locations in all their locations in the head. Returns undefined if nothing changes.
+ * Repeats facts with several sources in all their sources in the head. Returns undefined if nothing changes.
  */
 export function restateHead({ route, head }: Matched, stated: StatedFacts): RestatedHead | undefined {
   if (route.operation.factsWithSeveralSources.length === 0) return undefined
   const parameters = new Map(route.parameters)
   const added: string[] = []
-  for (const [value, location] of sourcesToRestate(route.operation, stated)) {
-    if (location.in === 'query' && !parameters.has(location.name))
-      parameters.set(location.name, formatFactText(value))
-    if (location.in === 'header') {
+  for (const [value, source] of sourcesToRestate(route.operation, stated)) {
+    if (source.in === 'query' && !parameters.has(source.name))
+      parameters.set(source.name, formatFactText(value))
+    if (source.in === 'header') {
       const name =
-        location.name === 'location' ? headerDialects.catalog.location : headerDialects.catalog.properties
+        source.name === 'location' ? headerDialects.catalog.location : headerDialects.catalog.properties
       if (findHeader(head.headers, name) === undefined)
         added.push(name, escapeNonAscii(formatFactText(value)))
     }
@@ -46,17 +46,16 @@ export function restateHead({ route, head }: Matched, stated: StatedFacts): Rest
 }
 
 /**
- * Repeats facts that have several locations in all their locations in a body that is complete and not forwarded yet.
+ * Repeats facts with several sources in all their sources in a body that is complete and not forwarded yet.
  * Throws InvalidInput (400) for a null member whose fact is stated elsewhere.
  */
 export function restateBody(operation: Operation, stated: StatedFacts, checker: BodyChecker): void {
   const { members, json } = checker
   // The members of a bare map are data; `metadata` exists only if the map is wrapped.
   if (operation.body === 'map' && !Object.hasOwn(members, 'metadata')) return
-  for (const [value, location] of sourcesToRestate(operation, stated)) {
-    if (location.in === 'body') add(members, json.root, location, value)
-    if (location.in === 'body.query')
-      add(getMember(members, 'query'), checker.getQueryObject(), location, value)
+  for (const [value, source] of sourcesToRestate(operation, stated)) {
+    if (source.in === 'body') add(members, json.root, source, value)
+    if (source.in === 'body.query') add(getMember(members, 'query'), checker.getQueryObject(), source, value)
   }
 
   function add(
@@ -80,9 +79,9 @@ function* sourcesToRestate(
   { factsWithSeveralSources }: Operation,
   stated: StatedFacts,
 ): Generator<readonly [FactValue, FactSource]> {
-  for (const [fact, locations] of factsWithSeveralSources) {
+  for (const [fact, sources] of factsWithSeveralSources) {
     const value = stated[fact]
-    if (value !== undefined) for (const location of locations) yield [value, location]
+    if (value !== undefined) for (const source of sources) yield [value, source]
   }
 }
 

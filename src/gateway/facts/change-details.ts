@@ -12,8 +12,8 @@ const detailMembersByOperation = new WeakMap<Operation, ReadonlySet<string>>()
 export function listDetailMembers(operation: Operation): ReadonlySet<string> {
   let members = detailMembersByOperation.get(operation)
   if (members === undefined) {
-    const locations = operation.facts.flatMap(([, locationsOfFact]) => locationsOfFact)
-    const inBody = locations.filter(({ in: part }) => part === 'body').map(({ name }) => name)
+    const sources = operation.facts.flatMap(([, sourcesOfFact]) => sourcesOfFact)
+    const inBody = sources.filter(({ in: part }) => part === 'body').map(({ name }) => name)
     detailMembersByOperation.set(operation, (members = new Set([...inBody, ...operation.recorded])))
   }
   return members

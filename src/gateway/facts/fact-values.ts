@@ -23,7 +23,7 @@ const maxNames = 64
 export type FactValue = string | boolean | readonly string[] | ReadonlyMap<string, string>
 
 /**
- * Parses a fact from a query parameter or a header; maps are JSON. `where` names the location in messages. Throws
+ * Parses a fact from a query parameter or a header; maps are JSON. `where` names the source in messages. Throws
  * InvalidInput (400) for a value that the fact cannot have.
  */
 export function parseFactText(operation: Operation, fact: FactName, text: string, where: string): FactValue {

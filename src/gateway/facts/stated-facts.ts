@@ -29,7 +29,6 @@ import {
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** A value and its location. */
 interface Statement {
   readonly source: FactSource
   readonly value: FactValue
@@ -37,11 +36,11 @@ interface Statement {
 
 type MutableFacts = { -readonly [Name in FactName]?: StatedFacts[Name] }
 
-type ReadSource = (fact: FactName, location: FactSource) => FactValue | undefined
+type ReadSource = (fact: FactName, source: FactSource) => FactValue | undefined
 
 /**
  * Reads the facts in the head of a request. Facts that the body may state are pending, unless the head states them.
- * Throws InvalidInput (400) for a value that a fact cannot have, or if two locations disagree.
+ * Throws InvalidInput (400) for a value that a fact cannot have, or if two sources disagree.
  */
 export function readHeadFacts(request: Matched): KnownFacts {
   const { operation } = request.route
@@ -62,8 +61,8 @@ export function readBodyFacts(request: Matched, members: JsonObject, isWhole: bo
 
 function withPendingFacts(operation: Operation, stated: StatedFacts): KnownFacts {
   if (stated === noStatedFacts) return factsBeforeBody(operation)
-  const isPending = ([name, locations]: Operation['facts'][number]): boolean =>
-    stated[name] === undefined && locations.some(isBodyFact)
+  const isPending = ([name, sources]: Operation['facts'][number]): boolean =>
+    stated[name] === undefined && sources.some(isBodyFact)
   return { stated, pendingFacts: new Set(operation.facts.filter(isPending).map(([name]) => name)) }
 }
 
@@ -84,31 +83,31 @@ export function getMember(members: unknown, name: string): unknown {
 
 function createSourceReader({ route, head }: Matched, members: JsonObject | undefined): ReadSource {
   const { operation, parameters } = route
-  const fromHead = (fact: FactName, location: FactSource): FactValue | undefined => {
+  const fromHead = (fact: FactName, source: FactSource): FactValue | undefined => {
     const text =
-      location.in === 'query'
-        ? parameters.get(location.name)
-        : findHeader(head.headers, factHeaders[location.name] ?? '')
+      source.in === 'query'
+        ? parameters.get(source.name)
+        : findHeader(head.headers, factHeaders[source.name] ?? '')
     if (typeof text !== 'string') return undefined
-    const where = describeFactSource(location)
-    if (location.in === 'header') assertAscii(text, where)
+    const where = describeFactSource(source)
+    if (source.in === 'header') assertAscii(text, where)
     return parseFactText(operation, fact, text, where)
   }
-  return (fact, location) => {
-    if (location.in === 'properties') return undefined
-    if (location.in === 'query' || location.in === 'header') return fromHead(fact, location)
-    const value = getMember(location.in === 'body' ? members : getMember(members, 'query'), location.name)
+  return (fact, source) => {
+    if (source.in === 'properties') return undefined
+    if (source.in === 'query' || source.in === 'header') return fromHead(fact, source)
+    const value = getMember(source.in === 'body' ? members : getMember(members, 'query'), source.name)
     return value === undefined
       ? undefined
-      : parseFactMember(operation, fact, value, describeFactSource(location))
+      : parseFactMember(operation, fact, value, describeFactSource(source))
   }
 }
 
 function readFacts(operation: Operation, read: ReadSource): StatedFacts {
   let facts: MutableFacts | undefined
-  for (const [fact, locations] of operation.facts) {
+  for (const [fact, sources] of operation.facts) {
     let first: Statement | undefined
-    for (const source of locations) {
+    for (const source of sources) {
       const value = read(fact, source)
       if (value === undefined) continue
       if (first === undefined) first = { source, value }
@@ -135,8 +134,8 @@ function withLocationProperty(
   facts: StatedFacts,
   properties: ReadonlyMap<string, string>,
 ): StatedFacts {
-  const locations = operation.facts.find(([name]) => name === 'location')?.[1] ?? []
-  const source = locations.find(({ in: part }) => part === 'properties')
+  const sources = operation.facts.find(([name]) => name === 'location')?.[1] ?? []
+  const source = sources.find(({ in: part }) => part === 'properties')
   if (source === undefined) return facts
   for (const key of properties.keys()) {
     if (key !== 'location' && key.toUpperCase().toLowerCase() === 'location') {
@@ -149,7 +148,7 @@ function withLocationProperty(
   const value = properties.get('location')
   if (value === undefined) return facts
   if (facts.location !== undefined)
-    assertSameStatement({ source: locations[0] ?? source, value: facts.location }, { source, value })
+    assertSameStatement({ source: sources[0] ?? source, value: facts.location }, { source, value })
   return { ...facts, location: value }
 }
 

@@ -85,8 +85,8 @@ export class JsonTransformer {
   /** Values that are being read, each nested in the previous one. */
   readonly #pendingValues: PendingValue[] = []
 
-  constructor(watcher: JsonVisitor, maximumValueBytes: number) {
-    this.#visitor = watcher
+  constructor(visitor: JsonVisitor, maximumValueBytes: number) {
+    this.#visitor = visitor
     this.#maxValueBytes = maximumValueBytes
     this.#scanner = new JsonScanner({
       openObject: (at) => this.#openObject(at),

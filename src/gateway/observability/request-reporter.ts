@@ -1,4 +1,4 @@
-import { levelOf } from '../../catalog-api/catalog-error.ts'
+import { getRefusalLevel } from '../../catalog-api/catalog-error.ts'
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import type { GatewayLog } from '../../observability/log/gateway-log.ts'
 import type { DownstreamRequest, DownstreamResponse } from '../downstream.ts'
@@ -50,7 +50,7 @@ function writeLogLine(
   response: DownstreamResponse,
   end: RequestEnd,
 ): void {
-  const level = end.refusal ? levelOf(end.refusal.reason) : end.status >= 500 ? 'warn' : 'info'
+  const level = end.refusal ? getRefusalLevel(end.refusal.reason) : end.status >= 500 ? 'warn' : 'info'
   if (!log.logger.isLevelEnabled(level)) return
   const isSampled = rate < 1 && isSuccessfulRead(trace, response, end)
   if (isSampled && Math.random() >= rate) return

@@ -1,6 +1,6 @@
 import {
   apiKeyHeader,
-  headerDialectOf,
+  getHeaderDialect,
   headerDialects,
   toCatalogHeader,
   lancedbDatabaseHeader,
@@ -56,7 +56,7 @@ export function receive(
     const name = raw[index] ?? ''
     const value = raw[index + 1] ?? ''
     if (name === 'connection') connectionTokens.push(...value.toLowerCase().split(','))
-    const dialect = headerDialectOf(name)
+    const dialect = getHeaderDialect(name)
     if (dialect !== undefined) {
       const canonical = canonicalHeaderName(name, dialect, accepted)
       addOnce(single, canonical, value)
@@ -167,7 +167,7 @@ function addOnce(single: Map<string, string>, name: string, value: string): void
 function assertNoLookalike(name: string): void {
   if (!name.includes('_')) return
   const dashed = name.replaceAll('_', '-')
-  if (guardedHeaders.has(dashed) || headerDialectOf(dashed) !== undefined) {
+  if (guardedHeaders.has(dashed) || getHeaderDialect(dashed) !== undefined) {
     throw refusal(
       'ambiguous_header',
       `the header ${quoteForMessage(name)} is ambiguous with ${quoteForMessage(dashed)}`,
@@ -178,7 +178,7 @@ function assertNoLookalike(name: string): void {
 function removeConnectionListed(headers: readonly string[], tokens: readonly string[]): readonly string[] {
   const listed = new Set(tokens.map((token) => token.trim()))
   for (const name of listed) {
-    if (guardedHeaders.has(name) || headerDialectOf(name) !== undefined) {
+    if (guardedHeaders.has(name) || getHeaderDialect(name) !== undefined) {
       throw refusal(
         'ambiguous_header',
         `the connection header lists ${quoteForMessage(name)}, which the gateway must check`,

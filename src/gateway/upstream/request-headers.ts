@@ -1,4 +1,4 @@
-import { clientDialectHeader, headerDialectOf, requestIdHeader } from '../../catalog-api/headers.ts'
+import { clientDialectHeader, getHeaderDialect, requestIdHeader } from '../../catalog-api/headers.ts'
 import type { ForwardedRequest } from './caller-headers.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -11,7 +11,7 @@ export function createRequestHeaders(upstream: Upstream, request: ForwardedReque
   const { headers: sent, requestId, database } = request.head
   for (let index = 0; index < sent.length; index += 2) {
     const name = sent[index] ?? ''
-    const passes = upstream.allowedRequestHeaders.has(name) || headerDialectOf(name) !== undefined
+    const passes = upstream.allowedRequestHeaders.has(name) || getHeaderDialect(name) !== undefined
     if (passes) headers.push(name, sent[index + 1] ?? '')
   }
   headers.push(requestIdHeader, requestId, ...upstream.fixedHeaders)

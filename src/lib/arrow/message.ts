@@ -22,7 +22,6 @@ interface MessageBasics {
 /** First four bytes of every message of an Arrow IPC stream; the length of its metadata (int32) follows. */
 export const continuation = 0xffffffff
 
-/** Bytes of the continuation marker and the length. */
 export const prefixLength = 8
 
 /**

@@ -20,7 +20,6 @@ import { Type } from 'apache-arrow/fb/type'
 import { Union } from 'apache-arrow/fb/union'
 import type { UnionMode } from 'apache-arrow/fb/union-mode'
 
-/** Type of integers and of dictionary indices. */
 interface IntType {
   readonly id: Type.Int
   readonly bits: number
@@ -64,7 +63,6 @@ type PlainType = Exclude<
   | Type.Duration
 >
 
-/** A column or a child of a nested column. */
 export interface ArrowField {
   readonly name: string
   readonly nullable: boolean
@@ -90,40 +88,40 @@ const maxDepth = 64
 export function readSchema(schema: Schema, maxBytes: number): ArrowSchema {
   const reader = new SchemaReader(maxBytes)
   return {
-    fields: list(schema.fieldsLength(), (index) => reader.readField(schema.fields(index), 1)),
+    fields: readList(schema.fieldsLength(), (index) => reader.readField(schema.fields(index), 1)),
     metadata: reader.readMetadata(schema),
   }
 }
 
 class SchemaReader {
-  #left: number
+  #remainingBytes: number
 
   constructor(maxBytes: number) {
-    this.#left = maxBytes
+    this.#remainingBytes = maxBytes
   }
 
   readField(field: Field | null, depth: number): ArrowField {
     if (field === null) throw new RangeError('a field is missing')
     if (depth > maxDepth) throw new RangeError('the schema is nested too deeply')
     // Minimum size of an offset and a table.
-    this.#take(8)
+    this.#takeBytes(8)
     const dictionary = field.dictionary()
     return {
-      name: this.#text(field.name()) ?? '',
+      name: this.#readText(field.name()) ?? '',
       nullable: field.nullable(),
       type: this.#readType(field),
       indexType: dictionary === null ? undefined : readIndexType(dictionary.indexType()),
-      children: list(field.childrenLength(), (index) => this.readField(field.children(index), depth + 1)),
+      children: readList(field.childrenLength(), (index) => this.readField(field.children(index), depth + 1)),
       metadata: this.readMetadata(field),
     }
   }
 
   readMetadata(parent: Pick<Field, 'customMetadata' | 'customMetadataLength'>): Record<string, string> {
     const read = (pair: KeyValue | null): [string, string] => {
-      this.#take(8)
-      return [this.#text(pair?.key() ?? '') ?? '', this.#text(pair?.value() ?? '') ?? '']
+      this.#takeBytes(8)
+      return [this.#readText(pair?.key() ?? '') ?? '', this.#readText(pair?.value() ?? '') ?? '']
     }
-    const pairs = list(parent.customMetadataLength(), (index) => read(parent.customMetadata(index)))
+    const pairs = readList(parent.customMetadataLength(), (index) => read(parent.customMetadata(index)))
     return Object.fromEntries(pairs)
   }
 
@@ -131,39 +129,39 @@ class SchemaReader {
     const id = field.typeType()
     switch (id) {
       case Type.Int:
-        return intType(parameters(field, new Int()))
+        return readIntType(readParameters(field, new Int()))
       case Type.FloatingPoint:
-        return { id, precision: parameters(field, new FloatingPoint()).precision() }
+        return { id, precision: readParameters(field, new FloatingPoint()).precision() }
       case Type.Decimal: {
-        const type = parameters(field, new Decimal())
+        const type = readParameters(field, new Decimal())
         return { id, precision: type.precision(), scale: type.scale(), bits: type.bitWidth() }
       }
       case Type.Date:
-        return { id, unit: parameters(field, new DateType()).unit() }
+        return { id, unit: readParameters(field, new DateType()).unit() }
       case Type.Time: {
-        const type = parameters(field, new Time())
+        const type = readParameters(field, new Time())
         return { id, unit: type.unit(), bits: type.bitWidth() }
       }
       case Type.Timestamp: {
-        const type = parameters(field, new Timestamp())
-        return { id, unit: type.unit(), timezone: this.#text(type.timezone()) }
+        const type = readParameters(field, new Timestamp())
+        return { id, unit: type.unit(), timezone: this.#readText(type.timezone()) }
       }
       case Type.Interval:
-        return { id, unit: parameters(field, new Interval()).unit() }
+        return { id, unit: readParameters(field, new Interval()).unit() }
       case Type.Union: {
-        const type = parameters(field, new Union())
+        const type = readParameters(field, new Union())
         const length = type.typeIdsLength()
-        this.#take(4 * length)
-        return { id, mode: type.mode(), typeIds: list(length, (index) => type.typeIds(index) ?? 0) }
+        this.#takeBytes(4 * length)
+        return { id, mode: type.mode(), typeIds: readList(length, (index) => type.typeIds(index) ?? 0) }
       }
       case Type.FixedSizeBinary:
-        return { id, length: parameters(field, new FixedSizeBinary()).byteWidth() }
+        return { id, length: readParameters(field, new FixedSizeBinary()).byteWidth() }
       case Type.FixedSizeList:
-        return { id, length: parameters(field, new FixedSizeList()).listSize() }
+        return { id, length: readParameters(field, new FixedSizeList()).listSize() }
       case Type.Map:
-        return { id, keysSorted: parameters(field, new MapType()).keysSorted() }
+        return { id, keysSorted: readParameters(field, new MapType()).keysSorted() }
       case Type.Duration:
-        return { id, unit: parameters(field, new Duration()).unit() }
+        return { id, unit: readParameters(field, new Duration()).unit() }
       case Type.NONE:
       case Type.Null:
       case Type.Binary:
@@ -180,18 +178,18 @@ class SchemaReader {
     }
   }
 
-  #text<Text extends string | null>(text: Text): Text {
-    this.#take(text?.length ?? 0)
+  #readText<Text extends string | null>(text: Text): Text {
+    this.#takeBytes(text?.length ?? 0)
     return text
   }
 
-  #take(bytes: number): void {
-    this.#left -= bytes
-    if (this.#left < 0) throw new RangeError('the schema is larger than its message')
+  #takeBytes(bytes: number): void {
+    this.#remainingBytes -= bytes
+    if (this.#remainingBytes < 0) throw new RangeError('the schema is larger than its message')
   }
 }
 
-function parameters<Parameters>(field: Field, type: Parameters): Parameters {
+function readParameters<Parameters>(field: Field, type: Parameters): Parameters {
   const found: Parameters | null = field.type(type)
   if (found === null) throw new Error(`Arrow type ${field.typeType()} without parameters`)
   return found
@@ -199,13 +197,13 @@ function parameters<Parameters>(field: Field, type: Parameters): Parameters {
 
 /** The default index type is int32. */
 function readIndexType(type: Int | null): IntType {
-  return type === null ? { id: Type.Int, bits: 32, signed: true } : intType(type)
+  return type === null ? { id: Type.Int, bits: 32, signed: true } : readIntType(type)
 }
 
-function intType(type: Int): IntType {
+function readIntType(type: Int): IntType {
   return { id: Type.Int, bits: type.bitWidth(), signed: type.isSigned() }
 }
 
-function list<Item>(length: number, read: (index: number) => Item): Item[] {
+function readList<Item>(length: number, read: (index: number) => Item): Item[] {
   return Array.from({ length }, (_, index) => read(index))
 }

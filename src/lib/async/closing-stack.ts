@@ -7,7 +7,6 @@ export class ClosingStack {
     this.#closers.push(close)
   }
 
-  /** Closes every resource once. All calls resolve when that is done. */
   close(): Promise<void> {
     return (this.#closing ??= this.#closeAll())
   }

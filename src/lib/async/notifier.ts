@@ -6,15 +6,15 @@ export interface Notifier {
 }
 
 export function createNotifier(): Notifier {
-  let hasRung = false
+  let isNotified = false
   let wake: (() => void) | undefined
   return {
     notify() {
-      hasRung = true
+      isNotified = true
       wake?.()
     },
     async wait(ms) {
-      if (!hasRung) {
+      if (!isNotified) {
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, ms)
           wake = () => {
@@ -24,7 +24,7 @@ export function createNotifier(): Notifier {
         })
       }
       wake = undefined
-      hasRung = false
+      isNotified = false
     },
   }
 }

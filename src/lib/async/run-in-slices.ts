@@ -8,7 +8,6 @@ const sliceMs = 5
 const paused: (() => void)[] = []
 let isScheduled = false
 
-/** Runs all steps without a pause. */
 export function runAtOnce<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const { done, value } = steps.next()
@@ -35,7 +34,6 @@ export function runInSlices<Result>(steps: Steps<Result>): Promise<Result> {
       }
       pause(runSlice)
     }
-    // Most work ends within its first slice.
     if (paused.length === 0) runSlice()
     else pause(runSlice)
   })

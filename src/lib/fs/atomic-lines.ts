@@ -2,8 +2,8 @@
 const pipeBufBytes = 4096
 
 /**
- * Returns as many whole lines from the beginning as fit one atomic pipe write, at least one. Processes that share a
- * pipe and write such chunks do not interleave lines, except for longer ones.
+ * Returns the whole lines that fit one atomic pipe write, at least one, so that processes that share a pipe do not
+ * interleave lines, except for longer ones.
  */
 export function takeAtomicLines(bytes: Buffer): Buffer {
   if (bytes.length <= pipeBufBytes) return bytes

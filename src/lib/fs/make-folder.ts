@@ -3,15 +3,14 @@ import { dirname, resolve } from 'node:path'
 import { hasErrorCode } from './system-error.ts'
 
 /**
- * Creates a folder and its missing parents. Resolves to the first created folder, or undefined. Rejects with the system
- * error, which names the folder that cannot be created. `mkdir` with `recursive` retries forever if a parent exists and
- * refuses a folder with ENOENT, as `/proc` does.
+ * Creates a folder and its missing parents. Resolves to the first created folder, or undefined. `mkdir` with
+ * `recursive` retries forever if a parent refuses a folder with ENOENT, as `/proc` does.
  */
 export async function makeFolder(folder: string, mode = 0o777): Promise<string | undefined> {
   const path = resolve(folder)
-  const missing = await mkdirOnce(path, mode)
-  if (missing === 'made') return path
-  if (missing === 'there') return undefined
+  const result = await tryMkdir(path, mode)
+  if (result === 'created') return path
+  if (result === 'exists') return undefined
   const first = await makeFolder(dirname(path), mode)
   await mkdir(path, { mode }).catch((error: unknown) => {
     // Another process created it first.
@@ -23,10 +22,10 @@ export async function makeFolder(folder: string, mode = 0o777): Promise<string |
   return first ?? path
 }
 
-async function mkdirOnce(path: string, mode: number): Promise<'made' | 'there' | 'parent missing'> {
+async function tryMkdir(path: string, mode: number): Promise<'created' | 'exists' | 'parent missing'> {
   try {
     await mkdir(path, { mode })
-    return 'made'
+    return 'created'
   } catch (error) {
     if (hasErrorCode(error, 'ENOENT') && dirname(path) !== path) return 'parent missing'
     if (
@@ -35,7 +34,7 @@ async function mkdirOnce(path: string, mode: number): Promise<'made' | 'there' |
         () => false,
       )
     )
-      return 'there'
+      return 'exists'
     throw error
   }
 }

@@ -1,6 +1,7 @@
 import { open, readFile, realpath, rename, rm, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { hasErrorCode, ignoreMissing } from './system-error.ts'
 import { syncFolder } from './sync-folder.ts'
 
 const maxAttempts = 100
@@ -12,11 +13,11 @@ const retryDelayMs = 50
  * `<file>.new`, which also serves as a lock; throws if it exists for five seconds.
  */
 export async function replaceFile(path: string, change: (text: string | undefined) => string): Promise<void> {
-  const target = (await undefinedIfMissing(realpath(path))) ?? path
+  const target = (await realpath(path).catch(ignoreMissing)) ?? path
   const temporary = `${target}.new`
   const handle = await createFile(temporary)
   try {
-    await handle.writeFile(change(await undefinedIfMissing(readFile(target, 'utf8'))))
+    await handle.writeFile(change(await readFile(target, 'utf8').catch(ignoreMissing)))
     await handle.sync()
     await handle.close()
     await rename(temporary, target)
@@ -33,7 +34,7 @@ async function createFile(path: string): Promise<FileHandle> {
     try {
       return await open(path, 'wx', 0o600)
     } catch (error) {
-      if (errorCode(error) !== 'EEXIST') throw error
+      if (!hasErrorCode(error, 'EEXIST')) throw error
       if (attempt === maxAttempts) {
         throw new Error(`${path} exists: another command is writing. If no command is running, remove it.`, {
           cause: error,
@@ -42,17 +43,4 @@ async function createFile(path: string): Promise<FileHandle> {
       await wait(retryDelayMs)
     }
   }
-}
-
-async function undefinedIfMissing<Value>(reading: Promise<Value>): Promise<Value | undefined> {
-  try {
-    return await reading
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined
-    throw error
-  }
-}
-
-function errorCode(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }

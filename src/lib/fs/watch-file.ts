@@ -27,9 +27,8 @@ export function watchFile(
 }
 
 /**
- * Watches any source. Polls the status of files instead of using events, which are lost if a file is replaced by a
- * rename or if Kubernetes swaps the symbolic link above it. `reloadFiles` triggers a read at once, even without a
- * change.
+ * Polls instead of using events, which get lost when a file is replaced or Kubernetes swaps the link above it.
+ * `reloadFiles` triggers a read at once.
  */
 export async function watchSource<Content>(
   source: WatchedSource<Content>,
@@ -37,15 +36,15 @@ export async function watchSource<Content>(
   options: WatchOptions,
 ): Promise<FileWatcher> {
   // Taken before the content is read, so that the next poll detects a change in between.
-  let seen = await source.stamp()
-  let closed = false
+  let lastStamp = await source.stamp()
+  let isClosed = false
   let timer: NodeJS.Timeout | undefined
   take(await source.read())
 
   async function poll(isForced: boolean): Promise<void> {
     const stamp = await source.stamp()
-    if (closed || (stamp === seen && !isForced)) return
-    seen = stamp
+    if (isClosed || (stamp === lastStamp && !isForced)) return
+    lastStamp = stamp
     try {
       take(await source.read())
     } catch (cause) {
@@ -54,23 +53,23 @@ export async function watchSource<Content>(
   }
 
   // Serialized, so that older content cannot replace newer.
-  let polled = Promise.resolve()
+  let lastPoll = Promise.resolve()
   function pollInOrder(isForced = false): Promise<void> {
-    return (polled = polled.then(() => poll(isForced)))
+    return (lastPoll = lastPoll.then(() => poll(isForced)))
   }
 
   function pollLater(): void {
-    if (closed) return
+    if (isClosed) return
     timer = setTimeout(() => void pollInOrder().finally(pollLater), options.intervalMs)
     timer.unref()
   }
 
   pollLater()
-  const forget = onReload(() => pollInOrder(true))
+  const unsubscribe = onReload(() => pollInOrder(true))
   return {
     close() {
-      closed = true
-      forget()
+      isClosed = true
+      unsubscribe()
       clearTimeout(timer)
     },
   }

@@ -1,4 +1,3 @@
-/** Signals that trigger a graceful shutdown. */
 export const stopSignals = ['SIGINT', 'SIGTERM', 'SIGQUIT'] as const
 
 /**

@@ -1,4 +1,3 @@
-/** A field of a protobuf message: a number, or the bytes of a length-delimited value. */
 export interface ProtobufField {
   readonly number: number
   readonly value: bigint | Uint8Array

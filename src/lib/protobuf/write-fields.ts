@@ -8,7 +8,6 @@ export function encodeBytesField(number: number, value: string | Uint8Array): Bu
   return Buffer.concat([Buffer.from([...encodeVarint(number * 8 + 2), ...encodeVarint(bytes.length)]), bytes])
 }
 
-/** Base-128 varint of an integer from 0 to 2^53 - 1, least significant group first. */
 function encodeVarint(value: number): number[] {
   const digits: number[] = []
   let rest = value

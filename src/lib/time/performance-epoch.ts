@@ -1,7 +1,6 @@
 /**
- * Creates a function that returns the wall-clock time (milliseconds since 1970) at which performance.now() was 0. It is
- * off by at most one millisecond, soon far less, and never decreases unless the wall clock is set back: later events
- * get later times.
+ * Returns the wall-clock time (milliseconds since 1970) at which performance.now() was 0; off by at most one
+ * millisecond. It never decreases unless the wall clock is set back: later events get later times.
  */
 export function createPerformanceEpoch(clock = Date.now, sinceStart = () => performance.now()): () => number {
   let epoch = -Infinity

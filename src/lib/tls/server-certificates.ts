@@ -2,7 +2,6 @@ import { constants } from 'node:crypto'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { readPemFile } from './pem-file.ts'
 
-/** PEM files of a TLS server, and whether it requests client certificates. */
 export interface ServerCertificateFiles {
   readonly certFile: string
   readonly keyFile: string

@@ -4,7 +4,7 @@ import { readPemFile } from './pem-file.ts'
 
 const path = z.string().min(1)
 
-/** TLS settings of a client: its certificate and the authorities it trusts, as members of a zod object. */
+/** TLS settings of a client, as members of a zod object. */
 export const tlsFiles = {
   caFile: path.optional().describe('PEM file: CA certificates to trust instead of those of the system.'),
   clientCertificate: z
@@ -18,19 +18,17 @@ export const tlsFiles = {
 
 type TlsFiles = z.output<z.ZodObject<typeof tlsFiles>>
 
-/** File contents, as node:tls takes them. */
 interface TlsMaterial {
   readonly ca?: string
   readonly cert?: string
   readonly key?: string
 }
 
-export function namesTlsFiles({ caFile, clientCertificate }: TlsFiles): boolean {
+export function hasTlsFiles({ caFile, clientCertificate }: TlsFiles): boolean {
   return caFile !== undefined || clientCertificate !== undefined
 }
 
-/** Resolves the paths of the files. */
-export function absoluteTlsFiles(
+export function resolveTlsFiles(
   { caFile: authority, clientCertificate: client }: TlsFiles,
   absolute: (path: string) => string,
 ): TlsFiles {
@@ -42,13 +40,10 @@ export function absoluteTlsFiles(
   }
 }
 
-/**
- * Reads the files; `whose` names the owner in errors, as in `of an audit sink`. Throws if a file cannot be read, or if
- * certificate, key or authority is invalid.
- */
+/** `owner` completes the error, as in `of an audit sink`. Throws if a file cannot be read or is invalid. */
 export async function readTlsFiles(
   { caFile: authority, clientCertificate: client }: TlsFiles,
-  whose: string,
+  owner: string,
 ): Promise<TlsMaterial> {
   const material = {
     ...(authority !== undefined && { ca: await readPemFile(authority, 'CERTIFICATE') }),
@@ -60,7 +55,7 @@ export async function readTlsFiles(
   try {
     createSecureContext(material)
   } catch (error) {
-    throw new Error(`certificate and key ${whose} cannot be used`, { cause: error })
+    throw new Error(`certificate and key ${owner} cannot be used`, { cause: error })
   }
   return material
 }

@@ -6,9 +6,8 @@ const maxDepth = 200
 export const tooDeepMessage = `nested deeper than ${maxDepth} levels`
 
 /**
- * Yields the tokens of which the library composes documents, up to the nesting limit. The library composes by
- * recursion; near the end of the stack Node does not throw but ends the process, as it cannot compile a regular
- * expression.
+ * Yields tokens up to the nesting limit. The library composes by recursion; near the end of the stack Node does not
+ * throw but ends the process, as it cannot compile a regular expression.
  */
 export function* parseYamlTokens(text: string, tooDeep: (offset: number) => void): Generator<CST.Token> {
   const parser = new Parser()

@@ -1,4 +1,4 @@
-import { CatalogError, optionsFor } from '../../catalog-api/catalog-error.ts'
+import { CatalogError, getRefusalOptions } from '../../catalog-api/catalog-error.ts'
 
 /** The shared limits are unreachable, and the settings refuse requests in this case: 503 with `retry-after`. */
 export class LimitsUnavailable extends CatalogError {
@@ -6,7 +6,7 @@ export class LimitsUnavailable extends CatalogError {
     super(
       'ServiceUnavailable',
       'shared limits are unavailable; retry later',
-      optionsFor('shared_limits_unavailable'),
+      getRefusalOptions('shared_limits_unavailable'),
     )
   }
 }

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster'
 import { pino, type Logger } from 'pino'
 import type { LogLevel } from '../../config/log-settings.ts'
+import { currentTimestamp } from '../../lib/time/current-timestamp.ts'
 import { openLineWriter } from './line-writer.ts'
 
 export type { Logger }
@@ -18,8 +19,7 @@ export interface GatewayLog {
  * than awaited.
  */
 export function openLog(level: LogLevel, onLost: (lines: number) => void): GatewayLog {
-  const time = createClock()
-  const options = { level, base: null, timestamp: () => `,"time":"${time()}"` }
+  const options = { level, base: null, timestamp: () => `,"time":"${currentTimestamp()}"` }
   if (level === 'silent') {
     return {
       logger: pino(options, { write: () => undefined }),
@@ -34,19 +34,8 @@ export function openLog(level: LogLevel, onLost: (lines: number) => void): Gatew
     write(lineLevel, members, message) {
       if (!logger.isLevelEnabled(lineLevel)) return
       const level = logger.levels.values[lineLevel]
-      lines.write(`{"level":${level},"time":"${time()}"${members},"msg":"${message}"}\n`)
+      lines.write(`{"level":${level},"time":"${currentTimestamp()}"${members},"msg":"${message}"}\n`)
     },
     close: () => lines.close(),
-  }
-}
-
-/** Formats the current time, once per millisecond. */
-function createClock(): () => string {
-  let at = 0
-  let text = ''
-  return () => {
-    const now = Date.now()
-    if (now !== at) text = new Date((at = now)).toISOString()
-    return text
   }
 }

@@ -81,10 +81,10 @@ export async function openTraces(
 }
 
 async function openExporter(
-  { certificateAuthority, credential, endpoint, timeoutMs }: TracesSettings,
+  { caFile, credential, endpoint, timeoutMs }: TracesSettings,
   concurrencyLimit: number,
 ): Promise<SpanExporter> {
-  const ca = certificateAuthority && (await readPemFile(certificateAuthority, 'CERTIFICATE'))
+  const ca = caFile && (await readPemFile(caFile, 'CERTIFICATE'))
   const readCredential = async (): Promise<Record<string, string>> =>
     credential ? { [credential.header]: (await readFile(credential.file, 'utf8')).trim() } : {}
   // Detects a missing file at start rather than at the first batch.

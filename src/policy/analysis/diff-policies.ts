@@ -16,7 +16,6 @@ import {
 } from './reaching-rules.ts'
 import { anySubject, listSubjects, anonymousSubject, type Subject } from './subject.ts'
 
-/** A decision that two policy sets make differently. */
 export interface DecisionChange extends DecisionDifference {
   readonly position: ObjectPosition
   readonly permission: Permission
@@ -57,10 +56,13 @@ export function diffPolicies(
       positions.push({ namespace, table: undefined })
       return []
     }
-    const here = [...(one.get(namespaceKey(namespace)) ?? []), ...(other.get(namespaceKey(namespace)) ?? [])]
-    const inside = positionsInNamespace(namespace, here)
-    positions.push(...inside)
-    return inside.flatMap((position) =>
+    const ownDocuments = [
+      ...(one.get(namespaceKey(namespace)) ?? []),
+      ...(other.get(namespaceKey(namespace)) ?? []),
+    ]
+    const ownPositions = positionsInNamespace(namespace, ownDocuments)
+    positions.push(...ownPositions)
+    return ownPositions.flatMap((position) =>
       permissionNames
         .filter((permission) => position.table === undefined || isNamespaceMember(permission))
         .flatMap((permission) => findChangesAt(one, other, position, permission)),
@@ -69,10 +71,7 @@ export function diffPolicies(
   return { changes, positions }
 }
 
-/**
- * Serializes the parts of documents that affect decisions. Cached per document, because many namespaces share
- * ancestors.
- */
+/** Cached per document, because many namespaces share ancestors. */
 function createContentCache(): (documents: readonly PolicyDocument[]) => string {
   const texts = new Map<PolicyDocument, string>()
   return (documents) =>
@@ -113,7 +112,6 @@ function positionsInNamespace(
   return [{ namespace, table: undefined }, ...names.map((table) => ({ namespace, table }))]
 }
 
-/** Whether the permission applies to objects in a namespace. */
 export function isNamespaceMember(permission: Permission): boolean {
   const kind = objectKindOfPermission(permission)
   return kind !== 'namespace' && kind !== 'none'
@@ -151,7 +149,6 @@ function rulesKey(rules: readonly ReachingRule[]): string {
   )
 }
 
-/** All subjects named by the rules, an unnamed caller and an anonymous caller. */
 function namedSubjects(rules: readonly ReachingRule[]): readonly Subject[] {
   const named = rules.flatMap(({ rule: { subjects } }) => [
     ...listSubjects(subjects),

@@ -27,7 +27,6 @@ export interface ExplainedRule extends ReachingRule {
   readonly conditionError: string | undefined
 }
 
-/** A namespace with policies, between the root and the object. */
 export interface ExplainedLevel {
   readonly namespace: Identifier
   readonly documents: readonly PolicyDocument[]
@@ -36,11 +35,9 @@ export interface ExplainedLevel {
   /** Whether it reserves the permission (`final`). */
   readonly reservesPermission: boolean
   readonly rules: readonly ExplainedRule[]
-  /** Number of rules about other operations. */
   readonly otherRuleCount: number
 }
 
-/** Explains a decision level by level, from the root down. */
 export function explainDecision(
   documents: readonly PolicyDocument[],
   request: AuthorizationRequest,
@@ -52,19 +49,18 @@ export function explainDecision(
     namespaceKey(namespace),
   )
   return [...levels.values()].map((documents) => {
-    const here = rules.filter(({ document }) => documents.includes(document))
+    const rulesOfLevel = rules.filter(({ document }) => documents.includes(document))
     return {
       namespace: documents[0]?.namespace ?? [],
       documents,
       stopsInheritance: documents.some(({ inherit }) => !inherit),
       reservesPermission: documents.some(({ final }) => final.has(request.permission)),
-      rules: here.map((rule) => explainRule(rule, request)),
-      otherRuleCount: documents.reduce((sum, { rules }) => sum + rules.length, 0) - here.length,
+      rules: rulesOfLevel.map((rule) => explainRule(rule, request)),
+      otherRuleCount: documents.reduce((sum, { rules }) => sum + rules.length, 0) - rulesOfLevel.length,
     }
   })
 }
 
-/** Whether a rule with that verdict applies. */
 export function verdictApplies({ rule, verdict }: ExplainedRule): boolean {
   return verdict === 'allows' || verdict === 'denies' || (verdict === 'failed' && rule.effect === 'deny')
 }

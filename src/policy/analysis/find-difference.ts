@@ -11,7 +11,6 @@ export interface KnownInputs {
   readonly conditions: ReadonlyMap<string, ConditionResult>
 }
 
-/** A decision with the rule that made it. */
 export interface RuleDecision {
   readonly allowed: boolean
   readonly decidingRule: ReachingRule | undefined
@@ -24,7 +23,6 @@ export interface UndecidedRule {
   readonly condition: string | undefined
 }
 
-/** A decision, or the rules on which it still depends. */
 export type PartialDecision = RuleDecision | { readonly undecided: readonly UndecidedRule[] }
 
 /** Inputs for which two rule sets decide differently, with both decisions. */
@@ -34,7 +32,6 @@ export interface DecisionDifference {
   readonly after: RuleDecision
 }
 
-/** Limit of the search. */
 const maxCases = 50_000
 
 /**
@@ -76,7 +73,6 @@ export function findDifference(
   }
 }
 
-/** Evaluates the rules as far as the known inputs allow. */
 export function evaluatePartially(rules: readonly ReachingRule[], known: KnownInputs): PartialDecision {
   const possible = rules.flatMap((reaching) => {
     const rule = evaluateRule(reaching, known)
@@ -103,7 +99,6 @@ function rulesWithEffect(
   return rules.filter(({ reaching }) => reaching.rule.effect === effect)
 }
 
-/** Returns undefined if the rule does not apply. */
 function evaluateRule(
   reaching: ReachingRule,
   { caller, conditions }: KnownInputs,

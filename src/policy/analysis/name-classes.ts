@@ -8,10 +8,9 @@ type PatternState = readonly (readonly number[])[]
 const maxStates = 20_000
 
 /**
- * Returns one name for every set of patterns that some valid name matches; no two match the same set. A decision that
- * depends only on the patterns is thereby tested for all names. The search is breadth-first over the reachable
- * positions in the patterns, because names with equal positions continue alike. One letter represents all letters that
- * are in no pattern. Throws RangeError if the patterns have too many states.
+ * Returns one name for every set of patterns that some valid name matches, so that they represent all names. Searches
+ * breadth-first over positions in the patterns; one letter represents all letters in no pattern. Throws RangeError if
+ * there are too many states.
  */
 export function representativeNames(patterns: readonly string[]): readonly string[] {
   const distinct = [...new Set(patterns)]

@@ -11,7 +11,6 @@ import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
  * The policy tree decides one request fast. A property test checks that both agree.
  */
 
-/** A namespace, or a name in it. */
 export interface ObjectPosition {
   readonly namespace: Identifier
   readonly table: string | undefined
@@ -33,14 +32,12 @@ export interface ReachingRule {
 /** Documents by `namespaceKey`. */
 export type DocumentIndex = ReadonlyMap<string, readonly PolicyDocument[]>
 
-/** Returns the position of the object with the given id. */
 export function objectPosition(kind: ObjectKind, id: Identifier): ObjectPosition {
   return kind === 'namespace' || kind === 'none'
     ? { namespace: id, table: undefined }
     : { namespace: id.slice(0, -1), table: id.at(-1) }
 }
 
-/** Documents of a namespace keep their order. */
 export function indexDocuments(documents: readonly PolicyDocument[]): DocumentIndex {
   return groupBy(documents, ({ namespace }) => namespaceKey(namespace))
 }
@@ -62,11 +59,12 @@ export function rulesReaching(
   const ceiling = Math.min(...documents.filter(({ final }) => final.has(permission)).map(namespaceDepth))
   return documents.flatMap((document) => {
     const depth = document.namespace.length
-    const isHere = depth === namespace.length
+    const isOwnNamespace = depth === namespace.length
     const obstacleTo = ({ effect, tables }: PolicyRule): Obstacle | undefined => {
       if (effect === 'allow' && depth < floor) return 'stopped'
       if (effect === 'allow' && depth > ceiling) return 'reserved'
-      const isOther = tables !== undefined && !(isHere && table !== undefined && matchesAny(tables, table))
+      const isOther =
+        tables !== undefined && !(isOwnNamespace && table !== undefined && matchesAny(tables, table))
       return isOther ? 'other-table' : undefined
     }
     return document.rules

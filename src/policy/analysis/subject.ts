@@ -32,10 +32,7 @@ export type SubjectMatch = boolean | Subjects
 
 const emptyNames: ReadonlySet<string> = new Set()
 
-/**
- * What is known of a caller that a rule names as this subject. A caller has one name and one key, but may have more
- * groups.
- */
+/** A caller has one name and one key, but may have more groups. */
 export function knownFromSubject({ kind, name }: Subject): KnownCaller {
   return {
     isAnonymous: kind === 'anonymous',
@@ -46,13 +43,11 @@ export function knownFromSubject({ kind, name }: Subject): KnownCaller {
   }
 }
 
-/** Everything about the caller is known. */
 export function knownFromPrincipal({ name, method, credentialId, groups }: Principal): KnownCaller {
   const key = method === 'api-key' ? credentialId : ''
   return { isAnonymous: method === 'anonymous', user: name, key, groups, excludedGroups: 'all' }
 }
 
-/** Matches a rule against what is known of a caller. */
 export function matchSubjects(subjects: Subjects, caller: KnownCaller): SubjectMatch {
   if (caller.isAnonymous) return subjects.anonymous
   const excepted = subjects.except === undefined ? false : matchNames(subjects.except, caller)
@@ -64,7 +59,6 @@ export function matchSubjects(subjects: Subjects, caller: KnownCaller): SubjectM
   return { ...named, any: false, anonymous: false, except }
 }
 
-/** Lists the named subjects one by one. */
 export function listSubjects({
   users,
   groups,

@@ -66,7 +66,6 @@ function positionKey({ namespace, table }: ObjectPosition): string {
   return JSON.stringify([namespaceKey(namespace), table ?? null])
 }
 
-/** Keys of the namespaces from the root to the given one. */
 function ancestorKeys(namespace: Identifier): readonly string[] {
   return [...namespace, ''].map((_, depth) => namespaceKey(namespace.slice(0, depth)))
 }

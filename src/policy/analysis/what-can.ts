@@ -11,7 +11,6 @@ import {
 } from './reaching-rules.ts'
 import { matchSubjects, knownFromPrincipal } from './subject.ts'
 
-/** What one rule allows the caller, and which rules may override it. */
 export interface PermittedAccess {
   readonly rule: ReachingRule
   /** Without permissions that are denied unconditionally. */
@@ -96,7 +95,6 @@ function appliesInNamespace({ document, rule, obstacle }: ReachingRule, namespac
   )
 }
 
-/** Key of the nearest ancestor with an entry; empty if there is none. */
 function nearestAncestorKey(entries: ReadonlyMap<string, string>, namespace: Identifier): string {
   for (let depth = namespace.length - 1; depth > 0; depth--) {
     const key = namespaceKey(namespace.slice(0, depth))

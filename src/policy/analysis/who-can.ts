@@ -5,7 +5,6 @@ import type { NamedSubjects, PolicyDocument, Subjects } from '../language/policy
 import { indexDocuments, objectPosition, rulesReaching, type ReachingRule } from './reaching-rules.ts'
 import { matchSubjects, knownFromSubject, listSubjects, type SubjectMatch, type Subject } from './subject.ts'
 
-/** A deny rule for some of the callers that another rule allows. */
 export interface OverridingDeny {
   readonly reaching: ReachingRule
   /** The affected callers; undefined for all of them. */
@@ -23,14 +22,12 @@ export interface Entitlement {
   readonly overridingDenies: readonly OverridingDeny[]
 }
 
-/** A caller whom one rule allows and another always denies. */
 interface OverruledCaller {
   readonly subject: Subject
   readonly allowedBy: ReachingRule
   readonly deniedBy: ReachingRule
 }
 
-/** Callers who may use a permission on an object. */
 export interface Entitlements {
   readonly allowed: readonly Entitlement[]
   readonly overruled: readonly OverruledCaller[]

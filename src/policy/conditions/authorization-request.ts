@@ -4,7 +4,7 @@ import type { ObjectKind } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Fact } from './fact.ts'
 
-/** Facts of the request head that conditions can read. Each is read only when a condition refers to it. */
+/** Facts of the request head, read only if a condition refers to them. */
 export interface RequestFacts {
   /** An IPv4 address mapped to IPv6 is given as IPv4. */
   readonly clientAddress: string
@@ -14,7 +14,7 @@ export interface RequestFacts {
   readonly context: ReadonlyMap<string, string>
 }
 
-/** Facts of a permission on an object, as conditions see them. Facts that the operation does not have are empty. */
+/** Facts of a permission on an object. Facts that the operation does not have are empty. */
 export interface OperationFacts {
   /** Canonical spelling: lower case without underscores, such as `overwrite` or `existok`. */
   readonly mode: Fact<string>
@@ -22,19 +22,13 @@ export interface OperationFacts {
   /** `main` for a table operation that names no branch; unknown if the operation affects every branch. */
   readonly branch: Fact<string>
   readonly tag: Fact<string>
-  /** Id that a table is renamed to. */
   readonly destination: Fact<Identifier>
-  /** Path of the staging manifest of a version. */
   readonly manifestPath: Fact<string>
-  /** Storage location of the object. */
   readonly location: Fact<string>
-  /** Metadata of a version. */
   readonly metadata: Fact<ReadonlyMap<string, string>>
-  /** Properties of a namespace or a table. */
   readonly properties: Fact<ReadonlyMap<string, string>>
 }
 
-/** Name of a fact in conditions. */
 export type ConditionFact = keyof OperationFacts
 
 /** Input of a policy decision. Facts may be pending only in partial evaluation and in visibility checks. */

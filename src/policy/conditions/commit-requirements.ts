@@ -1,6 +1,6 @@
 import { getOperation, operationNames } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { Condition, RequirementRestriction, WrittenRequirement } from './condition.ts'
+import type { Condition, RequirementRestriction, RequirementData } from './condition.ts'
 import { unknown, factValue, type Fact } from './fact.ts'
 import { isUnderFolder } from './storage-path.ts'
 import { createNameMatcher } from './name-pattern.ts'
@@ -15,9 +15,7 @@ export interface CommitRequirement {
 
 const changes = operationNames.map(getOperation).filter(({ effect }) => effect !== 'read')
 
-/**
- * Every changing permission, and VendCredentials, because credentials let a caller write to storage past the gateway.
- */
+/** VendCredentials is included: credentials let a caller write to storage past the gateway. */
 const everyChange = new Set<Permission>([
   ...changes.map(({ name }) => name),
   'OverwriteTable',
@@ -45,8 +43,7 @@ export const wholeTableChanges: ReadonlySet<Permission> = new Set<Permission>([
 // White space, control characters, Unicode default-ignorable characters and the Braille blank.
 const invisibleText = /^[\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*$/u
 
-/** Restores a requirement. */
-export function restoreRequirement(requirement: WrittenRequirement): CommitRequirement {
+export function restoreRequirement(requirement: RequirementData): CommitRequirement {
   if ('metadata' in requirement) return requireMetadataKeys(requirement.metadata)
   if ('folders' in requirement) return allowOnlyFolders(requirement.folders)
   if ('freeze' in requirement) {
@@ -67,10 +64,7 @@ export function requireMetadataKeys(keys: readonly string[]): CommitRequirement 
   })
 }
 
-/**
- * Allows changes only of branches that match one of the patterns, and whole-table changes only by the listed
- * permissions.
- */
+/** `wholeTable`: permissions for whole-table changes that stay allowed. */
 export function allowOnlyBranches(
   patterns: readonly string[],
   wholeTable: ReadonlySet<Permission>,
@@ -83,9 +77,7 @@ export function allowOnlyBranches(
   )
 }
 
-/**
- * Denies changes of branches that match one of the patterns, and whole-table changes except by the listed permissions.
- */
+/** `wholeTable`: permissions for whole-table changes that stay allowed. */
 export function denyBranches(
   patterns: readonly string[],
   wholeTable: ReadonlySet<Permission>,
@@ -116,15 +108,15 @@ export function allowOnlyFolders(folders: readonly string[]): CommitRequirement 
 
 /** Denies every change from `from` (inclusive) to `until` (exclusive), in milliseconds since the epoch. */
 export function freezeChanges(from: number | undefined, until: number | undefined): CommitRequirement {
-  const written: WrittenRequirement = { freeze: [from ?? null, until ?? null] }
+  const data: RequirementData = { freeze: [from ?? null, until ?? null] }
   return {
     permissions: everyChange,
     condition: {
-      text: JSON.stringify(written),
+      text: JSON.stringify(data),
       facts: [],
       readsId: false,
       readsTime: true,
-      requirement: { kind: 'freeze', allowedWholeTable: new Set(), written },
+      requirement: { kind: 'freeze', allowedWholeTable: new Set(), data },
       evaluate({ request }) {
         const now = request.now.getTime()
         return now >= (from ?? Number.NEGATIVE_INFINITY) && now < (until ?? Number.POSITIVE_INFINITY)
@@ -156,7 +148,7 @@ function createBranchRequirement(
 function createRequirement(
   kind: RequirementRestriction['kind'],
   permissions: Iterable<Permission>,
-  written: WrittenRequirement,
+  data: RequirementData,
   facts: readonly (keyof OperationFacts)[],
   fails: (facts: OperationFacts, input: ConditionInput) => boolean,
   allowedWholeTable: ReadonlySet<Permission> = new Set(),
@@ -164,11 +156,11 @@ function createRequirement(
   return {
     permissions: new Set(permissions),
     condition: {
-      text: JSON.stringify(written),
+      text: JSON.stringify(data),
       facts,
       readsId: false,
       readsTime: false,
-      requirement: { kind, allowedWholeTable, written },
+      requirement: { kind, allowedWholeTable, data },
       evaluate: (input) => fails(input.operation, input),
     },
   }

@@ -4,7 +4,6 @@ import { createNameMatcher } from './name-pattern.ts'
 
 /** A function added to CEL. Its argument must be a literal, so it is validated at load. */
 export interface ConditionFunction {
-  /** Declaration in the syntax of cel-js. */
   readonly signature: string
   readonly call: (text: string, argument: string) => boolean
   /** Returns why the argument is invalid; undefined if it is valid. */

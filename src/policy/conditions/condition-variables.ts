@@ -2,11 +2,9 @@ import type { Principal } from '../../identity/principal.ts'
 import { factValue } from './fact.ts'
 import type { ConditionInput, OperationFacts } from './authorization-request.ts'
 
-/** Source of the value of a variable: the request, the time, the object or a fact of the operation. */
 type VariableSource = 'request' | 'time' | 'object' | 'fact'
 
 export interface ConditionVariable {
-  /** CEL type. */
   readonly type: string
   readonly source: VariableSource
   /** Returns the value. Throws MissingFactError if the fact is unknown or pending. */
@@ -38,7 +36,6 @@ class ClientValue {
   }
 }
 
-/** Type declarations of the classes above for cel-js. */
 export const conditionTypes = {
   Principal: {
     ctor: PrincipalValue,
@@ -53,7 +50,6 @@ export const conditionTypes = {
   Client: { ctor: ClientValue, fields: { address: 'string' } },
 }
 
-/** Variables that conditions can use, by name. */
 export const conditionVariables: Readonly<Record<string, ConditionVariable>> = {
   principal: { type: 'Principal', source: 'request', read: ({ principal }) => principalValueFor(principal) },
   client: {

@@ -10,18 +10,14 @@ import { celFunctions, conditionFunctions, loopFunctions } from './condition-fun
 import { conditionTypes, conditionVariables, type ConditionVariable } from './condition-variables.ts'
 import { isConditionFact, type ConditionFact, type ConditionInput } from './authorization-request.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
-import { suggestSimilar } from '../../lib/did-you-mean.ts'
+import { suggestSimilar } from '../../lib/suggest-similar.ts'
 
-/** A compiled condition of a rule. */
 export interface Condition {
   /** Canonical: equal for equivalent conditions of one kind. Part of the policy revision. */
   readonly text: string
-  /** Facts of the operation that the condition reads. */
   readonly facts: readonly ConditionFact[]
-  /** Whether the condition reads the object id. */
   readonly readsId: boolean
   readonly readsTime: boolean
-  /** Set if the condition is a commit requirement. */
   readonly requirement?: RequirementRestriction
   /**
    * Returns whether the condition is true. Throws MissingFactError if the result depends on an unknown or pending fact;
@@ -34,18 +30,17 @@ export interface Condition {
 export interface RequirementRestriction {
   readonly kind: 'metadata' | 'branches' | 'folders' | 'freeze'
   readonly allowedWholeTable: ReadonlySet<Permission>
-  readonly written: WrittenRequirement
+  readonly data: RequirementData
 }
 
 /** A commit requirement as plain data; its JSON is the text of the condition. */
-export type WrittenRequirement =
+export type RequirementData =
   | { readonly metadata: readonly string[] }
   | { readonly branches: readonly string[]; readonly allowWholeTable?: readonly Permission[] }
   | { readonly notBranches: readonly string[]; readonly allowWholeTable?: readonly Permission[] }
   | { readonly folders: readonly string[] }
   | { readonly freeze: readonly [number | null, number | null] }
 
-/** An error in the text of a condition, at a character index. */
 export interface ConditionError {
   readonly index: number
   readonly message: string
@@ -53,10 +48,7 @@ export interface ConditionError {
 
 const maxLength = 2000
 
-/**
- * CEL with the variables and functions of `condition-variables.ts` and `condition-functions.ts`, type-checked. Only
- * this file uses cel-js.
- */
+/** Only this file uses cel-js. */
 const environment = new Environment({
   limits: { maxAstNodes: 300, maxDepth: 24, maxListElements: 100, maxMapEntries: 20, maxCallArguments: 4 },
 })
@@ -64,10 +56,7 @@ for (const [name, type] of Object.entries(conditionTypes)) environment.registerT
 for (const [name, { type }] of Object.entries(conditionVariables)) environment.registerVariable(name, type)
 for (const { signature, call } of conditionFunctions.values()) environment.registerFunction(signature, call)
 
-/**
- * Compiles a CEL condition. Returns a ConditionError if the text is invalid. The limits on length and syntax bound the
- * cost of an evaluation.
- */
+/** The limits on length and syntax bound the cost of an evaluation. */
 export function compileCondition(text: string): Condition | ConditionError {
   if (text.length > maxLength) {
     return { index: 0, message: `is ${text.length} characters long; expected at most ${maxLength}` }
@@ -199,7 +188,7 @@ function isNode(value: unknown): value is ASTNode {
   return typeof getMembers(value)['op'] === 'string'
 }
 
-/** Converts an error of cel-js, with a suggestion for an unknown name. Rethrows any other error. */
+/** Rethrows errors of anything but cel-js. */
 function parseLibraryError(error: unknown): ConditionError {
   if (!(error instanceof ParseError || error instanceof CelTypeError || error instanceof EvaluationError))
     throw error

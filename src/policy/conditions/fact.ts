@@ -4,10 +4,8 @@ export const unknown: unique symbol = Symbol('unknown')
 /** Value of a fact that is not known yet, or that may have any value. */
 export const pending: unique symbol = Symbol('pending')
 
-/** A fact of a request, or the reason it has no value. */
 export type Fact<Value> = Value | typeof unknown | typeof pending
 
-/** Thrown when a condition depends on an unknown or pending fact. */
 export class MissingFactError extends Error {
   override readonly name = 'MissingFactError'
   readonly isPending: boolean
@@ -25,7 +23,6 @@ export class MissingFactError extends Error {
 const unknownFactError = new MissingFactError(false)
 const pendingFactError = new MissingFactError(true)
 
-/** Returns the value of a fact. Throws MissingFactError if it is unknown or pending. */
 export function factValue<Value>(fact: Fact<Value>): Value {
   if (fact === unknown) throw unknownFactError
   if (fact === pending) throw pendingFactError

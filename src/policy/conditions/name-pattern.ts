@@ -1,9 +1,8 @@
-/** Matches names against a pattern in which `*` stands for any sequence of characters. Case-sensitive. */
 export type NameMatcher = (name: string) => boolean
 
 /**
- * Compiles a pattern. A match takes at most the length of the name times the number of `*`; a regular expression could
- * be made to backtrack for much longer.
+ * Compiles a pattern in which `*` stands for any characters. A match takes at most the length of the name times the
+ * number of `*`; a regular expression could backtrack for much longer.
  */
 export function createNameMatcher(pattern: string): NameMatcher {
   const [first = '', ...rest] = pattern.split('*')

@@ -27,23 +27,21 @@ const noProperties: ReadonlyMap<string, string> = new Map()
 export const noStatedFacts: StatedFacts = Object.freeze({})
 const noKnownFacts: KnownFacts = Object.freeze({ stated: noStatedFacts, pendingFacts: noFactNames })
 
-/** Facts of a request that has been read completely. */
 export function createKnownFacts(stated: StatedFacts): KnownFacts {
   return stated === noStatedFacts ? noKnownFacts : { stated, pendingFacts: noFactNames }
 }
 
 /** Facts of a request whose head states none and whose body has not been read. */
 export const factsBeforeBody: (operation: Operation) => KnownFacts = cacheByOperation((operation) => {
-  const inBody = operation.facts.filter(([, locations]) => locations.some(isBodyFact))
+  const inBody = operation.facts.filter(([, sources]) => sources.some(isBodyFact))
   return Object.freeze({ stated: noStatedFacts, pendingFacts: new Set(inBody.map(([name]) => name)) })
 })
 
 /** Whether a fact is read from the body; properties are part of the body. */
-export function isBodyFact({ in: part }: FactSource): boolean {
-  return part !== 'query' && part !== 'header'
+export function isBodyFact(source: FactSource): boolean {
+  return source.in !== 'query' && source.in !== 'header'
 }
 
-/** Facts of an operation on the object of a request. */
 export function operationFactsOf(operation: Operation, id: Identifier, facts: KnownFacts): OperationFacts {
   // Fast path: most heads state no facts.
   if (facts === noKnownFacts) return factsIfNoneStated(operation)
@@ -52,7 +50,7 @@ export function operationFactsOf(operation: Operation, id: Identifier, facts: Kn
     : createFacts(operation, id, facts)
 }
 
-/** Facts of vended storage credentials. They give access to every branch of a table, so the branch is unknown. */
+/** Credentials give access to every branch of a table, so the branch is unknown. */
 function credentialFacts(operation: Operation, id: Identifier, facts: KnownFacts): OperationFacts {
   if (facts === noKnownFacts) return credentialFactsIfNoneStated(operation)
   return { ...operationFactsOf(operation, id, facts), branch: unknown }
@@ -96,9 +94,7 @@ function createFacts(operation: Operation, id: Identifier, facts: KnownFacts): O
   }
 }
 
-/**
- * Facts of a permission as stated by a policy test or a command. `beneath` means everything beneath the namespace `id`.
- */
+/** `beneath` means everything beneath the namespace `id`. */
 export function permissionFacts(
   permission: Permission,
   id: Identifier,
@@ -117,14 +113,12 @@ export function permissionFacts(
   return operationFactsOf(getOperation(isChoice ? 'CreateTable' : permission), id, known)
 }
 
-/**
- * Facts of replacing a table. Its content is unknown, and so is the branch unless the rows of one branch are replaced.
- */
+/** The content is unknown, and so is the branch unless the rows of one branch are replaced. */
 function overwriteFacts(branch: Fact<string>): OperationFacts {
   return { ...noFacts, mode: 'overwrite', branch, location: unknown, properties: unknown }
 }
 
-/** Facts of the CreateTable that a rename implies: the table keeps its properties and branches, which are unknown. */
+/** A renamed table keeps its properties and branches, which are unknown. */
 const movedTableFacts: OperationFacts = {
   ...noFacts,
   branch: unknown,
@@ -142,8 +136,8 @@ export function subtreeFacts(operation: OperationName): OperationFacts {
 }
 
 /**
- * Facts of a permission required in addition to that of the operation: on the same object, beneath it, or at the
- * destination of a rename. For entries of a batch, use the facts of their own operation instead.
+ * Facts of a permission required in addition to that of the operation. Batch entries use the facts of their own
+ * operation.
  */
 export function additionalPermissionFacts(
   permission: Permission,
@@ -170,9 +164,7 @@ export function additionalPermissionFacts(
   return own
 }
 
-/**
- * Additional permissions that a request of this operation may require on its own object, depending on what it states.
- */
+/** Permissions that a request may require on its own object, depending on what it states. */
 export function additionalPermissions({
   name,
   object,
@@ -193,10 +185,7 @@ export function additionalPermissions({
   return permissions.filter(([, isNeeded]) => isNeeded).map(([permission]) => permission)
 }
 
-/**
- * Whether a request may require permissions on other objects: beneath its own, at a destination, at the root, or of
- * batch entries.
- */
+/** Whether a request may require permissions beneath its object, at a destination, at the root or for batch entries. */
 export function mayRequireOtherObjects({ object, facts, entries, readsAnyTable }: Operation): boolean {
   const names = facts.map(([fact]) => fact)
   const isWholeNamespace = object === 'namespace' && (names.includes('mode') || names.includes('behavior'))
@@ -237,7 +226,6 @@ export function factsStatedFor(permission: Permission): ReadonlySet<ConditionFac
   return stated
 }
 
-/** Describes, for messages, the branch of the permission when it is unknown. */
 export function describeUnknownBranch(permission: Permission): string {
   const isRead = isOperationName(permission) && getOperation(permission).effect === 'read'
   return isRead ? 'that of the tag' : 'every branch'
@@ -250,7 +238,6 @@ const newTableFacts = {
   stated: ['mode', 'location', 'properties'],
 } as const
 
-/** Facts of permissions that are effects of operations. */
 const effectFacts: Readonly<
   Record<
     EffectPermission,

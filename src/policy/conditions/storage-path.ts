@@ -1,8 +1,7 @@
 /**
- * Whether a storage path is under a folder, compared by segment: `s3://lake/sales` contains `s3://lake/sales/a`, but
- * neither `s3://lake/sales2/a` nor `s3://lake/sales` itself. The scheme must be equal. Ambiguous paths (an empty
- * segment, `.` or `..`, `\`, `%`, `?`, `#`, a control character) are under no folder, because two readers could resolve
- * them differently.
+ * Whether a storage path is under a folder, compared by segment; a folder is not under itself. Ambiguous paths (an
+ * empty segment, `.` or `..`, `\`, `%`, `?`, `#`, a control character) are under no folder, because two readers could
+ * resolve them differently.
  */
 export function isUnderFolder(path: string, folder: string): boolean {
   const parts = parseStoragePath(path)

@@ -6,7 +6,6 @@ import type { NameMatcher } from '../conditions/name-pattern.ts'
 import type { ConditionInput } from '../conditions/authorization-request.ts'
 import type { NumberedCaller } from './subject-numbers.ts'
 
-/** A rule prepared for evaluation. */
 export interface CompiledRule {
   /** Position among all rules, by file and then from top to bottom. */
   readonly order: number
@@ -22,27 +21,21 @@ export interface CompiledRule {
   readonly condition: Condition | undefined
   /** Decision if this rule decides; created on first use. */
   readonly decision: Decision
-  /** Reports the error of a condition that failed. */
   reportFailure(error: unknown): void
 }
 
 /** Any table in the namespace of the rules, including tables that do not exist yet. */
 export const anyTable = Symbol('any table')
 
-/**
- * Object of an evaluation relative to the namespace of the rules: the name of a table directly in it, or undefined for
- * the namespace itself and for deeper objects.
- */
+/** A table directly in the namespace of the rules; undefined for the namespace itself and deeper objects. */
 export type TableSelector = string | typeof anyTable | undefined
 
 /**
- * How a condition that depends on a pending fact or an unknown id is decided: `worst` against the caller (a deny
- * applies, an allow does not), `best` for the caller. A condition that depends on an unknown fact, or that fails, is
- * always decided against the caller.
+ * How a condition on a pending fact or an unknown id is decided: `pessimistic` against the caller, `optimistic` for the
+ * caller. A condition that fails or depends on an unknown fact is always decided against the caller.
  */
-export type PendingAssumption = 'worst' | 'best'
+export type PendingAssumption = 'pessimistic' | 'optimistic'
 
-/** State of one evaluation, shared by all rules. */
 export interface Evaluation {
   readonly input: ConditionInput
   readonly caller: NumberedCaller
@@ -63,10 +56,7 @@ export type KnownConditions = ReadonlyMap<Condition, boolean | 'pending'>
 
 export const noKnownConditions: KnownConditions = new Map()
 
-/**
- * Whether a rule that covers the permission and names the caller applies. All evaluation of rules goes through this
- * function.
- */
+/** Assumes that the rule covers the permission and names the caller. All rules are evaluated here. */
 export function ruleApplies(rule: CompiledRule, evaluation: Evaluation, table: TableSelector): boolean {
   const { tables, except } = rule
   if (tables !== undefined && table !== anyTable) {
@@ -96,5 +86,5 @@ function conditionApplies(rule: CompiledRule, evaluation: Evaluation): boolean {
 
 function applyAssumption({ effect }: CompiledRule, evaluation: Evaluation): boolean {
   evaluation.foundPending = true
-  return (effect === 'deny') === (evaluation.assumption === 'worst')
+  return (effect === 'deny') === (evaluation.assumption === 'pessimistic')
 }

@@ -1,15 +1,12 @@
 /** Identifies a rule in the policy files and in the audit log. */
 export interface RuleReference {
-  /** Name of the policy document. */
   readonly policy: string
-  /** Id of the rule in the document. */
   readonly rule: string
   /** Relative to the policy folder. The line is that on which the rule starts. */
   readonly file: string
   readonly line: number
 }
 
-/** Result of the policies, with the rule that decided. */
 export type Decision =
   | { readonly allowed: true; readonly rule: RuleReference; readonly revision: string }
   | {

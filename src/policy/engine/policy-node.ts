@@ -4,7 +4,6 @@ import type { Evaluation, CompiledRule } from './compiled-rule.ts'
 import type { DenialStatus } from '../language/policy-document.ts'
 import { RuleIndex } from './rule-index.ts'
 
-/** Rules and settings of one namespace in the policy tree. */
 export interface PolicyNode {
   /** Last part of the namespace path; empty for the root. */
   readonly name: string
@@ -15,7 +14,6 @@ export interface PolicyNode {
   /** Permissions that policies of namespaces beneath cannot allow. */
   final: ReadonlySet<Permission>
   onDeny: DenialStatus | undefined
-  /** Rules of both effects, in order. */
   readonly rules: CompiledRule[]
   /** The same rules by effect; undefined if there are none. */
   denies: RuleIndex | undefined
@@ -29,7 +27,6 @@ export interface PolicyNode {
 
 const noPermissions: ReadonlySet<Permission> = new Set()
 
-/** Creates the root of an empty policy tree. */
 export function createRoot(): PolicyNode {
   return createNode('', undefined)
 }
@@ -88,9 +85,7 @@ export function decisiveRule(start: PolicyNode, evaluation: Evaluation): Compile
   return allow
 }
 
-/**
- * Returns the node of the namespace formed by the first `depth` parts of the id, or its nearest ancestor in the tree.
- */
+/** Returns the node of the first `depth` parts of the id, or its nearest ancestor in the tree. */
 export function nearestNode(root: PolicyNode, id: Identifier, depth: number): PolicyNode {
   let node = root
   while (node.depth < depth) {
@@ -110,9 +105,7 @@ export function* walkSubtree(top: PolicyNode): Generator<PolicyNode> {
   }
 }
 
-/**
- * Sets `index` and `subtreeEnd` of all nodes and returns the nodes in that order. The tree must not grow afterwards.
- */
+/** Sets `index` and `subtreeEnd`; returns the nodes in that order. The tree must not grow afterwards. */
 export function numberNodes(root: PolicyNode): readonly PolicyNode[] {
   const nodes: PolicyNode[] = []
   const pending = [root]

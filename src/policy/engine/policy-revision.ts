@@ -3,10 +3,7 @@ import type { Steps } from '../../lib/async/run-in-slices.ts'
 import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
 import type { NamedSubjects, PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 
-/**
- * Hashes the documents: SHA-256 in hex. Names of documents must be unique. Layout, comments, descriptions and the
- * distribution over files do not affect the revision.
- */
+/** SHA-256 in hex. Names of documents must be unique. Layout, comments, descriptions and file names have no effect. */
 export function* revisionSteps(documents: readonly PolicyDocument[]): Steps<string> {
   const hash = createHash('sha256')
   const formatPermissions = createPermissionFormatter()
@@ -29,8 +26,7 @@ const json = JSON.stringify
 type FormatPermissions = (permissions: ReadonlySet<Permission>) => string
 
 /**
- * JSON written part by part, which is faster than building lists for JSON.stringify. Each part is a list of its own, so
- * two different documents cannot have the same text.
+ * Faster than lists for JSON.stringify. Each part is a list of its own, so different documents have different texts.
  */
 function formatDocument(document: PolicyDocument, formatPermissions: FormatPermissions): string {
   const { name, namespace, inherit, final, onDeny, rules } = document

@@ -9,10 +9,8 @@ import type { SubjectNumbers } from './subject-numbers.ts'
 /** Called when a condition failed: an allow did not apply, or a deny applied. */
 export type ReportConditionFailure = (rule: RuleReference, effect: 'allow' | 'deny', error: unknown) => void
 
-/** Compiles a rule; `order` is its position among all rules. */
 export type CompileRule = (rule: PolicyRule, document: PolicyDocument, order: number) => CompiledRule
 
-/** Creates a compiler for the rules of one policy set. */
 export function createRuleCompiler(
   subjects: SubjectNumbers,
   revision: string,

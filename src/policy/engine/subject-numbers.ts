@@ -1,7 +1,6 @@
 import type { Principal } from '../../identity/principal.ts'
 import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 
-/** A caller as the numbers of its subjects. */
 export interface NumberedCaller {
   /** In order. A rule names the caller if one of its numbers is in the set. */
   readonly subjects: ReadonlySet<number>
@@ -9,17 +8,13 @@ export interface NumberedCaller {
   readonly key: string
 }
 
-/** Subjects named by a rule, either included or excepted. */
 type NumberedSubjects = NamedSubjects & Partial<Pick<Subjects, 'any' | 'anonymous'>>
 
 /** Maps subjects to numbers, so that decisions compare numbers only. */
 export interface SubjectNumbers {
   /** Returns the numbers of the named subjects, in order; assigns numbers to new subjects. */
   numbersOf(subjects: NumberedSubjects): readonly number[]
-  /**
-   * Returns the numbers of a caller, cached per principal. Subjects numbered after the first call for a principal are
-   * missed, so all rules must be compiled first.
-   */
+  /** Cached per principal. All rules must be compiled first: subjects numbered later are missed. */
   resolveCaller(principal: Principal): NumberedCaller
 }
 

@@ -1,5 +1,5 @@
 import { misplacedFieldHints, fieldAliases } from './policy-fields.ts'
-import { suggestSimilar } from '../../lib/did-you-mean.ts'
+import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import type { YamlEntry, YamlNode } from './yaml/yaml-node.ts'
 
 /**
@@ -10,7 +10,6 @@ export class Field {
   /** Undefined if the document does not contain the field. */
   readonly node: YamlNode | undefined
   readonly offset: number
-  /** Text of the whole file. */
   readonly file: string
   private readonly parent: Field | undefined
   private readonly key: string | number
@@ -33,7 +32,6 @@ export class Field {
     return new Field(node, node.start, file, undefined, '')
   }
 
-  /** Creates the field for a value of this map or an item of this list. */
   child(key: string | number, node: YamlNode | undefined, offset: number): Field {
     return new Field(node, offset, this.file, this, key)
   }
@@ -46,7 +44,6 @@ export class Field {
   }
 }
 
-/** Fields of a map, by name. */
 export class Fields<Name extends string> {
   private readonly map: Field
   private readonly entries: readonly YamlEntry[]
@@ -79,10 +76,8 @@ export class Fields<Name extends string> {
   }
 }
 
-/** Reports an error at an offset. */
 export type ReportProblem = (offset: number, message: string) => void
 
-/** Reads a field if it is present; otherwise returns undefined. */
 export function readOptional<Name extends string, Value>(
   fields: Fields<Name>,
   name: Name,
@@ -92,10 +87,7 @@ export function readOptional<Name extends string, Value>(
   return fields.has(name) ? read(fields.get(name), report) : undefined
 }
 
-/**
- * Creates a reader of maps with these fields. The reader reports unknown fields, and returns undefined if the value is
- * not a map.
- */
+/** Unknown fields are reported; undefined if the value is not a map. */
 export function createFieldsReader<Name extends string>(
   descriptions: Readonly<Record<Name, string>>,
 ): (field: Field, report: ReportProblem) => Fields<Name> | undefined {
@@ -114,10 +106,7 @@ export function createFieldsReader<Name extends string>(
 
 const emptyNode: YamlNode = { kind: 'scalar', start: 0, end: 0, value: null, source: '' }
 
-/**
- * Reads the items of a list. Reports an error and returns undefined if the value is not a list; `example` is part of
- * the message.
- */
+/** Reports an error and returns undefined if the value is not a list; `example` is part of the message. */
 export function readItems(
   field: Field,
   example: string,
@@ -128,7 +117,7 @@ export function readItems(
   return node.items.map((item, index) => field.child(index, item, item.start))
 }
 
-/** Reads text. Reports an error and returns undefined for any other value. */
+/** Reports an error and returns undefined for any other value. */
 export function readText(field: Field, report: ReportProblem): string | undefined {
   const value = field.node?.kind === 'scalar' ? field.node.value : null
   if (typeof value === 'string') return value
@@ -149,13 +138,9 @@ export function readNonEmptyTexts(
   return texts
 }
 
-/**
- * Validates a text of a list. Returns undefined if it is valid, otherwise a function from the name of the item to the
- * message.
- */
+/** Returns undefined if the text is valid, otherwise a function from the name of the item to the message. */
 export type ValidateText = (text: string) => ((item: string) => string) | undefined
 
-/** Accepts any text. */
 export const anyText: ValidateText = () => undefined
 
 /** Reads a list of texts, which may be empty. Reports and omits other items. */
@@ -182,9 +167,7 @@ function isText(value: unknown): value is string {
   return typeof value === 'string'
 }
 
-/**
- * Creates a reader of fields with one of the given values. The reader reports any other value and returns undefined.
- */
+/** Reports any other value and returns undefined. */
 export function createChoiceReader<const Value extends string | boolean | number>(
   choices: readonly Value[],
 ): (field: Field, report: ReportProblem) => Value | undefined {

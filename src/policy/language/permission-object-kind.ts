@@ -1,10 +1,7 @@
 import { getOperation, isOperationName, type ObjectKind } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 
-/**
- * Returns the kind of object that a permission applies to. Permissions that are effects of operations apply to tables,
- * except for ReadAnyTable.
- */
+/** Permissions that are effects of operations apply to tables, except for ReadAnyTable. */
 export function objectKindOfPermission(permission: Permission): ObjectKind {
   if (permission === 'ReadAnyTable') return 'none'
   return isOperationName(permission) ? getOperation(permission).object : 'table'

@@ -26,7 +26,6 @@ export interface PolicyRule {
   readonly permissions: ReadonlySet<Permission>
   /** Patterns of table names; undefined for the namespace itself and everything beneath it. */
   readonly tables: readonly string[] | undefined
-  /** Undefined if the rule always applies. */
   readonly condition: Condition | undefined
   /** First line of the rule, from 1. */
   readonly line: number
@@ -35,7 +34,6 @@ export interface PolicyRule {
 /** Status of a denial: 403 reports it, 404 conceals that the object exists. */
 export type DenialStatus = 403 | 404
 
-/** A policy read from a file and valid by itself. */
 export interface PolicyDocument {
   readonly name: string
   /** Whether the policy is only evaluated for comparison (`mode: shadow`). */
@@ -51,7 +49,6 @@ export interface PolicyDocument {
   readonly rules: readonly PolicyRule[]
   /** Relative to the policy folder. */
   readonly file: string
-  /** Position of the document name. */
   readonly line: number
   readonly column: number
 }

@@ -1,4 +1,3 @@
-/** An error in a policy file. */
 export interface PolicyProblem {
   /** Relative to the policy folder. */
   readonly file: string

@@ -18,7 +18,6 @@ export const documentFields = {
   tests: 'Expected decisions of the policies in the folder, for `policy test`; no effect on requests.',
 } as const
 
-/** Fields of a decision table, a document that contains only tests. */
 export const decisionTableFields = {
   apiVersion: documentFields.apiVersion,
   kind: documentFields.kind,
@@ -50,7 +49,6 @@ export const callerFields = {
   claims: 'The claims of its token.',
 } as const
 
-/** Fields of `given`. */
 export const requestFields = {
   address: 'The client address (client.address in conditions). Default: 192.0.2.1.',
   now: 'The time of the request. Default: 2026-01-01T00:00:00Z.',

@@ -33,7 +33,6 @@ export function createPolicySchema(): Schema {
   }
 }
 
-/** Creates the JSON Schema of a decision table, draft 7. */
 export function createDecisionTableSchema(): Schema {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',

@@ -58,7 +58,6 @@ export function readRequirement(field: Field, line: number, report: ReportProble
   return { id, effect: 'deny', subjects, permissions, tables: undefined, condition, line }
 }
 
-/** Reads the whole-table changes that a requirement on branches allows nevertheless. */
 function readAllowedWholeTable(
   fields: Fields<keyof typeof requirementFields>,
   report: ReportProblem,

@@ -12,7 +12,7 @@ import {
 import { ruleFields } from './policy-fields.ts'
 import type { PolicyRule } from './policy-document.ts'
 import { readSubjects } from './read-subjects.ts'
-import { suggestSimilar } from '../../lib/did-you-mean.ts'
+import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { sourceOffset } from './yaml/scalar-offset.ts'
 import {
   createChoiceReader,
@@ -29,7 +29,6 @@ import {
 const readRuleFields = createFieldsReader(ruleFields)
 const readEffect = createChoiceReader(['allow', 'deny'])
 
-/** Maximum length of the name of a policy or the id of a rule. */
 const maxLabelLength = 128
 const labelGrammar = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${maxLabelLength - 1}}$`)
 
@@ -63,7 +62,6 @@ function readCondition(field: Field, report: ReportProblem): Condition | undefin
   return undefined
 }
 
-/** Compiles a condition, or returns its cached result. */
 export function compileCached(text: string): Condition | ConditionError {
   let condition = conditionCache.get(text)
   if (condition === undefined) {
@@ -96,7 +94,6 @@ export function readNamespace(field: Field, report: ReportProblem): Identifier {
   )
 }
 
-/** Reads operations and groups, expanded to permissions. */
 export function readPermissions(field: Field, report: ReportProblem): ReadonlySet<Permission> {
   return permissionsByNames(readNonEmptyTexts(field, '[read, InsertIntoTable]', report, validatePermission))
 }

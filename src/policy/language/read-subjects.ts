@@ -17,7 +17,6 @@ const readNamedFields = createFieldsReader(namedSubjectFields)
 // oxlint-disable-next-line no-control-regex
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
 
-/** Reads the subjects of a rule. Reports all errors. */
 export function readSubjects(field: Field, report: ReportProblem): Subjects {
   const fields = readSubjectsFields(field, report)
   if (fields === undefined) return { ...noSubjects, any: false, anonymous: false, except: undefined }
@@ -30,7 +29,6 @@ export function readSubjects(field: Field, report: ReportProblem): Subjects {
   return { users, groups, keys, any, anonymous, except }
 }
 
-/** Reads the exceptions of a rule or a requirement. */
 export function readExceptions(field: Field, report: ReportProblem): NamedSubjects {
   const fields = readNamedFields(field, report)
   if (fields === undefined) return noSubjects

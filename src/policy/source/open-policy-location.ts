@@ -6,7 +6,7 @@ import { createBundleLocation } from './policy-bundle.ts'
 import { withFileErrors } from './policy-files.ts'
 import { createFolderLocation, type PolicyLocation } from './policy-location.ts'
 
-/** The place of the policies in force. Throws PolicyError where a key cannot be used. */
+/** Throws PolicyError if a key is invalid. */
 export async function openPolicyLocation({ folder, bundle }: PolicySettings): Promise<PolicyLocation> {
   if (bundle !== undefined)
     return createBundleLocation(bundle.file, await Promise.all(bundle.publicKeyFiles.map(readPublicKey)))
@@ -17,7 +17,7 @@ export async function openPolicyLocation({ folder, bundle }: PolicySettings): Pr
 /** Reads an Ed25519 key that bundles are verified with (SPKI, PEM). Throws PolicyError. */
 export async function readPublicKey(file: string): Promise<KeyObject> {
   const text = await withFileErrors(file, () => readFile(file, 'utf8'))
-  // A private key would do too, and must not lie here.
+  // A private key would work too, but must not be on this host.
   const key = text.includes('PUBLIC KEY') ? parseKey(text) : undefined
   if (key?.asymmetricKeyType === 'ed25519') return key
   throw new PolicyError([{ file, message: 'is not a public Ed25519 key in PEM' }])

@@ -6,17 +6,16 @@ import type { ParsedPolicies } from '../language/parse-policies.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import type { PolicyProblem } from '../language/policy-error.ts'
 import type { PolicyText } from './policy-location.ts'
-import { documentFrom, isListOfParts, type ParsedPart } from './transferable-document.ts'
+import { restoreDocument, areParsedParts, type ParsedPart } from './transferable-document.ts'
 
-/** Policies and errors of one file, without its tests. */
 export type ParsedFile = Pick<ParsedPolicies, 'documents' | 'problems'>
 
 /** Posting all files at once would stall the event loop. */
 const filesInMessage = 100
 
 /**
- * Parses files in a worker thread, which is terminated afterwards. Results are received in batches to keep the event
- * loop responsive. Rejects if the thread fails.
+ * Parses files in a worker thread. Results arrive in batches to keep the event loop responsive. Rejects if the thread
+ * fails.
  */
 export async function parseInThread(files: readonly PolicyText[]): Promise<readonly ParsedFile[]> {
   const thread = startThread()
@@ -71,7 +70,7 @@ async function requestParts(
     const response = once(thread, 'message', { signal: ended.signal })
     thread.postMessage(files)
     const [message]: unknown[] = await response
-    if (message === undefined || isListOfParts(message)) return message
+    if (message === undefined || areParsedParts(message)) return message
     throw new Error('the parser thread sent something else than parsed policies')
   } finally {
     thread.off('exit', end)
@@ -84,7 +83,7 @@ function* collect(parts: readonly ParsedPart[], collected: Collected): Steps<voi
   for (const { index, documents, problems } of parts) {
     for (const problem of problems) collected[index]?.problems.push(problem)
     for (const document of documents) {
-      collected[index]?.documents.push(documentFrom(document))
+      collected[index]?.documents.push(restoreDocument(document))
       yield
     }
   }

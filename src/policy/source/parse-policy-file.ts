@@ -3,7 +3,6 @@ import type { PolicyText } from './policy-location.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Parses a policy file. Errors are collected in `problems`. */
 export function parsePolicyFile({ name, bytes }: PolicyText): ParsedPolicies {
   let text: string
   try {

@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { parsePolicyFile } from './parse-policy-file.ts'
 import type { PolicyText } from './policy-location.ts'
-import { writtenDocument, type ParsedPart } from './transferable-document.ts'
+import { toTransferable, type ParsedPart } from './transferable-document.ts'
 
 /*
  * A worker thread that parses policies (see parse-in-thread.ts). A message holds the files to parse, or undefined to
@@ -24,7 +24,7 @@ function* batchesOf(files: readonly PolicyText[]): Generator<readonly ParsedPart
     const { documents, problems } = parsePolicyFile(file)
     batch.push({ index, documents: [], problems })
     for (const document of documents) {
-      batch.push({ index, documents: [writtenDocument(document)], problems: [] })
+      batch.push({ index, documents: [toTransferable(document)], problems: [] })
       rules += 1 + document.rules.length
       if (rules < rulesInBatch) continue
       yield batch

@@ -17,7 +17,6 @@ const contentsSchema = z.strictObject({
 
 const signatureSchema = z.strictObject({ key: z.string(), signature: z.base64() })
 
-/** The signed content of a bundle: policy files by name. */
 export interface PolicyBundle {
   /** Increases with each bundle, so that an older bundle cannot replace a newer one. */
   readonly serial: number
@@ -25,8 +24,8 @@ export interface PolicyBundle {
 }
 
 /**
- * Serializes and signs a bundle. The first line is JSON with the files; the second is JSON with the Ed25519 signature
- * (RFC 8032) over the bytes of the first line and the id of the key.
+ * Two lines of JSON: the files, then the Ed25519 signature (RFC 8032) over the bytes of the first line, with the key
+ * id.
  */
 export function signBundle({ serial, files }: PolicyBundle, key: KeyObject): string {
   const contents = JSON.stringify({ format, serial, files })
@@ -53,17 +52,13 @@ export function openSignedBundle(text: string, keys: readonly KeyObject[], file:
   return { serial, files }
 }
 
-/** Returns the files of a bundle, sorted by name. */
-export function policyTextsOfBundle({ files }: PolicyBundle): readonly PolicyText[] {
+export function listBundleFiles({ files }: PolicyBundle): readonly PolicyText[] {
   return Object.entries(files)
     .map(([name, text]) => ({ name, bytes: Buffer.from(text) }))
     .toSorted(byName)
 }
 
-/**
- * A location that reads one signed bundle. Refuses a bundle whose serial is lower than one already loaded by this
- * process.
- */
+/** Refuses a bundle whose serial is lower than one already loaded by this process. */
 export function createBundleLocation(file: string, keys: readonly KeyObject[]): PolicyLocation {
   let newest = 0
   const stamp = async (): Promise<string> => {
@@ -85,7 +80,7 @@ export function createBundleLocation(file: string, keys: readonly KeyObject[]): 
       if (serial < newest)
         throw createPolicyError(file, `has the serial ${serial}, but ${newest} was loaded before`)
       newest = serial
-      return { stamp: before, files: policyTextsOfBundle(bundle) }
+      return { stamp: before, files: listBundleFiles(bundle) }
     },
   }
 }
@@ -94,11 +89,11 @@ function byName(one: PolicyText, other: PolicyText): number {
   return one.name < other.name ? -1 : 1
 }
 
-function parse<Shape>(schema: z.ZodType<Shape>, text: string, file: string, what: string): Shape {
+function parse<Shape>(schema: z.ZodType<Shape>, text: string, file: string, part: string): Shape {
   try {
     return schema.parse(JSON.parse(text))
   } catch {
-    throw createPolicyError(file, `is not a policy bundle of format ${format}: ${what} cannot be read`)
+    throw createPolicyError(file, `is not a policy bundle of format ${format}: ${part} cannot be read`)
   }
 }
 

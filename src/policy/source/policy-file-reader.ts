@@ -6,9 +6,7 @@ import type { PolicyText } from './policy-location.ts'
 
 /** Parses policy files and caches the result of unchanged files. */
 export interface PolicyFileReader {
-  /** Parses synchronously. */
   read(files: readonly PolicyText[]): readonly ParsedFile[]
-  /** Parses in a worker thread. */
   readInBackground(files: readonly PolicyText[]): Promise<readonly ParsedFile[]>
 }
 

@@ -1,19 +1,17 @@
-import { stat as statThen, type BigIntStats, type Dirent } from 'node:fs'
+import { stat as statWithCallback, type BigIntStats, type Dirent } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { PolicyError } from '../language/policy-error.ts'
 
 /** Takes half the time of `stat` of `node:fs/promises`. */
-const stat = promisify(statThen)
+const stat = promisify(statWithCallback)
 
 /**
- * A file is read only if it has not changed for this long; timestamps of file systems have a resolution of some
- * milliseconds.
+ * A file is read only if it is unchanged for this long; file system timestamps have a resolution of some milliseconds.
  */
 export const resolveTimeMs = 100
 
-/** A policy file found in a folder. */
 export interface PolicyFile {
   /** Relative to the policy folder, separated by `/`. */
   readonly name: string
@@ -26,10 +24,9 @@ export interface PolicyFile {
 }
 
 /**
- * Lists the policy files in a folder and its subfolders, sorted by name. Links are followed, hidden entries are skipped
- * and each real file is listed once, so a mounted ConfigMap (links into a hidden folder) is read once. Throws
- * PolicyError if the path is not a folder or an entry cannot be read, including a dangling link: it may have held a
- * deny.
+ * Lists policy files, sorted by name. Links are followed, hidden entries are skipped and each real file is listed once,
+ * so a mounted ConfigMap is read once. Throws PolicyError if an entry cannot be read, including a dangling link: it may
+ * have held a deny.
  */
 export async function listPolicyFiles(folder: string): Promise<readonly PolicyFile[]> {
   const found: PolicyFile[] = []
@@ -101,21 +98,18 @@ async function statEntry(path: string, name: string, entry: Dirent): Promise<Fou
   }
 }
 
-/**
- * Maps items with limited concurrency, because reading thousands of files is mostly waiting. Results keep the order of
- * the items.
- */
+/** Concurrency is limited. Results keep the order of the items. */
 export async function mapConcurrently<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const results: Result[] = []
   // After a failure no further item is started.
-  const left = sharedEntries(items)
-  async function workOnSome(): Promise<void> {
-    for (const [index, item] of left) results[index] = await work(item)
+  const remaining = sharedEntries(items)
+  async function runWorker(): Promise<void> {
+    for (const [index, item] of remaining) results[index] = await work(item)
   }
-  await Promise.all(Array.from({ length: concurrency }, workOnSome))
+  await Promise.all(Array.from({ length: concurrency }, runWorker))
   return results
 }
 
@@ -131,7 +125,7 @@ export function combineStamps(files: readonly PolicyFile[]): string {
   return files.map(({ name, path, stamp }) => `${name}\0${path}\0${stamp}\0`).join('')
 }
 
-/** Runs `work` and converts its file system errors to a PolicyError that names the file. */
+/** Converts file system errors to a PolicyError that names the file. */
 export async function withFileErrors<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work()

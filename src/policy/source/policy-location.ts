@@ -10,13 +10,10 @@ import {
   combineStamps,
 } from './policy-files.ts'
 
-/** A source of policy files. Its methods reject with PolicyError if it cannot be read. */
+/** Methods reject with PolicyError. */
 export interface PolicyLocation {
-  /** Name of the location for messages. */
   readonly name: string
-  /** Changes with the content of the location. */
   stamp(): Promise<string>
-  /** Reads a consistent snapshot. */
   read(): Promise<PolicySnapshot>
 }
 
@@ -26,15 +23,14 @@ interface PolicySnapshot {
   readonly files: readonly PolicyText[]
 }
 
-/** A policy file. */
 export interface PolicyText {
   readonly name: string
   readonly bytes: Uint8Array
 }
 
 /**
- * A location that reads a folder and its subfolders. It returns a snapshot only if no file changed during the read: a
- * mix of old and new files, or a half-written file, may allow too much.
+ * Reads a folder and its subfolders. A snapshot is returned only if no file changed meanwhile: a mix of old and new
+ * files, or a half-written file, may allow too much.
  */
 export function createFolderLocation(folder: string): PolicyLocation {
   return {
@@ -58,8 +54,5 @@ export function createFolderLocation(folder: string): PolicyLocation {
   }
 }
 
-/**
- * For thousands of files this takes half the time of `readFile` of `node:fs/promises`, which opens a file handle for
- * each.
- */
+/** Takes half the time of `readFile` of `node:fs/promises`. */
 const readFileAsync = promisify(readFile)

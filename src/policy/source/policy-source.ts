@@ -17,10 +17,7 @@ export interface WatchPoliciesOptions {
   readonly intervalMs?: number
   /** Called when a changed set takes effect, and also with an unchanged set after an error or `reloadFiles`. */
   readonly onReload?: (set: PolicySet) => void
-  /**
-   * Called when the policies cannot be used; the previous set stays in force. Called once per distinct error, and for
-   * each `reloadFiles`.
-   */
+  /** The previous set stays in force. Called once per distinct error, and for each `reloadFiles`. */
   readonly onError?: (error: PolicyError) => void
   readonly onConditionFailure?: ReportConditionFailure
   /** Called with the documents in force, initially and after each reload. */
@@ -31,17 +28,16 @@ export interface WatchPoliciesOptions {
 
 /** The policies in force, reloaded on change until closed. */
 export interface PolicySource {
-  /** The set in force. Read it once per request, so that one set decides the whole request. */
+  /** Read it once per request, so that one set decides the whole request. */
   current(): PolicySet
   close(): void
 }
 
-/** Policies and tests of a folder. */
 export interface LoadedPolicies extends Pick<ParsedPolicies, 'tests'> {
   /** Documents in force, without those with `mode: shadow`. */
   readonly documents: readonly PolicyDocument[]
   readonly set: PolicySet
-  /** The same, with policies with `mode: shadow` in force too. */
+  /** With policies with `mode: shadow` in force too. */
   readonly withShadowPolicies: Pick<LoadedPolicies, 'documents' | 'set'>
 }
 
@@ -57,7 +53,6 @@ export async function loadPolicies(folder: string): Promise<PolicySet> {
   return loadPoliciesFrom(createFolderLocation(folder))
 }
 
-/** Loads the policies of a location. Throws PolicyError with every error in every file. */
 export async function loadPoliciesFrom(location: PolicyLocation): Promise<PolicySet> {
   return compilePolicyTexts((await location.read()).files)
 }
@@ -85,10 +80,8 @@ export async function loadPolicyFolder(
 }
 
 /**
- * Loads the policies of a location and reloads them when they change. A change takes effect completely or not at all.
- * Throws PolicyError if the first load fails. The location is polled, because file system events get lost when files
- * are replaced or Kubernetes swaps the link above them. `reloadFiles` forces a read, after which `onReload` or
- * `onError` is always called.
+ * Loads the policies and reloads them when they change, completely or not at all. Throws PolicyError if the first load
+ * fails. Polls, because file system events get lost when files are replaced or Kubernetes swaps the link above them.
  */
 export async function watchPolicies(
   location: PolicyLocation,

@@ -2,7 +2,6 @@ import type { Decision } from '../engine/decision.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
 import type { PolicySet } from '../policy-set.ts'
 
-/** An authorization request that the shadow policies would decide differently. */
 export interface ShadowDifference {
   readonly request: AuthorizationRequest
   readonly live: Decision
@@ -13,10 +12,7 @@ export interface ShadowDifference {
 /** Called once for each decided authorization request with a difference. Must not throw. */
 export type ReportShadowDifference = (difference: ShadowDifference) => void
 
-/**
- * Returns a set that decides like `live` and compares each decision with `candidate`. If a decision needs the body, it
- * is compared after the body has been read.
- */
+/** Decides like `live` and compares each decision with `candidate`, if needed after the body has been read. */
 export function withShadow(
   live: PolicySet,
   candidate: PolicySet,

@@ -1,30 +1,34 @@
 import { restoreRequirement } from '../conditions/commit-requirements.ts'
-import type { Condition, WrittenRequirement } from '../conditions/condition.ts'
+import type { Condition, RequirementData } from '../conditions/condition.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import type { PolicyProblem } from '../language/policy-error.ts'
 import { compileCached } from '../language/read-rule.ts'
 
 /** A policy document that can be posted between threads: plain data, without compiled conditions. */
-export type WrittenDocument = Omit<PolicyDocument, 'rules'> & { readonly rules: readonly WrittenRule[] }
+export type TransferableDocument = Omit<PolicyDocument, 'rules'> & {
+  readonly rules: readonly TransferableRule[]
+}
 
-type WrittenRule = Omit<PolicyRule, 'condition'> & { readonly condition: WrittenCondition | undefined }
+type TransferableRule = Omit<PolicyRule, 'condition'> & {
+  readonly condition: TransferableCondition | undefined
+}
 
-interface WrittenCondition {
+interface TransferableCondition {
   /** CEL, unless the condition is a commit requirement. */
   readonly text: string
-  readonly requirement: WrittenRequirement | undefined
+  readonly requirement: RequirementData | undefined
 }
 
 /** Part of the content of one file; `index` is the index of the file in the list of files. */
 export interface ParsedPart {
   readonly index: number
-  readonly documents: readonly WrittenDocument[]
+  readonly documents: readonly TransferableDocument[]
   readonly problems: readonly PolicyProblem[]
 }
 
 /** Whether a message is a list of parts; their content is not checked, because the parser of this program wrote it. */
-export function isListOfParts(message: unknown): message is readonly ParsedPart[] {
+export function areParsedParts(message: unknown): message is readonly ParsedPart[] {
   return Array.isArray(message) && message.every(isParsedPart)
 }
 
@@ -33,29 +37,27 @@ function isParsedPart(value: unknown): value is ParsedPart {
   return typeof index === 'number' && Array.isArray(documents) && Array.isArray(problems)
 }
 
-/** Converts a document to its transferable form. */
-export function writtenDocument(document: PolicyDocument): WrittenDocument {
-  return { ...document, rules: document.rules.map(writtenRule) }
+export function toTransferable(document: PolicyDocument): TransferableDocument {
+  return { ...document, rules: document.rules.map(toTransferableRule) }
 }
 
-/** Restores a document and compiles its conditions. */
-export function documentFrom(written: WrittenDocument): PolicyDocument {
-  const rules = written.rules.map((rule) => ({
+export function restoreDocument(transferable: TransferableDocument): PolicyDocument {
+  const rules = transferable.rules.map((rule) => ({
     ...rule,
-    condition: rule.condition && conditionFrom(rule.condition),
+    condition: rule.condition && restoreCondition(rule.condition),
   }))
-  return { ...written, rules }
+  return { ...transferable, rules }
 }
 
-function writtenRule(rule: PolicyRule): WrittenRule {
+function toTransferableRule(rule: PolicyRule): TransferableRule {
   const { condition } = rule
   return {
     ...rule,
-    condition: condition && { text: condition.text, requirement: condition.requirement?.written },
+    condition: condition && { text: condition.text, requirement: condition.requirement?.data },
   }
 }
 
-function conditionFrom({ text, requirement }: WrittenCondition): Condition {
+function restoreCondition({ text, requirement }: TransferableCondition): Condition {
   if (requirement !== undefined) return restoreRequirement(requirement).condition
   const condition = compileCached(text)
   if (!('evaluate' in condition)) throw new Error(`a condition that was valid is not: ${condition.message}`)

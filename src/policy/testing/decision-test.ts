@@ -3,7 +3,6 @@ import type { Decision, RuleReference } from '../engine/decision.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
 import type { PolicySet } from '../policy-set.ts'
 
-/** An expected decision of the policies. */
 export interface DecisionTest {
   /** Empty if the test has no name. */
   readonly name: string
@@ -11,7 +10,6 @@ export interface DecisionTest {
   readonly document: string
   readonly file: string
   readonly line: number
-  /** One per operation of the test. */
   readonly requests: readonly AuthorizationRequest[]
   /** Whether the requests also cover everything beneath the namespace. */
   readonly beneath: boolean
@@ -20,7 +18,6 @@ export interface DecisionTest {
   readonly rule: string | undefined
 }
 
-/** A decision that differs from the expected one. */
 interface Mismatch {
   readonly permission: Permission
   readonly decision: Decision
@@ -38,7 +35,6 @@ export interface TestRun {
   readonly decidingRules: ReadonlySet<string>
 }
 
-/** Runs tests against the policy set that `policiesFor` returns for each. */
 export function runTests(
   tests: readonly DecisionTest[],
   policiesFor: (test: DecisionTest) => Pick<PolicySet, 'decide' | 'decideBeneath'>,

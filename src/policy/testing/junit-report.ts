@@ -1,7 +1,6 @@
 import { qualifiedRuleName, type TestResult, type TestRun } from './decision-test.ts'
 import { groupBy } from '../../lib/group-by.ts'
 
-/** Formats test results as JUnit XML with one suite per file. */
 export function createJunitReport({ results }: TestRun): string {
   const suites = [...groupBy(results, ({ test }) => test.file)].map(([file, inFile]) => {
     const head = `  <testsuite name=${quoteAttribute(file)} tests="${inFile.length}" failures="${inFile.filter(hasFailed).length}">`

@@ -13,7 +13,6 @@ const permissionsToKnow: Readonly<Record<ObjectKind, readonly Permission[]>> = {
   none: [],
 }
 
-/** Creates the checks of what a caller may know about objects, for the policy tree of `root`. */
 export function createConcealment(
   root: PolicyNode,
   couldBeAllowed: (request: AuthorizationRequest) => boolean,

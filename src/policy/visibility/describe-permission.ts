@@ -15,7 +15,6 @@ const table: DescribePermission = {
   operation: { ...noFacts, branch: pending, tag: pending },
 }
 
-/** The permission to describe an object, by kind. */
 export const describePermissions: Readonly<Record<ObjectKind, DescribePermission>> = {
   namespace: { permission: 'DescribeNamespace', operation: noFacts },
   table,

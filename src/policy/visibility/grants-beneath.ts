@@ -7,15 +7,12 @@ export interface RuleAtNode {
   readonly node: PolicyNode
 }
 
-/**
- * Yields the allow rules of a namespace and those beneath it that name the caller, exceptions aside. A rule may be
- * yielded twice.
- */
+/** Allow rules in or beneath a namespace that name the caller, exceptions aside. May yield a rule twice. */
 export type FindGrantsBeneath = (top: PolicyNode, caller: NumberedCaller) => Generator<RuleAtNode>
 
 /**
- * Indexes allow rules by subject, so that a lookup does not visit the rules of other subjects. The rules must be in the
- * order of their nodes, in which a subtree is contiguous: a lookup reads one range of the list of each subject.
+ * Indexes allow rules by subject. The rules must be in the order of their nodes: a subtree is then one range of each
+ * list.
  */
 export function indexGrants(rules: readonly RuleAtNode[]): FindGrantsBeneath {
   const bySubject = new Map<number, RuleAtNode[]>()

@@ -17,7 +17,6 @@ export type PrecomputeConditions = (input: ConditionInput, caller: NumberedCalle
 /** At most this many conditions are evaluated in advance, needed or not; any others are evaluated on demand. */
 const maxPrecomputed = 32
 
-/** Creates a precomputer for the conditions of the rules. */
 export function createConditionPrecomputer(rules: readonly RuleAtNode[]): PrecomputeConditions {
   const bySubject = new Map<number, Set<Condition>>()
   for (const { rule } of rules) {

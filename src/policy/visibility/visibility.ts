@@ -17,7 +17,6 @@ import type { NumberedCaller, SubjectNumbers } from '../engine/subject-numbers.t
 
 type VisibleKind = 'namespace' | 'table'
 
-/** The caller of a listing, and its request. */
 export interface Viewer {
   readonly principal: Principal
   readonly request: RequestFacts
@@ -30,7 +29,6 @@ export interface NamespaceViewer extends Viewer {
 /** Whether a listing shows an object to the viewer. */
 export type IsVisible = (kind: VisibleKind, id: Identifier) => boolean
 
-/** Decides which objects listings show. */
 export interface Visibility {
   /** Returns a predicate for one request. Results are cached across requests. */
   visibilityFor(viewer: Viewer): IsVisible
@@ -47,12 +45,10 @@ interface ViewerState extends Viewer {
   evaluatedCondition: boolean
 }
 
-/**
- * Cached per node: the visibility of the namespace itself, of namespaces beneath it without policies, and of tables.
- */
+/** Per node: the namespace itself, namespaces beneath it without policies, and tables. */
 const cacheSlots = { itself: 0, beneath: 1, table: 2 } as const
 const slotsPerNode = Object.keys(cacheSlots).length
-const [seen, unseen] = [1, 2]
+const [visible, hidden] = [1, 2]
 const maxCacheBytes = 32 * 1024 * 1024
 
 /** Creates the visibility of a policy tree. `nodes` are its nodes in the order of their indexes. */
@@ -63,9 +59,9 @@ export function createVisibility(
 ): Visibility {
   const rules = findDescribeRules(nodes)
   // Nodes in which visibility depends on the names of tables, or on ids.
-  const tableDependentNodes = nodesWithRule(rules, ({ tables }) => tables !== undefined)
-  const idDependentNodes = withSubtrees(
-    nodesWithRule(rules, ({ condition }) => condition?.readsId === true),
+  const tableDependentNodes = findNodesWithRule(rules, ({ tables }) => tables !== undefined)
+  const idDependentNodes = addSubtrees(
+    findNodesWithRule(rules, ({ condition }) => condition?.readsId === true),
     nodes,
   )
   const grantsBeneath = indexGrants(rules)
@@ -95,13 +91,13 @@ export function createVisibility(
       if (kind === 'table' && hasNode && tableDependentNodes.has(node))
         return computeVisibility(kind, id, node, state)
       const slot = slotsPerNode * node.index + cacheSlots[cacheSlotFor(kind, hasNode)]
-      if (cached[slot] !== 0) return cached[slot] === seen
-      const before = idDependentNodes.has(node) ? undefined : uncacheable.get(slot)
-      if (before !== undefined) return before
+      if (cached[slot] !== 0) return cached[slot] === visible
+      const known = idDependentNodes.has(node) ? undefined : uncacheable.get(slot)
+      if (known !== undefined) return known
       state.evaluatedCondition = false
       const isVisible = computeVisibility(kind, id, node, state)
       if (state.evaluatedCondition) uncacheable.set(slot, isVisible)
-      else cached[slot] = isVisible ? seen : unseen
+      else cached[slot] = isVisible ? visible : hidden
       return isVisible
     }
   }
@@ -132,7 +128,7 @@ export function createVisibility(
     const table = kind === 'table' ? id.at(-1) : undefined
     const depth = kind === 'table' ? id.length - 1 : id.length
     // The branch is pending: a table is shown to callers who may describe one of its branches.
-    if (allowedOn(node, kind, viewer, { id, table, depth }) !== undefined) return true
+    if (findAllowOn(node, kind, viewer, { id, table, depth }) !== undefined) return true
     return kind === 'namespace' && findBeneath(id, node, viewer) !== undefined
   }
 
@@ -149,11 +145,11 @@ export function createVisibility(
   }
 
   function findBeneath(id: Identifier, node: PolicyNode, viewer: ViewerState): Allowed | undefined {
-    const allowed = allowedSomewhere(node, viewer)
+    const allowed = findAllowSomewhere(node, viewer)
     // If the namespace has no node, no policy covers anything beneath it.
     if (allowed !== undefined || node.depth < id.length) return allowed
     for (const grant of grantsBeneath(node, viewer.caller)) {
-      const allowed = allowedBy(grant, viewer)
+      const allowed = findAllowBy(grant, viewer)
       if (allowed !== undefined) return allowed
     }
     return undefined
@@ -162,30 +158,24 @@ export function createVisibility(
   return { visibilityFor, findVisibleBeneath }
 }
 
-/**
- * Returns the decision that lets the caller describe something covered by the rule. One sample name represents each
- * pattern: another pattern matches it only if it matches every name of this one.
- */
-function allowedBy({ rule, node }: RuleAtNode, viewer: ViewerState): Allowed | undefined {
-  if (rule.sampleNames === undefined) return allowedSomewhere(node, viewer)
+/** One sample name represents each pattern: another pattern matches it only if it matches every name of this one. */
+function findAllowBy({ rule, node }: RuleAtNode, viewer: ViewerState): Allowed | undefined {
+  if (rule.sampleNames === undefined) return findAllowSomewhere(node, viewer)
   for (const table of rule.sampleNames) {
     const object = { id: undefined, table, depth: node.depth }
-    const allowed = allowedOn(node, 'table', viewer, object)
+    const allowed = findAllowOn(node, 'table', viewer, object)
     if (allowed !== undefined) return allowed
   }
   return undefined
 }
 
-/**
- * Returns the decision that lets the caller describe an object deeper than all policies. Its id is unknown, so
- * conditions on it are decided for the caller.
- */
-function allowedSomewhere(node: PolicyNode, viewer: ViewerState): Allowed | undefined {
+/** For an object deeper than all policies. Its id is unknown, so conditions on it are decided for the caller. */
+function findAllowSomewhere(node: PolicyNode, viewer: ViewerState): Allowed | undefined {
   const object = { id: undefined, table: undefined, depth: node.depth + 1 }
-  return allowedOn(node, 'table', viewer, object) ?? allowedOn(node, 'namespace', viewer, object)
+  return findAllowOn(node, 'table', viewer, object) ?? findAllowOn(node, 'namespace', viewer, object)
 }
 
-function allowedOn(
+function findAllowOn(
   node: PolicyNode,
   kind: VisibleKind,
   viewer: ViewerState,
@@ -200,7 +190,7 @@ function allowedOn(
     caller,
     table,
     depth,
-    assumption: 'best',
+    assumption: 'optimistic',
     knownConditions,
     evaluatedCondition: false,
     foundPending: false,
@@ -226,14 +216,14 @@ function findDescribeRules(nodes: readonly PolicyNode[]): readonly RuleAtNode[] 
   return located
 }
 
-function nodesWithRule(
+function findNodesWithRule(
   rules: readonly RuleAtNode[],
   predicate: (rule: CompiledRule) => boolean,
 ): ReadonlySet<PolicyNode> {
   return new Set(rules.filter(({ rule }) => predicate(rule)).map(({ node }) => node))
 }
 
-function withSubtrees(tops: ReadonlySet<PolicyNode>, nodes: readonly PolicyNode[]): ReadonlySet<PolicyNode> {
+function addSubtrees(tops: ReadonlySet<PolicyNode>, nodes: readonly PolicyNode[]): ReadonlySet<PolicyNode> {
   if (tops.size === 0) return tops
   const all = new Set(tops)
   for (const node of nodes) if (node.parent !== undefined && all.has(node.parent)) all.add(node)

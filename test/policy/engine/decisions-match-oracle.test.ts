@@ -103,14 +103,14 @@ it('decides before the body exactly what no body can change', () => {
       for (const request of requests) {
         const beforeBody = { ...request, operation: unread }
         const decision = set.decidePartially(beforeBody)
-        const [worst, best] = (['worst', 'best'] as const).map(
+        const [pessimistic, optimistic] = (['pessimistic', 'optimistic'] as const).map(
           (partial) => oracleDecide(policies, beforeBody, partial).allowed,
         )
-        expect(decision?.allowed, show(request)).toBe(worst === best ? worst : undefined)
+        expect(decision?.allowed, show(request)).toBe(pessimistic === optimistic ? pessimistic : undefined)
         if (decision === undefined) undecided++
         else decided++
         for (const operation of decision === undefined ? [] : bodies) {
-          expect(set.decide({ ...request, operation }).allowed, show(request)).toBe(worst)
+          expect(set.decide({ ...request, operation }).allowed, show(request)).toBe(pessimistic)
         }
       }
     }),

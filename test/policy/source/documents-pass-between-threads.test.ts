@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { compilePolicies } from '../../../src/policy/policy-set.ts'
 import { parseInThread } from '../../../src/policy/source/parse-in-thread.ts'
-import { documentFrom, writtenDocument } from '../../../src/policy/source/transferable-document.ts'
+import { restoreDocument, toTransferable } from '../../../src/policy/source/transferable-document.ts'
 import { parseDocuments } from '../parse-documents.ts'
 import { arbitraryPolicies, arbitraryRequest } from '../policy-arbitraries.ts'
 
@@ -12,7 +12,7 @@ it('policies passed between threads decide alike', () => {
   fc.assert(
     fc.property(arbitraryPolicies, requests, (policies, requests) => {
       const documents = parseDocuments(policies)
-      const passed = documents.map((document) => documentFrom(structuredClone(writtenDocument(document))))
+      const passed = documents.map((document) => restoreDocument(structuredClone(toTransferable(document))))
       const [before, after] = [compilePolicies(documents), compilePolicies(passed)]
       expect(after.revision).toBe(before.revision)
       for (const request of requests) expect(after.decide(request)).toEqual(before.decide(request))

@@ -91,7 +91,7 @@ function mayDescribe(
   // A table is shown to callers who may describe one of its branches.
   const operation: Partial<OperationFacts> = { branch: kind === 'table' ? pending : '' }
   const describeRequest = createAuthorizationRequest(principal, permission, kind, id, { request, operation })
-  return oracleDecide(policies, { ...describeRequest, isIdKnown }, 'best').allowed
+  return oracleDecide(policies, { ...describeRequest, isIdKnown }, 'optimistic').allowed
 }
 
 /**

@@ -5,9 +5,7 @@ import { constantFacts } from '../../conditions/operation-facts.ts'
 import type { ConditionInput } from '../../conditions/authorization-request.ts'
 import { watchPendingFacts } from '../../conditions/watch-pending-facts.ts'
 
-/**
- * Result of a condition that is equal in every request: true or false, or it depends on an unknown fact, or it fails.
- */
+/** Result that is equal in every request. `unknown`: it depends on an unknown fact. */
 export type ConstantResult = 'true' | 'false' | 'failed' | 'unknown'
 
 const results = new WeakMap<Condition, Map<string, ConstantResult | undefined>>()

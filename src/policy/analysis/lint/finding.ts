@@ -7,7 +7,6 @@ export type FindingLevel = 'error' | 'warning' | 'info'
 /** A valid part of the policies that is probably not intended. */
 export interface Finding {
   readonly level: FindingLevel
-  /** Kind of finding, one word. */
   readonly check: string
   readonly file: string
   readonly line: number

@@ -53,7 +53,6 @@ function findAllowedReplacement({ document, rule }: RuleInDocument): readonly Fi
   return [createFinding(document, rule, 'warning', 'way-around', message)]
 }
 
-/** Whether the rule depends on the branch of a change. */
 function restrictsBranches({ rule: { condition, permissions } }: RuleInDocument): boolean {
   if (condition?.facts.includes('branch') !== true) return false
   return [...permissions].some((permission) => isRestricted(permission, condition))
@@ -66,7 +65,6 @@ function isRestricted(
   return branchChanges.has(permission) && constantResult(condition, permission) === undefined
 }
 
-/** Permissions that together replace a table, each with the rule that allows it. */
 type Bypass = readonly (readonly [Permission, RuleInDocument])[]
 
 function describeBypass(bypass: Bypass): string {
@@ -141,22 +139,23 @@ function findBypass(
 function findFirstGrant(
   permissions: readonly Permission[],
   grants: UnrestrictedGrants,
-  isFitting: (located: RuleInDocument) => boolean,
+  isEligible: (located: RuleInDocument) => boolean,
 ): readonly [Permission, RuleInDocument] | undefined {
   for (const permission of permissions) {
     const located = grants.get(permission)
-    if (located !== undefined && isFitting(located)) return [permission, located]
+    if (located !== undefined && isEligible(located)) return [permission, located]
   }
   return undefined
 }
 
 /** Allow rules with a part of a replacement, in the order of their namespaces. */
 function rulesGrantingReplacement(documents: readonly PolicyDocument[]): readonly RuleInDocument[] {
-  const parts: readonly Permission[] = [...removePermissions, ...createPermissions]
+  const permissions: readonly Permission[] = [...removePermissions, ...createPermissions]
   return documents
     .flatMap((document) => document.rules.map((rule) => ({ document, rule })))
     .filter(
-      ({ rule }) => rule.effect === 'allow' && parts.some((permission) => rule.permissions.has(permission)),
+      ({ rule }) =>
+        rule.effect === 'allow' && permissions.some((permission) => rule.permissions.has(permission)),
     )
 }
 

@@ -29,8 +29,8 @@ export function lintConditions(documents: readonly PolicyDocument[]): readonly F
 }
 
 function constantEffect({ effect }: PolicyRule, result: ConstantResult): 'applies' | 'does not apply' {
-  const counts = effect === 'deny' && result !== 'false'
-  return counts || result === 'true' ? 'applies' : 'does not apply'
+  const appliesAnyway = effect === 'deny' && result !== 'false'
+  return appliesAnyway || result === 'true' ? 'applies' : 'does not apply'
 }
 
 function findConstantCondition(
@@ -87,11 +87,11 @@ function findPartlyConstant(
     applies: rule.effect === 'allow' ? 'always allows' : 'always denies',
     'does not apply': rule.effect === 'allow' ? 'never allows' : 'never denies',
   }
-  const parts = groupBy(
+  const groups = groupBy(
     constants,
     ({ permission, outcome }) => `${outcome}\n${describeConstantFacts(condition, permission)}`,
   )
-  const messages = [...parts.values()].flatMap((alike) => {
+  const messages = [...groups.values()].flatMap((alike) => {
     const [first] = alike
     if (first === undefined) return []
     const names = describePermissionSet(new Set(alike.map(({ permission }) => permission)))
@@ -102,7 +102,6 @@ function findPartlyConstant(
   return messages.length === 0 ? [] : [createFinding(document, rule, 'info', 'fact', messages.join('; '))]
 }
 
-/** Describes the facts that the condition reads and that are constant for the permission. */
 function describeConstantFacts({ facts }: Condition, permission: Permission): string {
   const constants = constantFacts(permission)
   const texts = facts.flatMap((fact) => {
@@ -132,7 +131,6 @@ function findAbsentFacts(
     })
 }
 
-/** Returns the permissions that are not part of a complete group. */
 function permissionsOutsideGroups(permissions: ReadonlySet<Permission>): readonly Permission[] {
   const left = new Set(permissions)
   for (const members of permissionGroups.values()) {

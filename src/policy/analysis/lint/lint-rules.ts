@@ -80,12 +80,10 @@ function findDenial(denying: readonly RuleInDocument[], permission: Permission):
   return by && `denied by ${by.document.name}/${by.rule.id} (${by.document.file}:${by.rule.line})`
 }
 
-/** Whether `wider` covers every object and every caller of `own`. */
 function coversRule(wider: RuleInDocument, own: RuleInDocument): boolean {
   return coversObjectsOf(wider, own) && coversSubjectsOf(wider.rule, own.rule)
 }
 
-/** Finds rules covered by another rule with the same effect. */
 function findRedundant(
   { document, rule }: RuleInDocument,
   candidates: RulesBySubject,
@@ -131,7 +129,6 @@ function isEffectiveIn(
   )
 }
 
-/** Policies of the namespaces above, excluding the namespace itself. */
 function documentsStrictlyAbove(index: DocumentIndex, namespace: Identifier): readonly PolicyDocument[] {
   return namespace.length === 0 ? [] : documentsAbove(index, namespace.slice(0, -1))
 }
@@ -143,7 +140,6 @@ function coversObjectsOf({ document, rule }: RuleInDocument, own: RuleInDocument
   return own.rule.tables?.every((pattern) => rule.tables?.includes(pattern)) === true
 }
 
-/** Whether the rule covers every caller of `own`. */
 function coversSubjectsOf(rule: PolicyRule, own: PolicyRule): boolean {
   return listSubjects(own.subjects).every((subject) => {
     const known = knownFromSubject(subject)
@@ -186,7 +182,6 @@ function findDeniesWithoutAnonymous(
   return [createFinding(own.document, own.rule, 'warning', 'anonymous', message)]
 }
 
-/** Whether both rules may cover the same object. */
 function canOverlap(one: RuleInDocument, other: RuleInDocument, index: DocumentIndex): boolean {
   const [upper, lower] =
     one.document.namespace.length < other.document.namespace.length ? [one, other] : [other, one]

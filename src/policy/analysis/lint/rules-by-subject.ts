@@ -8,13 +8,11 @@ export interface RuleInDocument {
   readonly rule: PolicyRule
 }
 
-/** Rules by namespace and named subject. */
 export type RulesBySubject = ReadonlyMap<string, readonly RuleInDocument[]>
 
 /** Maximum number of rules returned per subject and namespace; bounds the time of lint. */
 export const maxRules = 200
 
-/** Indexes the rules with the given effect. Rules keep their order. */
 export function indexRulesBySubject(
   documents: readonly PolicyDocument[],
   effect: PolicyRule['effect'],

@@ -37,8 +37,8 @@ export function createUnrestrictedGrantsFinder(
     for (const path of paths.slice(inheritanceFloor(namespace))) {
       const reserved = reservedPermissions(path)
       for (const located of rulesForSubject(allows, path, subject)) {
-        const isHere = located.rule.tables === undefined || path.length === namespace.length
-        if (!isHere || matchSubjects(located.rule.subjects, known) === false) continue
+        const coversTables = located.rule.tables === undefined || path.length === namespace.length
+        if (!coversTables || matchSubjects(located.rule.subjects, known) === false) continue
         for (const permission of located.rule.permissions) {
           if (!reserved.has(permission) && !granted.has(permission) && isUnrestricted(located, permission))
             granted.set(permission, located)

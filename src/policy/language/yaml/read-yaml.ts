@@ -10,11 +10,9 @@ export type Locate = (offset: number) => { readonly line: number; readonly colum
 interface YamlVisitor {
   /** Content of a document. Not called if the document is empty or has an error other than a repeated key. */
   readonly root: (node: YamlNode) => void
-  /** A YAML error. */
   readonly error: (offset: number, message: string) => void
 }
 
-/** Parses a YAML text (1.2, core schema) document by document. */
 export function readYaml(text: string, { root, error }: YamlVisitor): void {
   // Pretty errors repeat the position and quote the file.
   const composer = new Composer({ prettyErrors: false, schema: 'core', resolveKnownTags: false })

@@ -9,10 +9,10 @@ export function sourceOffset(file: string, scalar: YamlScalar, index: number): n
   const text = String(scalar.value)
   let offset = start + (isQuote(file[start]) ? 1 : 0)
   if (isBlockHeader(file[start])) offset = nextLine(file, offset)
-  for (let position = 0; position < index; position++) offset = after(text[position] ?? '', offset)
+  for (let position = 0; position < index; position++) offset = findAfter(text[position] ?? '', offset)
   return Math.min(index < text.length ? find(text[index] ?? '', offset) : offset, Math.max(start, end - 1))
 
-  function after(character: string, from: number): number {
+  function findAfter(character: string, from: number): number {
     return find(character, from) + 1
   }
 

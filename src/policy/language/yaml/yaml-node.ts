@@ -10,7 +10,6 @@ interface YamlMap {
 }
 
 export interface YamlEntry {
-  /** The key as text. */
   readonly key: string
   /** False if the key is a map, a list or an alias. */
   readonly isScalarKey: boolean
@@ -39,7 +38,6 @@ interface YamlAlias {
   readonly start: number
 }
 
-/** Converts a node that the library parsed from a text. */
 export function createYamlNode(node: ParsedNode): YamlNode {
   const [start, end] = node.range
   if (isScalar(node)) {
