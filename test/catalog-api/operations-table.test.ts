@@ -74,7 +74,7 @@ describe('the operations table', () => {
 })
 
 describe('the error codes', () => {
-  // Interface section 4.2, in order of the code.
+  // In order of the code.
   const statuses = [406, 404, 409, 409, 404, 409, 404, 409, 404, 409, 404, 404].concat([
     404, 400, 409, 403, 401, 503, 500, 409, 400, 429, 404, 409,
   ])

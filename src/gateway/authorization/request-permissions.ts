@@ -123,7 +123,7 @@ function operationPermission(operation: Operation, id: Identifier, facts: KnownF
 }
 
 function fallbackFor({ lists, object, effect }: Operation): RequiredPermission['fallback'] {
-  if (lists !== undefined) return 'what-is-visible'
+  if (lists !== undefined) return 'visibility-decides'
   return object === 'none' && effect !== 'read' ? 'entries-decide' : undefined
 }
 

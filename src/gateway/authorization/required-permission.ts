@@ -23,14 +23,14 @@ export interface RequiredPermission {
    * What happens instead of a refusal: the entries of a batch decide if no rule matches the batch itself; credentials
    * are removed from the response; a listing that no rule matches shows what is visible below.
    */
-  readonly fallback?: 'entries-decide' | 'withheld' | 'what-is-visible'
+  readonly fallback?: 'entries-decide' | 'withheld' | 'visibility-decides'
 }
 
 /** A required permission with the decision of the policies. */
 export interface PermissionDecision {
   readonly requiredPermission: RequiredPermission
-  /** `undecided`: depends on facts of the body. `left-out`: denied, and the request continues without it. */
-  readonly result: Allowed | 'undecided' | 'left-out'
+  /** `undecided`: depends on facts of the body. `not-granted`: denied, and the request continues without it. */
+  readonly result: Allowed | 'undecided' | 'not-granted'
 }
 
 /**

@@ -16,7 +16,7 @@ const defaultedFlags: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Compares a body member with the route, the query and the table of facts (interface section 3.5). Returns replacement
+ * Compares a body member with the route, the query and the table of facts. Returns replacement
  * JSON if the member must change. Throws InvalidInput (400) for a member that contradicts the route, states a fact that
  * the operation does not have, or is invalid for every route.
  */

@@ -49,7 +49,8 @@ class FullPermit extends HeadPermit {
   constructor(decisions: Decisions, mayDescribe: boolean) {
     super(decisions)
     this.withholdsCredentials = this.decisions.some(
-      ({ requiredPermission, result }) => requiredPermission.fallback === 'withheld' && result === 'left-out',
+      ({ requiredPermission, result }) =>
+        requiredPermission.fallback === 'withheld' && result === 'not-granted',
     )
     this.withholdsDescription = !mayDescribe
   }
@@ -185,11 +186,11 @@ function toResult(
   decision: Decision,
   request: AuthorizationRequest,
   policies: PolicySet,
-): Allowed | 'left-out' {
+): Allowed | 'not-granted' {
   if (decision.allowed) return decision
-  if (permission.fallback === 'withheld') return 'left-out'
-  if (permission.fallback === 'entries-decide' && decision.reason === 'no_rule') return 'left-out'
-  if (permission.fallback === 'what-is-visible' && decision.reason === 'no_rule') {
+  if (permission.fallback === 'withheld') return 'not-granted'
+  if (permission.fallback === 'entries-decide' && decision.reason === 'no_rule') return 'not-granted'
+  if (permission.fallback === 'visibility-decides' && decision.reason === 'no_rule') {
     const visible = policies.findVisibleBeneath(request)
     if (visible !== undefined) return visible
   }

@@ -1,3 +1,4 @@
+import { toError } from '../../lib/errors/to-error.ts'
 import { Readable } from 'node:stream'
 import type { IncomingRequest, RequestBodyHandler } from './incoming-request.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
@@ -111,7 +112,7 @@ export class RequestBody {
         call()
         return true
       } catch (error) {
-        stream.destroy(error instanceof Error ? error : new Error(String(error)))
+        stream.destroy(toError(error))
         return false
       }
     }

@@ -89,7 +89,9 @@ it('absence requires two lookups; a version found by the second belongs to the c
     ((polls += 1) < 3 ? notThere : respondWith(200, { version: final }))(...all)
   upstream.answering = breakingOff(late)
   await gateway.post(commit, { body: staged })
-  expect((await resolvedIn(gateway.auditFolder)).resolved).toMatchObject([{ result: 'committed', lookups: 3 }])
+  expect((await resolvedIn(gateway.auditFolder)).resolved).toMatchObject([
+    { result: 'committed', lookups: 3 },
+  ])
 })
 
 it('a version of another request is not attributed to the change', async () => {
