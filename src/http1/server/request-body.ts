@@ -1,12 +1,12 @@
-import { toError } from '../../lib/errors/to-error.ts'
 import { Readable } from 'node:stream'
+import { toError } from '../../lib/errors/to-error.ts'
 import type { IncomingRequest, RequestBodyHandler } from './incoming-request.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
 
 export interface RequestBodyOptions {
-  /** Without data, while the body is being read. */
+  /** How long no data may arrive while the body is being read. */
   readonly timeoutMs: number
-  /** Received bytes restore used time at this rate. */
+  /** Each received byte gives back the time that it takes at this rate. */
   readonly minBytesPerSecond: number
   readonly error: (reason: 'timeout' | 'aborted') => Error
 }
