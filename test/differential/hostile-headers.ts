@@ -1,8 +1,8 @@
 import type { Random } from './random.ts'
 import type { RequestDraft } from './request-draft.ts'
 
-/** One thing done to the header lines, that two servers read differently. */
-export function mutateHead(draft: RequestDraft, random: Random): RequestDraft {
+/** Applies one mutation to the header lines that some servers interpret differently. */
+export function mutateHeaders(draft: RequestDraft, random: Random): RequestDraft {
   if (draft.lines.length === 0) return draft
   return { ...draft, lines: random.pick(mutations)(draft.lines, random) }
 }
@@ -27,7 +27,7 @@ const names = [
   'x-lance-ctx-a',
   'x-catalog-assertion',
 ]
-const lookalikes = [
+const lookalikeNames = [
   'x_api_key',
   'X_Api-Key',
   'x-api_key',
@@ -41,7 +41,7 @@ const lookalikes = [
   'x-api-key\x00',
   'x–api–key',
 ]
-const added = [
+const addedLines = [
   'x-original-url: /v1/table/production$orders/drop',
   'x-rewrite-url: /v1/table/production$orders/drop',
   'x-original-uri: /v1/table/production$orders/drop',
@@ -88,7 +88,7 @@ const added = [
   'date: x',
   'accept: */*',
 ]
-const listed = [
+const connectionOptions = [
   'x-api-key',
   'X-Api-Key',
   'content-type',
@@ -108,7 +108,7 @@ const listed = [
 
 const mutations: readonly Mutation[] = [
   (lines, random) => insert(lines, random, random.pick(lines)),
-  (lines, random) => insert(lines, random, caseSwapped(random.pick(lines))),
+  (lines, random) => insert(lines, random, titleCaseName(random.pick(lines))),
   (lines, random) =>
     insert(
       lines,
@@ -116,10 +116,11 @@ const mutations: readonly Mutation[] = [
       `${random.pick(names)}: ${random.pick(['', 'other', 'a, b', '0', '5', 'chunked', 'close'])}`,
     ),
   (lines, random) =>
-    insert(lines, random, `${random.pick(lookalikes)}: ${random.pick(['other', '5', 'chunked'])}`),
-  (lines, random) => insert(lines, random, random.pick(added)),
-  (lines, random) => insert(lines, random, random.pick(added)),
-  (lines, random) => insert(lines, random, `connection: ${random.pick(listed)}, ${random.pick(listed)}`),
+    insert(lines, random, `${random.pick(lookalikeNames)}: ${random.pick(['other', '5', 'chunked'])}`),
+  (lines, random) => insert(lines, random, random.pick(addedLines)),
+  (lines, random) => insert(lines, random, random.pick(addedLines)),
+  (lines, random) =>
+    insert(lines, random, `connection: ${random.pick(connectionOptions)}, ${random.pick(connectionOptions)}`),
   (lines, random) =>
     replaceOne(lines, random, (line) =>
       line.replace(':', random.pick([' :', '\t:', '', ': ', ':\t', '\x0b:', '::', ';'])),
@@ -150,7 +151,7 @@ const mutations: readonly Mutation[] = [
           ';a=b',
         ]),
     ),
-  (lines, random) => replaceOne(lines, random, caseSwapped),
+  (lines, random) => replaceOne(lines, random, titleCaseName),
   (lines, random) => lines.toSpliced(random.below(lines.length), 1),
   (lines, random) => lines.toSorted(() => (random.chance(0.5) ? 1 : -1)),
   (lines, random) =>
@@ -159,7 +160,7 @@ const mutations: readonly Mutation[] = [
     ...lines,
     ...Array.from({ length: random.pick([50, 126, 300, 2_100]) }, (_, index) => `x-${index}: ${index}`),
   ],
-  (lines) => lines.map((line) => line.replace(/^x-api-key: .*/, 'x-api-key: cgk_nobody')),
+  (lines) => lines.map((line) => line.replace(/^x-api-key: .*/, 'x-api-key: cgk_unknown')),
   (lines, random) =>
     lines.map((line) =>
       line.replace(/^x-api-key: (.*)/, (_, key: string) =>
@@ -183,7 +184,7 @@ function replaceOne(lines: readonly string[], random: Random, change: (line: str
   return lines.map((line, index) => (index === at ? change(line) : line))
 }
 
-function caseSwapped(line: string): string {
+function titleCaseName(line: string): string {
   return line.replace(/^[^:]*/, (name) =>
     name.replaceAll(/(^|-)([a-z])/g, (_, dash: string, letter: string) => dash + letter.toUpperCase()),
   )

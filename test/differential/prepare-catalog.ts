@@ -1,23 +1,22 @@
 import { rows } from '../conformance/sample-rows.ts'
-import { secrets } from './places.ts'
+import { secrets } from './test-objects.ts'
 
-/** What a client sends straight to the catalog: it is behind the gateway, and asks nobody. */
-export interface PlantedCatalog {
-  /** Everything about the forbidden part that could have been changed: names, descriptions, versions and rows. */
-  forbiddenPart(): Promise<unknown>
+export interface PreparedCatalog {
+  /** Reads names, descriptions, versions and rows of the forbidden objects, past the gateway. */
+  readonly readForbiddenObjects: () => Promise<unknown>
 }
 
-const forbidden = ['production$orders', `production$${secrets.table}`]
+const forbiddenTables = ['production$orders', `production$${secrets.table}`]
 
-/** Makes what the attacker may use, and beside it what must stay unread and unchanged. */
-export async function plantCatalog(url: string): Promise<PlantedCatalog> {
+/** Creates the objects that the attacker may and may not access, past the gateway. */
+export async function prepareCatalog(url: string): Promise<PreparedCatalog> {
   const send = async (target: string, body?: object | Uint8Array): Promise<Buffer> => {
     const isBytes = body instanceof Uint8Array
     const response = await fetch(url + target, {
       method: 'POST',
       ...(body !== undefined && { body: isBytes ? Buffer.from(body) : JSON.stringify(body) }),
     })
-    if (!response.ok) throw new Error(`${target} is answered ${response.status} ${await response.text()}`)
+    if (!response.ok) throw new Error(`${target}: status ${response.status} ${await response.text()}`)
     return Buffer.from(await response.arrayBuffer())
   }
   const read = async (target: string): Promise<unknown> => (await fetch(url + target)).json()
@@ -32,12 +31,18 @@ export async function plantCatalog(url: string): Promise<PlantedCatalog> {
       properties: { note: id.startsWith('p') ? secrets.property : 'open' },
     })
   }
-  for (const id of ['sandbox$orders', 'sandbox$events', 'sandbox$inner$orders', 'orders', ...forbidden]) {
+  for (const id of [
+    'sandbox$orders',
+    'sandbox$events',
+    'sandbox$inner$orders',
+    'orders',
+    ...forbiddenTables,
+  ]) {
     await send(`/v1/table/${id}/create`, rows(3))
   }
   return {
-    async forbiddenPart() {
-      const tables = forbidden.map(async (id) => ({
+    async readForbiddenObjects() {
+      const tables = forbiddenTables.map(async (id) => ({
         described: JSON.parse(
           String(await send(`/v1/table/${id}/describe`, { load_detailed_metadata: true })),
         ) as unknown,

@@ -1,51 +1,54 @@
-/** An answer as it came over the wire. */
 export interface RawResponse {
   readonly status: number
-  /** The value of a header, by its name in lower case. */
+  /** Returns the value of a header; `name` is in lower case. */
   header(name: string): string | undefined
   readonly body: Buffer
 }
 
-/** Answers that are whole, and how many bytes of what came they take. */
-export interface RawResponses {
-  readonly answers: readonly RawResponse[]
+export interface ParsedResponses {
+  readonly responses: readonly RawResponse[]
+  /** Bytes of these responses. */
   readonly length: number
 }
 
-/** The whole answers at the start of these bytes, to requests of these methods. Throws for what is no HTTP. */
-export function readResponses(bytes: Buffer, methods: readonly string[]): RawResponses {
+/**
+ * Parses the complete responses at the start of the bytes, to requests with these methods. Skips 1xx responses. Throws if
+ * the bytes are not HTTP/1.1.
+ */
+export function parseResponses(bytes: Buffer, methods: readonly string[]): ParsedResponses {
   const responses: RawResponse[] = []
   let at = 0
   for (;;) {
     const end = bytes.indexOf('\r\n\r\n', at)
-    if (end === -1) return { answers: responses, length: at }
+    if (end === -1) return { responses, length: at }
     const [first = '', ...lines] = bytes.toString('latin1', at, end).split('\r\n')
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1] ?? Number.NaN)
-    if (Number.isNaN(status)) throw new Error(`no answer begins with ${JSON.stringify(first)}`)
+    if (Number.isNaN(status)) throw new Error(`malformed status line ${JSON.stringify(first)}`)
     const headers = new Map(
       lines.map((line) => [
         line.slice(0, line.indexOf(':')).toLowerCase(),
         line.slice(line.indexOf(':') + 1).trim(),
       ]),
     )
-    const isBare = status < 200 || status === 204 || methods[responses.length] === 'HEAD'
-    const body = isBare ? { bytes: Buffer.alloc(0), next: end + 4 } : bodyAt(bytes, end + 4, headers)
-    if (body === undefined) return { answers: responses, length: at }
+    const hasNoBody = status < 200 || status === 204 || methods[responses.length] === 'HEAD'
+    const body = hasNoBody ? { bytes: Buffer.alloc(0), next: end + 4 } : readBody(bytes, end + 4, headers)
+    if (body === undefined) return { responses, length: at }
     if (status >= 200) responses.push({ status, header: (name) => headers.get(name), body: body.bytes })
     at = body.next
   }
 }
 
-function bodyAt(bytes: Buffer, from: number, headers: ReadonlyMap<string, string>) {
-  if (headers.get('transfer-encoding') === 'chunked') return chunksAt(bytes, from)
+/** Returns undefined if the body is incomplete. */
+function readBody(bytes: Buffer, from: number, headers: ReadonlyMap<string, string>) {
+  if (headers.get('transfer-encoding') === 'chunked') return readChunks(bytes, from)
   const length = Number(headers.get('content-length') ?? Number.NaN)
-  if (Number.isNaN(length)) throw new Error('an answer does not say how long it is')
+  if (Number.isNaN(length)) throw new Error('a response without a length')
   return from + length > bytes.length
     ? undefined
     : { bytes: bytes.subarray(from, from + length), next: from + length }
 }
 
-function chunksAt(bytes: Buffer, from: number) {
+function readChunks(bytes: Buffer, from: number) {
   const chunks: Buffer[] = []
   for (let at = from; ;) {
     const end = bytes.indexOf('\r\n', at)

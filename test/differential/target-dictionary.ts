@@ -1,4 +1,4 @@
-/** What some router takes for a slash. */
+/** Texts that some routers interpret as a slash. */
 export const separators = [
   '/',
   '\\',
@@ -16,7 +16,7 @@ export const separators = [
   '%c0%af',
   '%u002f',
 ]
-/** What some router takes for the segment above. */
+/** Texts that some routers interpret as the parent segment. */
 export const dots = [
   '..',
   '%2e%2e',
@@ -31,16 +31,16 @@ export const dots = [
   '..%20',
   '%EF%BC%8E%EF%BC%8E',
 ]
-/** Where a detour could lead. */
-export const forbiddenTails = [
+/** Paths to append to `/v1/table/x/..`. */
+export const forbiddenSuffixes = [
   'production$orders',
   'production%24orders',
   'production$orders/drop',
   'production$orders/query',
   'namespace/production/drop',
 ]
-/** What could stand in a path, and should not. */
-export const oddChunks = [
+/** Texts that are invalid in a path, or special to some routers. */
+export const oddSequences = [
   ';x=y',
   ';',
   '?',
@@ -91,7 +91,7 @@ export const oddChunks = [
   ',',
   '~',
 ]
-/** Delimiters of an id, good and bad. */
+/** Valid and invalid delimiters of ids. */
 export const delimiters = [
   '.',
   ':',
@@ -124,7 +124,7 @@ export const delimiters = [
   '%26',
   '%23',
 ]
-/** Methods, few of which the interface knows. */
+/** Supported, unsupported and malformed methods. */
 export const methods = [
   'GET',
   'POST',
@@ -142,7 +142,7 @@ export const methods = [
   'GE',
   '',
 ]
-/** Versions of HTTP, and what is none. */
+/** Unsupported and malformed versions of HTTP. */
 export const versions = [
   'HTTP/1.0',
   'HTTP/1.2',
@@ -154,7 +154,7 @@ export const versions = [
   'ICE/1.0',
   '',
 ]
-/** What could stand before a path. */
+/** Prefixes of absolute-form and other targets. */
 export const origins = [
   'http://gateway.example',
   'http://production',
