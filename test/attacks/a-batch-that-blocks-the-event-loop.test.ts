@@ -45,7 +45,6 @@ it('limits a batch to 1,000 entries', async () => {
 
 it('serves other requests while large batches are authorized', async () => {
   const { gateway } = await startGatewayAndUpstream(limited({ maxBatchEntries: 100_000 }))
-  // All but the last entry are allowed, by the last rule.
   const body = declaring(4_000, ['slow', 'n29'])
   body.operations.push({ declare_table: { id: ['slow', 'other', 't'] } })
   const text = JSON.stringify(body)

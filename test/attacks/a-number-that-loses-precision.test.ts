@@ -8,7 +8,6 @@ const attacked = attackedGateway()
 
 async function lastDetails(target: string, body: string): Promise<unknown> {
   const { body: sent } = await attacked.expectForwarded({ as: 'owner', target, body })
-  // The body that was checked is sent, to the last digit.
   expect(String(await sent)).toBe(body)
   const intent = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent').at(-1)
   return intent?.objects?.[0]?.details ?? intent?.details

@@ -8,7 +8,6 @@ import { eventually } from '../gateway/support/waiting.ts'
 
 const insert = '/v1/table/orders/insert'
 
-/** An upload that starts and then stalls. */
 function stalled(): Readable {
   const body = new Readable({ read: () => undefined })
   body.push(Buffer.alloc(20_000))
@@ -44,7 +43,6 @@ it('stalled uploads leave connections to other principals', async () => {
   expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
   abort.abort()
   await Promise.allSettled(held)
-  // The resources of the attack are released.
   await eventually(async () => {
     const again = await gateway.post(insert, { as: 'mallory', headers, body: 'x' })
     expect(again).toMatchObject({ status: 200 })

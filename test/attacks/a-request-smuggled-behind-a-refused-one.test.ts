@@ -142,13 +142,11 @@ it('sends no second response if the body turns out malformed after the response'
   expect(upstream.requests).toEqual([])
 })
 
-/** Number of requests refused because of an unknown operation. */
 async function refusedRequests(): Promise<number> {
   const metrics = await (await fetch(`${attacked.gateway.adminUrl}/metrics`)).text()
   return Number(/status="404",decision="none"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
 }
 
-/** Number of malformed requests. */
 async function unparsedRequests(): Promise<number> {
   const metrics = await (await fetch(`${attacked.gateway.adminUrl}/metrics`)).text()
   return Number(/reason="malformed_request"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)

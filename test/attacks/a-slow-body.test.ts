@@ -25,7 +25,6 @@ function setupWithTimeout(ms: number): GatewaySetup {
 const tooSlow =
   /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"error":"the body of the request did not arrive in time"/
 
-/** Repeats the bytes until the connection is closed. */
 function trickle(connection: RawConnection, bytes: string): void {
   const timer = setInterval(() => connection.write(bytes), bodyTimeoutMs / 8)
   onTestFinished(() => clearInterval(timer))

@@ -110,7 +110,6 @@ export function attackedGateway(setup: Pick<GatewaySetup, 'policies' | 'users'> 
   }
 }
 
-/** The bytes of an attack on its own connection. */
 function bytesOf(attack: Attack, gateway: TestedGateway): Buffer {
   const { method = 'POST', target = '/v1/table/sandbox$orders/describe', as = 'writer', lines = [] } = attack
   const isBytes = typeof attack.body === 'string' || Buffer.isBuffer(attack.body)

@@ -2,14 +2,12 @@ import type { WrittenPolicy, WrittenRequirement, WrittenRule } from '../policy/p
 
 const subjects = { users: ['ci'] }
 
-/** Allows `ci` everything in the namespace, optionally under a condition. */
 export function createAllowPolicy(namespace: string, when?: string): WrittenPolicy {
   return policyOf(namespace, [
     { id: 'all', effect: 'allow', subjects, operations: ['all'], ...(when && { when }) },
   ])
 }
 
-/** Allows `ci` everything in the namespace that satisfies the requirement. */
 export function createRequirePolicy(
   namespace: string,
   requirement: Partial<WrittenRequirement>,

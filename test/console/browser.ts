@@ -3,7 +3,6 @@ import { chromium, type Browser } from 'playwright-core'
 
 const executablePath = '/usr/bin/chromium'
 
-/** Whether a browser is installed. */
 export function hasBrowser(): boolean {
   try {
     accessSync(executablePath, constants.X_OK)

@@ -20,14 +20,14 @@ async function ask(path: string, headers: Record<string, string> = {}, method: '
 const paths = ['/console', '/console/console.js', '/console/data', '/console/access', '/console/namespaces']
 
 it.for(['gateway.example', 'localhost.example:2334', '127.0.0.1.example', ''])(
-  'a page under the name "%s", which somebody else may have pointed here, gets nothing',
+  'rejects a page with the host name "%s", as after DNS rebinding',
   async (host) => {
     for (const path of paths) expectClosedConsole(await ask(path, { host }))
   },
 )
 
 it.for(['localhost', 'LOCALHOST:2334', '127.0.0.1:2334', '[::1]:2334', '10.1.2.3:80'])(
-  'the console answers to %s, which is this host whatever a name server says',
+  'responds to %s, which is this host regardless of DNS',
   async (host) => {
     for (const path of paths) expect(await ask(path, { host })).toMatchObject({ status: 200 })
   },

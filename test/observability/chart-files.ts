@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 
-/** A recording rule or an alert. */
 interface Rule {
   readonly record?: string
   readonly alert?: string
@@ -11,7 +10,6 @@ interface Rule {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** Path of a file of the chart. */
 export function chartFile(name: string): string {
   return fileURLToPath(new URL(`../../helm/catalog-gateway/files/${name}`, import.meta.url))
 }

@@ -8,7 +8,6 @@ import { eventually } from '../gateway/support/waiting.ts'
 import { chartFile } from './chart-files.ts'
 import { freePort } from '../support/free-port.ts'
 
-/** A series of a query result. */
 interface Found {
   readonly metric: Readonly<Record<string, string>>
   readonly value: readonly [number, string]

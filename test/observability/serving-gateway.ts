@@ -13,7 +13,6 @@ import {
 import { writeFiles } from '../policy/source/policy-folder.ts'
 import { formatPolicies } from '../policy/policy-builder.ts'
 
-/** A parsed log line. */
 export type LogLine = Readonly<Record<string, unknown>>
 
 /** A gateway started with `serve`, with a recording upstream. */

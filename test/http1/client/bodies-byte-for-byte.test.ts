@@ -59,7 +59,7 @@ it('concurrent responses arrive byte for byte, with slow readers and writers', a
   const property = fc.asyncProperty(fc.array(passages, { minLength: 1, maxLength: 5 }), async (all) => {
     upstream.answering = (arrival, response) => {
       const context = all[Number(arrival.target.slice('/v1/table/t'.length).split('/')[0])]
-      if (context === undefined) throw new Error('nobody asked for that')
+      if (context === undefined) throw new Error('unexpected request')
       response.writeHead(200, context.isSized ? { 'content-length': context.size } : {})
       chunks(context).pipe(response)
     }

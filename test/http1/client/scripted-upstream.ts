@@ -5,7 +5,6 @@ import { createHttp1Client, type Http1Client } from '../../../src/http1/client/h
 import { readResponse, type BufferedResponse } from '../../../src/http1/client/read-response.ts'
 import type { OutgoingRequest } from '../../../src/http1/client/outgoing-request.ts'
 
-/** Handles each request; its text is the first chunk of it. */
 export type Script = (socket: Socket, text: string) => unknown
 
 /** An upstream that writes scripted bytes, and a client of it. */
@@ -53,7 +52,6 @@ export async function scripted(script: Script, timeout: object = {}): Promise<Sc
   return pair
 }
 
-/** Writes these bytes for each request. */
 export function says(bytes: string): Script {
   return (socket) => socket.write(bytes, 'latin1')
 }

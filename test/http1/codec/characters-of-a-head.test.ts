@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { headGrammar } from '../../../src/http1/codec/header-fields.ts'
 
-/** Checks each character. */
 function isGood(text: string): boolean {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)

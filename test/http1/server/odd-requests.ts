@@ -65,12 +65,10 @@ function at(location: number, change: (text: string, position: number) => string
   return (text) => change(text, Math.floor(location * (text.length + 1)))
 }
 
-/** One of the texts between the bars. */
 function oneOfThese(texts: string): fc.Arbitrary<string> {
   return fc.constantFrom(...texts.split('|'))
 }
 
-/** Replaces one of the matches. */
 function oneOf(pattern: RegExp, location: number, replacement: (context: string) => string): Change {
   return (text) => {
     const found = [...text.matchAll(pattern)]

@@ -30,7 +30,6 @@ interface Reported {
   breaks: number
 }
 
-/** Records all callbacks of the body. */
 function listen(request: IncomingRequest, onChunk: () => void = () => undefined): Reported {
   const reported: Reported = { text: '', ends: 0, breaks: 0 }
   request.consume({

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A received span. */
 export interface ReceivedSpan {
   readonly name: string
   readonly traceId: string
@@ -25,9 +24,7 @@ export interface OtlpReceiver {
   /** Value for the endpoint setting. */
   readonly endpoint: string
   readonly spans: ReceivedSpan[]
-  /** One per batch. */
   readonly resources: Readonly<Record<string, unknown>>[]
-  /** Raw request bodies. */
   readonly bodies: string[]
   readonly headers: Readonly<Record<string, unknown>>[]
   /** Status of responses: 200 accepts batches; undefined never responds. */

@@ -36,7 +36,6 @@ export async function tracedGateway(
   }
 }
 
-/** The only span of that name. */
 export function spanNamed(spans: readonly ReceivedSpan[], name: string): ReceivedSpan {
   const [found, ...others] = spans.filter((span) => span.name === name)
   if (found === undefined || others.length > 0) {

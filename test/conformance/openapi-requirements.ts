@@ -19,7 +19,7 @@ interface Document {
 
 const document = JSON.parse(getOpenApiDocument()) as Document
 
-/** The error codes that the interface document lists for an operation. */
+/** The error codes of an operation in the OpenAPI document. */
 export function documentedCodes({ path, method }: Operation): readonly number[] {
   const responses = document.paths[path]?.[method.toLowerCase()]?.responses ?? {}
   return Object.values(responses).flatMap(({ $ref }) => {
@@ -28,7 +28,6 @@ export function documentedCodes({ path, method }: Operation): readonly number[] 
   })
 }
 
-/** The required members of the JSON body of an operation. */
 export function requiredMembers(name: OperationName): readonly string[] {
   return document.components.schemas[`${name}Request`]?.required ?? []
 }

@@ -5,15 +5,12 @@ const mebibyte = 1024 * 1024
 /** Name of the size of a large body, as used in table names. */
 export type BodySize = '1m' | '64m'
 
-/** Sizes of large bodies in bytes. */
 export const bodySizes: Readonly<Record<BodySize, number>> = { '1m': mebibyte, '64m': 64 * mebibyte }
 
-/** Response to every small request. */
 export const smallResponse = JSON.stringify({
   versions: [{ version: 7, timestamp: '2026-01-01T00:00:00Z', metadata: { rows: '1000' } }],
 })
 
-/** Response to every commit. */
 export const commitResponse = JSON.stringify({ version: { version: 7 } })
 
 /** With this header, the response is the SHA-256 of the request body. */

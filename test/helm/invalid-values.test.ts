@@ -6,7 +6,6 @@ import { temporaryFolder } from '../e2e/built-program.ts'
 import { render } from './chart.ts'
 import { helms } from './helm-programs.ts'
 
-/** Error of helm for invalid values. */
 async function refusalOf(values: object): Promise<string> {
   const file = join(await temporaryFolder(), 'values.yaml')
   await writeFile(file, stringify(values))

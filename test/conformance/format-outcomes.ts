@@ -2,7 +2,7 @@ import { operationNames } from '../../src/catalog-api/operations.ts'
 import type { Outcome } from './conformance.ts'
 
 /** Formats the outcomes as a table by operation, followed by the failures with their reasons. */
-export function tableOf(outcomes: readonly Outcome[]): string {
+export function formatOutcomes(outcomes: readonly Outcome[]): string {
   const lines = [line('operation', 'cases', 'passed', 'failed', 'skipped')]
   for (const name of operationNames)
     lines.push(

@@ -4,7 +4,7 @@ import { request, type IncomingMessage } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { arrowStreamType } from '../../src/catalog-api/headers.ts'
 import type { LoadSetup } from './load.ts'
-import { bodySizes, digestHeader, downloadOf, smallResponse, type BodySize } from './exchanges.ts'
+import { bodySizes, digestHeader, downloadOf, smallResponse, type BodySize } from './upstream-contract.ts'
 
 const slowChunks = 8
 const pauseMs = 20
@@ -12,7 +12,6 @@ const pauseMs = 20
 export interface Proven {
   readonly port: number
   readonly checks: boolean
-  /** Names of the large body sizes to test. */
   readonly sizes: readonly BodySize[]
 }
 
@@ -20,7 +19,10 @@ export interface Proven {
  * Verifies that a server transfers bytes exactly in both directions, with content length and chunked, with fast and
  * slow peers, and that it refuses unauthorized callers. Rejects with the error: such a server is not measured.
  */
-export async function prove({ port, checks, sizes }: Proven, { callers, bodies }: LoadSetup): Promise<void> {
+export async function verifyServer(
+  { port, checks, sizes }: Proven,
+  { callers, bodies }: LoadSetup,
+): Promise<void> {
   const token = { authorization: `Bearer ${callers.tokens[0]}` }
   const json = { ...token, 'content-type': 'application/json' }
   const query = await readFile(bodies.file('query'))
