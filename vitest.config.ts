@@ -6,7 +6,7 @@ import { isThorough } from './test/support/thorough.ts'
 
 const needsPostgres = ['test/backend/postgres/**/*.test.ts']
 const needsCeph = ['test/backend/s3/**/*.test.ts']
-/** Conformance in forms that add little to those that always run. */
+/** Conformance tests that add little to those that always run. */
 const onlyThorough = isThorough
   ? []
   : ['test/conformance/once/**', 'test/conformance/bundled-catalog.test.ts']
@@ -27,18 +27,18 @@ if (!hasObjectStore) {
 
 export default defineConfig({
   test: {
-    // What is kept of a long run is what went wrong.
+    // Logs of long runs show failures only.
     reporters: process.stdout.isTTY ? ['default'] : ['dot'],
-    // Real servers, real files and a real engine: patient with a busy machine, never with a hang.
+    // Real servers, files and engines are slow on a busy machine.
     testTimeout: isThorough ? 300_000 : 60_000,
     hookTimeout: 60_000,
-    // What is printed by tests that pass buries what is wrong; so do the traces of an engine that is fed with rubbish.
+    // Output of passing tests and backtraces of the engine for invalid input would hide failures.
     silent: 'passed-only',
     env: { RUST_BACKTRACE: '0' },
     setupFiles: './test/support/seeded-properties.ts',
-    // Loading the sources anew for every file took most of the time. No file changes what it shares with others.
+    // Loading the sources for every file took most of the time. Test files must not change shared state.
     isolate: false,
-    // Most tests wait for processes, disks and clients, so more files run at a time than there are cores.
+    // Most tests wait for processes, disks and clients, so there are more workers than cores.
     maxWorkers: 3,
     projects: [
       {

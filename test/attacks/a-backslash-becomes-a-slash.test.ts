@@ -12,14 +12,14 @@ it.each([
   '\\v1\\table\\production\\drop',
   '/v1/table/sandbox$x/describe?\\..\\..\\production/drop',
 ])('rejects the target %s', async (target) => {
-  await attacked.isRefused(
+  await attacked.expectRefused(
     { target },
     { kind: 'InvalidInput', says: /must be percent-encoded|malformed HTTP/ },
   )
 })
 
 it.each(['%5C', '%5c', '%5C..%5C'])('rejects an encoded backslash: %s', async (text) => {
-  await attacked.isRefused(
+  await attacked.expectRefused(
     { target: `/v1/table/sandbox$x${text}production/describe` },
     { kind: 'InvalidInput', says: /contains "\\\\", which is not allowed in a name$/ },
   )
@@ -27,6 +27,6 @@ it.each(['%5C', '%5c', '%5C..%5C'])('rejects an encoded backslash: %s', async (t
 
 it('forwards a backslash in a parameter value encoded', async () => {
   const target = '/v1/table/sandbox%24orders/tags/list?page_token=a%5C..%5Cb'
-  const arrival = await attacked.passes({ method: 'GET', target })
+  const arrival = await attacked.expectForwarded({ method: 'GET', target })
   expect(arrival.target).toBe('/v1/table/sandbox%24orders/tags/list?page_token=a%5C..%5Cb')
 })

@@ -13,7 +13,7 @@ it.each(withRouteId.map(({ name, path }) => [name, path]))(
   async (_name, path) => {
     const target = path.replace('{id}', 'sandbox$orders').replace('{index_name}', 'i')
     for (const id of [['production', 'orders'], ['sandbox'], ['sandbox', 'orders', 'x']]) {
-      await attacked.isRefused(
+      await attacked.expectRefused(
         { as: 'dev', target, body: { id } },
         {
           kind: 'InvalidInput',
@@ -26,7 +26,7 @@ it.each(withRouteId.map(({ name, path }) => [name, path]))(
 
 it('does not forward an empty id in a body, which clients send by default', async () => {
   const body = '{"id":[], "context" : {},"version":1}'
-  const arrival = await attacked.passes({ target: '/v1/table/sandbox$orders/describe', body })
+  const arrival = await attacked.expectForwarded({ target: '/v1/table/sandbox$orders/describe', body })
   expect(String(await arrival.body)).toBe('{"version":1}')
 })
 
@@ -37,8 +37,8 @@ it.each([
   ['a list in it', [['sandbox'], 'orders']],
   ['an object', { 0: 'sandbox', 1: 'orders', length: 2 }],
   ['true', true],
-])('rejects an id that is %s', async (_what, id) => {
-  await attacked.isRefused({ body: { id } }, { kind: 'InvalidInput', says: '"id"' })
+])('rejects an id that is %s', async (_label, id) => {
+  await attacked.expectRefused({ body: { id } }, { kind: 'InvalidInput', says: '"id"' })
 })
 
 it.each([
@@ -56,13 +56,13 @@ it.each([
     'the query parameter "branch" is "one" and the member "branch" of the body is "two"',
   ],
 ])('%s with %j is rejected', async (target, body, says) => {
-  await attacked.isRefused({ target, body }, { kind: 'InvalidInput', says })
+  await attacked.expectRefused({ target, body }, { kind: 'InvalidInput', says })
 })
 
 it('uses the flag of the query if DescribeTable has its default in the body', async () => {
   const target = '/v1/table/sandbox$orders/describe?with_table_uri=true&check_declared=true'
   const body = '{"with_table_uri": false ,"check_declared":true,"load_detailed_metadata":false}'
-  expect(String(await (await attacked.passes({ target, body })).body)).toBe(
+  expect(String(await (await attacked.expectForwarded({ target, body })).body)).toBe(
     '{"with_table_uri": true ,"check_declared":true,"load_detailed_metadata":false}',
   )
 })
@@ -70,5 +70,5 @@ it('uses the flag of the query if DescribeTable has its default in the body', as
 it('forwards a consistent body unchanged', async () => {
   const body = '{"id" : ["sandbox","orders"], "with_table_uri":true}'
   const target = '/v1/table/sandbox$orders/describe?with_table_uri=true'
-  expect(String(await (await attacked.passes({ target, body })).body)).toBe(body)
+  expect(String(await (await attacked.expectForwarded({ target, body })).body)).toBe(body)
 })

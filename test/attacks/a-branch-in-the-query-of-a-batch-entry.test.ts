@@ -1,9 +1,12 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
-import { requiring } from './policies-of-a-lake.ts'
+import { createRequirePolicy } from './policy-templates.ts'
 
 // A member that no entry has satisfied a rule on branches, but the catalog changed main.
-const attacked = attackedGateway({ users: ['ci'], policies: [requiring('lake', { branches: ['ci/*'] })] })
+const attacked = attackedGateway({
+  users: ['ci'],
+  policies: [createRequirePolicy('lake', { branches: ['ci/*'] })],
+})
 
 const id = ['lake', 'orders']
 const version = { id, version: 2, manifest_path: 'lake/orders/_versions/2' }
@@ -28,7 +31,7 @@ it.each(Object.entries(facts))('rejects "query":{%j:...} in an entry', async (na
   const query = { [name]: value }
   const says = `does not accept member "query.${name}" of the body`
   const refused = async (target: string, body: object): Promise<void> =>
-    attacked.isRefused({ as: 'ci', target, body }, { kind: 'InvalidInput', says })
+    attacked.expectRefused({ as: 'ci', target, body }, { kind: 'InvalidInput', says })
   for (const [member, entry] of Object.entries(entries)) {
     await refused('/v1/table/batch-commit', { operations: [{ [member]: { ...entry, query } }] })
   }
@@ -40,8 +43,8 @@ it.each(['delete_table_versions', 'create_table_version'])(
   async (member) => {
     const target = '/v1/table/batch-commit'
     const body = (more: object): object => ({ operations: [{ [member]: { ...entries[member], ...more } }] })
-    await attacked.passes({ as: 'ci', target, body: body({ branch: 'ci/x' }) })
-    await attacked.isRefused(
+    await attacked.expectForwarded({ as: 'ci', target, body: body({ branch: 'ci/x' }) })
+    await attacked.expectRefused(
       { as: 'ci', target, body: body({}) },
       { kind: 'PermissionDenied', says: /\(operations\[0\]/ },
     )

@@ -18,7 +18,7 @@ const names = [
 ]
 const commit = { id: ['sandbox', 'o'], version: 2, manifest_path: 'o/_versions/s' }
 
-it.each(names)('the branch %j is refused wherever it stands', async (branch) => {
+it.each(names)('rejects the branch %j in every location', async (branch) => {
   const expected = { kind: 'InvalidInput', says: /is not a valid branch name|NUL/ } as const
   const table = '/v1/table/sandbox$o'
   const bodies: [target: string, body: object][] = [
@@ -33,15 +33,15 @@ it.each(names)('the branch %j is refused wherever it stands', async (branch) => 
     ['/v1/table/batch-commit', { operations: [{ create_table_version: { ...commit, branch } }] }],
     ['/v1/table/batch-commit', { operations: [{ delete_table_versions: { id: commit.id, branch } }] }],
   ]
-  for (const [target, body] of bodies) await attacked.isRefused({ as: 'owner', target, body }, expected)
+  for (const [target, body] of bodies) await attacked.expectRefused({ as: 'owner', target, body }, expected)
   const query = `branch=${encodeURIComponent(branch)}`
-  await attacked.isRefused({ target: `${table}/version/list?${query}` }, expected)
-  await attacked.isRefused({ target: `${table}/insert?${query}`, body: 'ARROW' }, expected)
+  await attacked.expectRefused({ target: `${table}/version/list?${query}` }, expected)
+  await attacked.expectRefused({ target: `${table}/insert?${query}`, body: 'ARROW' }, expected)
 })
 
 it.each([...names, 'a/b', '.a', 'a.', 'a..b'])('rejects the tag %j', async (tag) => {
   for (const operation of ['create', 'update', 'delete', 'version']) {
-    await attacked.isRefused(
+    await attacked.expectRefused(
       { as: 'owner', target: `/v1/table/sandbox$o/tags/${operation}`, body: { tag, version: 1 } },
       { kind: 'InvalidInput', says: /is not a valid tag name/ },
     )
@@ -49,16 +49,16 @@ it.each([...names, 'a/b', '.a', 'a.', 'a..b'])('rejects the tag %j', async (tag)
 })
 
 it.each(['main', 'feature/one', 'v1.2_x', 'été'])('accepts the branch %s', async (branch) => {
-  await attacked.passes({ target: '/v1/table/sandbox$o/query', body: { branch } })
-  await attacked.passes({ target: '/v1/table/sandbox$o/query', body: { branch: '' } })
+  await attacked.expectForwarded({ target: '/v1/table/sandbox$o/query', body: { branch } })
+  await attacked.expectForwarded({ target: '/v1/table/sandbox$o/query', body: { branch: '' } })
 })
 
 it.each([
   ['list', ['a']],
   ['number', 1],
   ['object', {}],
-])('rejects a branch that is a %s', async (_what, branch) => {
-  await attacked.isRefused(
+])('rejects a branch that is a %s', async (_label, branch) => {
+  await attacked.expectRefused(
     { target: '/v1/table/sandbox$o/query', body: { branch } },
     { kind: 'InvalidInput', says: 'expected a string' },
   )

@@ -7,12 +7,13 @@ import { respondWith } from '../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
 // A change that starts before a freeze and sends the end of its body during the freeze must not be executed.
-const secondsUntilFreeze = 1
+/** Longer than a gateway takes to start. */
+const secondsUntilFreeze = 3
 const arrow = { 'content-type': 'application/vnd.apache.arrow.stream' }
 const json = { 'content-type': 'application/json' }
 
-/** A policy that forbids changes from one second from now on, as a requirement or as a condition. */
-const forms = {
+/** A freeze as a requirement and as a condition. */
+const freezes = {
   freeze: (from: string) => ({
     commits: { require: [{ id: 'freeze', freeze: { from } }] },
     rules: [],
@@ -30,12 +31,15 @@ const forms = {
   }),
 }
 
-async function frozenSoon(form: keyof typeof forms) {
-  const from = new Date(Date.now() + secondsUntilFreeze * 1000)
+async function startSoonFrozen(form: keyof typeof freezes, seconds = secondsUntilFreeze) {
+  const from = new Date(Date.now() + seconds * 1000)
   const pair = await startGatewayAndUpstream({
-    policies: [allowEverything, { name: 'frozen', namespace: ['lake'], ...forms[form](from.toISOString()) }],
+    policies: [
+      allowEverything,
+      { name: 'frozen', namespace: ['lake'], ...freezes[form](from.toISOString()) },
+    ],
   })
-  return { ...pair, untilFrozen: () => pause(from.getTime() - Date.now() + 20) }
+  return { ...pair, waitUntilFrozen: () => pause(from.getTime() - Date.now() + 20) }
 }
 
 it.each([
@@ -46,13 +50,13 @@ it.each([
   ['delete', 'freeze', json, [`{"predicate":"true","vector":[${'0,'.repeat(700_000)}`, '0]}']],
   ['version/create', 'condition', json, ['{"version":2,"manifest_path":"t/_versions/s"', '}']],
 ] as const)(
-  '%s that ends in a freeze (%s) is never complete at the upstream',
-  async (operation, form, headers, parts) => {
-    const { gateway, upstream, untilFrozen } = await frozenSoon(form)
+  '%s whose body ends during a freeze (%s) never completes at the upstream',
+  async (operation, form, headers, chunks) => {
+    const { gateway, upstream, waitUntilFrozen } = await startSoonFrozen(form)
     async function* body(): AsyncGenerator<string> {
-      yield parts[0]
-      await untilFrozen()
-      yield parts[1]
+      yield chunks[0]
+      await waitUntilFrozen()
+      yield chunks[1]
     }
     const response = await gateway.post(`/v1/table/lake$orders/${operation}`, {
       body: Readable.from(body()),
@@ -63,12 +67,12 @@ it.each([
   },
 )
 
-it.each(['sized', 'in chunks'] as const)(
+it.each(['sized', 'chunked'] as const)(
   'an insert that ends before the freeze is executed, %s',
-  async (how) => {
-    const { gateway, upstream } = await frozenSoon('freeze')
+  async (framing) => {
+    const { gateway, upstream } = await startSoonFrozen('freeze', 60)
     const bytes = Buffer.from('x'.repeat(200_000))
-    const body = how === 'sized' ? bytes : Readable.from([bytes.subarray(0, 9), bytes.subarray(9)])
+    const body = framing === 'sized' ? bytes : Readable.from([bytes.subarray(0, 9), bytes.subarray(9)])
     expect(await gateway.post('/v1/table/lake$orders/insert', { body, headers: arrow })).toMatchObject({
       status: 200,
     })
@@ -77,7 +81,7 @@ it.each(['sized', 'in chunks'] as const)(
 )
 
 it('no storage credentials are vended in a freeze, because they allow changes past the gateway', async () => {
-  const { gateway, upstream, untilFrozen } = await frozenSoon('freeze')
+  const { gateway, upstream, waitUntilFrozen } = await startSoonFrozen('freeze')
   upstream.answering = respondWith(200, {
     location: 's3://b/t',
     storage_options: { aws_secret_access_key: 's' },
@@ -87,7 +91,7 @@ it('no storage credentials are vended in a freeze, because they allow changes pa
     status: 200,
     json: { storage_options: { aws_secret_access_key: 's' } },
   })
-  await untilFrozen()
+  await waitUntilFrozen()
   expectError(await describe({ vend_credentials: true }), {
     kind: 'PermissionDenied',
     says: /VendCredentials \(vend_credentials\)/,

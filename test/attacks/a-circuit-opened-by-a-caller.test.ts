@@ -9,53 +9,55 @@ import { eventually } from '../gateway/support/waiting.ts'
 // probes of the gateway.
 const read = '/v1/table/orders/describe'
 const failures = 3
-const probed = withUpstream(({ healthCheck }) => ({
+const setup = withUpstream(({ healthCheck }) => ({
   circuitBreaker: { consecutiveFailures: failures, probeIntervalMs: 50 },
   healthCheck: { ...healthCheck, intervalMs: 60_000 },
   retries: { maxRetries: 0, budgetPercent: 0 },
 }))
 
-it.each<[what: string, answering: RequestHandler]>([
-  ['cuts connections', (_arrival, response) => response.socket?.destroy()],
-  ['answers 503', respondWith(503, '')],
-  ["answers 503 with the catalog's own error", respondWith(503, { error: 'the merge timed out', code: 17 })],
-  ['answers 504', respondWith(504, '<h1>Gateway Timeout</h1>')],
-])('requests that an upstream %s do not open the circuit', async (_what, answering) => {
-  const { gateway, upstream } = await startGatewayAndUpstream(probed)
-  const good = upstream.answering
+it.each<[label: string, answering: RequestHandler]>([
+  ['closes connections', (_arrival, response) => response.socket?.destroy()],
+  ['responds with 503', respondWith(503, '')],
+  [
+    "responds with 503 and the catalog's own error",
+    respondWith(503, { error: 'the merge timed out', code: 17 }),
+  ],
+  ['responds with 504', respondWith(504, '<h1>Gateway Timeout</h1>')],
+])('an upstream that %s to one request does not open the circuit', async (_label, answering) => {
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  const defaultHandler = upstream.answering
   const bad = '/v1/table/orders/merge_insert?on=id&timeout=1ms'
   upstream.answering = (arrival, response, request) =>
-    (arrival.target === bad ? answering : good)(arrival, response, request)
+    (arrival.target === bad ? answering : defaultHandler)(arrival, response, request)
   for (let round = 0; round < 4; round += 1) {
     await Promise.all(Array.from({ length: 2 * failures }, () => gateway.post(bad, { body: 'x' })))
     expect(await gateway.post(read)).toMatchObject({ status: 200 })
   }
-  // All were sent: none was refused by an open circuit.
   expect(upstream.requests).toHaveLength(4 * (2 * failures + 1))
 })
 
 it('clients that disconnect during an upload or before the response do not open the circuit', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream(probed)
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
   upstream.answering = () => undefined
   for (let count = 0; count < 2 * failures; count += 1) {
-    const leave = new AbortController()
+    const abort = new AbortController()
     const body = new PassThrough()
     body.on('error', () => undefined)
     body.write(Buffer.alloc(64 * 1024))
-    const left = [
-      gateway.post('/v1/table/orders/insert', { body, signal: leave.signal }),
-      gateway.post(read, { signal: leave.signal }),
+    const responses = [
+      gateway.post('/v1/table/orders/insert', { body, signal: abort.signal }),
+      gateway.post(read, { signal: abort.signal }),
     ]
     await eventually(() => expect(upstream.requests).toHaveLength(2 * count + 2))
-    leave.abort()
-    for (const response of left) await expect(response).rejects.toThrow()
+    abort.abort()
+    for (const response of responses) await expect(response).rejects.toThrow()
   }
   upstream.answering = respondWith(200, {})
   expect(await gateway.post(read)).toMatchObject({ status: 200 })
 })
 
 it('large uploads that the upstream aborts do not open the circuit', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream(probed)
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
   upstream.answering = (_arrival, response, request) => {
     request.pause()
     response.socket?.resetAndDestroy()

@@ -22,7 +22,7 @@ it.each([
   's3://bucket/../production/_versions/staging',
   'file:///etc/_versions/../passwd',
 ])('rejects the path %j', async (path) => {
-  await attacked.isRefused(
+  await attacked.expectRefused(
     { target, body: { version: 2, manifest_path: path } },
     {
       kind: 'InvalidInput',
@@ -36,7 +36,7 @@ it.each([
   [{ version: 2, manifest_path: ['a/_versions/b'] }, /expected a string/],
   [{ version: 2, Manifest_Path: 'a/_versions/b', manifest_path: 'a/_versions/c' }, /is ambiguous/],
 ])('%j is rejected', async (body, says) => {
-  await attacked.isRefused({ target, body }, { kind: 'InvalidInput', says })
+  await attacked.expectRefused({ target, body }, { kind: 'InvalidInput', says })
 })
 
 it.each([
@@ -44,5 +44,5 @@ it.each([
   's3://bucket/t.lance/_versions/x',
   '/srv/t/_versions/x',
 ])('accepts the path %s', async (path) => {
-  await attacked.passes({ target, body: { version: 2, manifest_path: path } })
+  await attacked.expectForwarded({ target, body: { version: 2, manifest_path: path } })
 })

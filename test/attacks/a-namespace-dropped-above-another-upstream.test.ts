@@ -41,7 +41,7 @@ const register = { location: 's3://lake/t' }
 
 it.each<
   [
-    what: string,
+    label: string,
     target: string,
     body: object,
     expected: typeof isDropped | typeof isReplaced | typeof isHidden,
@@ -56,7 +56,7 @@ it.each<
   ['a namespace in its place', '/v1/namespace/deep/create', { mode: 'Overwrite' }, isReplaced],
   ['a new root', '/v1/namespace/$/create', { mode: 'overwrite' }, isReplaced],
   ['a table in its place', '/v1/table/deep/declare', {}, isHidden],
-  ['a table in the place of the other one', '/v1/table/deep$er/declare', {}, isHidden],
+  ['a table with the id of the other one', '/v1/table/deep$er/declare', {}, isHidden],
   ['a registered table', '/v1/table/deep/register', register, isHidden],
   ['a view', '/v1/materialized_view/deep/create', {}, isHidden],
   ['a table moved there', '/v1/table/t/rename', { new_table_name: 'deep' }, isHidden],
@@ -66,7 +66,7 @@ it.each<
     { operations: [{ declare_table: { id: ['t'] } }, { declare_table: { id: ['deep'] } }] },
     isHidden,
   ],
-])('%s is refused, and neither sent nor recorded', async (_what, target, body, expected) => {
+])('%s is refused, and neither sent nor recorded', async (_label, target, body, expected) => {
   const before = ofKind(await recordsOf(gateway.auditFolder), 'intent').length
   expectError(await gateway.post(target, { body }), expected)
   expect(upstreams.flatMap(({ requests }) => requests)).toEqual([])
@@ -79,14 +79,14 @@ it('refuses an uploaded table at a mount point, too', async () => {
   expect(upstreams.flatMap(({ requests }) => requests)).toEqual([])
 })
 
-it.each<[what: string, target: string, body: object, upstream: number]>([
+it.each<[label: string, target: string, body: object, upstream: number]>([
   ['a namespace beside it', '/v1/namespace/deeper/drop', { behavior: 'Cascade' }, 0],
-  ['a namespace beside the other one', '/v1/namespace/deep$e/drop', {}, 0],
+  ['a namespace next to the other one', '/v1/namespace/deep$e/drop', {}, 0],
   ['a namespace in the other one', '/v1/namespace/deep$er$x/drop', {}, 1],
   ['a namespace that stays if it is there', '/v1/namespace/deep/create', { mode: 'ExistOk' }, 0],
-  ['the other one, replaced where it lies', '/v1/namespace/deep$er/create', { mode: 'Overwrite' }, 1],
+  ['the other one, overwritten', '/v1/namespace/deep$er/create', { mode: 'Overwrite' }, 1],
   ['a table in the other one', '/v1/table/deep$er$t/declare', {}, 1],
-])('%s is still served', async (_what, target, body, index) => {
+])('%s is still served', async (_label, target, body, index) => {
   expect(await gateway.post(target, { body })).toMatchObject({ status: 200 })
   expect(upstreams.map(({ requests }) => requests.length)).toEqual([index === 0 ? 1 : 0, index])
 })

@@ -1,13 +1,13 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
-import { denying, requiring } from './policies-of-a-lake.ts'
+import { createDenyPolicy, createRequirePolicy } from './policy-templates.ts'
 
 // The branch of a table below a dropped namespace was empty, so a rule that protects main did not match.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [
-    requiring('required', { notBranches: ['main'] }),
-    denying('denied', ['DropTable'], 'branch == "main"'),
+    createRequirePolicy('required', { notBranches: ['main'] }),
+    createDenyPolicy('denied', ['DropTable'], 'branch == "main"'),
   ],
 })
 
@@ -21,10 +21,10 @@ it.each(['required', 'denied'])('denies dropping or replacing %s with its conten
     ['create', create],
   ]) {
     const target = `/v1/namespace/${namespace}/${action}`
-    await attacked.isRefused({ as: 'ci', target, body: body ?? '' }, { kind: 'PermissionDenied', says })
+    await attacked.expectRefused({ as: 'ci', target, body: body ?? '' }, { kind: 'PermissionDenied', says })
     // Also a namespace without a policy of its own.
     const inner = `/v1/namespace/${namespace}$inner/${action}`
-    await attacked.isRefused(
+    await attacked.expectRefused(
       { as: 'ci', target: inner, body: body ?? '' },
       { kind: 'PermissionDenied', says },
     )
@@ -32,6 +32,14 @@ it.each(['required', 'denied'])('denies dropping or replacing %s with its conten
 })
 
 it('allows dropping and creating an empty namespace', async () => {
-  await attacked.passes({ as: 'ci', target: '/v1/namespace/required/drop', body: '{"behavior":"Restrict"}' })
-  await attacked.passes({ as: 'ci', target: '/v1/namespace/required$new/create', body: '{"mode":"Create"}' })
+  await attacked.expectForwarded({
+    as: 'ci',
+    target: '/v1/namespace/required/drop',
+    body: '{"behavior":"Restrict"}',
+  })
+  await attacked.expectForwarded({
+    as: 'ci',
+    target: '/v1/namespace/required$new/create',
+    body: '{"mode":"Create"}',
+  })
 })

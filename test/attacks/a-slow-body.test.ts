@@ -25,7 +25,6 @@ function setupWithTimeout(ms: number): GatewaySetup {
 const tooSlow =
   /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"error":"the body of the request did not arrive in time"/
 
-/** Repeats the bytes until the connection is closed. */
 function trickle(connection: RawConnection, bytes: string): void {
   const timer = setInterval(() => connection.write(bytes), bodyTimeoutMs / 8)
   onTestFinished(() => clearInterval(timer))
@@ -36,7 +35,7 @@ it.each([
   ['stops', ''],
   ['trickles', 'x'],
   ['trickles in chunk extensions', '1;a\r\nx\r\n'],
-])('a JSON body that %s times out, and nothing is sent upstream', async (_what, bytes) => {
+])('a JSON body that %s times out, and nothing is sent upstream', async (_label, bytes) => {
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   const connection = openRawConnection(gateway.url)
   const head = ['POST /v1/table/o/describe HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
@@ -52,7 +51,7 @@ it.each([
 it.each([
   ['stops', ''],
   ['trickles', '1\r\nx\r\n'],
-])('an upload that %s is never completed upstream, and releases its connection', async (_what, bytes) => {
+])('an upload that %s is never completed upstream, and releases its connection', async (_label, bytes) => {
   // The request goes upstream when its intent is on disk, which can exceed the other timeout on a busy disk.
   const { gateway, upstream } = await startGatewayAndUpstream(setupWithTimeout(5 * bodyTimeoutMs))
   const connection = openRawConnection(gateway.url)
@@ -92,11 +91,11 @@ it('time in which the upstream does not read does not count against the client',
     request.once('end', () => response.end('{}'))
     goOn.resolve(() => request.resume())
   }
-  const answer = gateway.post('/v1/table/o/insert', { body: Buffer.alloc(32 * 1024 * 1024) })
+  const response = gateway.post('/v1/table/o/insert', { body: Buffer.alloc(32 * 1024 * 1024) })
   const resume = await goOn.promise
   await new Promise((resolve) => setTimeout(resolve, 3 * bodyTimeoutMs))
   resume()
-  expect(await answer).toMatchObject({ status: 200 })
+  expect(await response).toMatchObject({ status: 200 })
 })
 
 it('a body at the minimum rate may take longer than the timeout of one pause', async () => {

@@ -20,7 +20,7 @@ it.each([
   ['comes byte by byte', 'GET /v1/table HTTP/1.1\r\n', 'x'],
   ['comes line by line', 'GET /v1/table HTTP/1.1\r\n', 'x: y\r\n'],
   ['begins with empty lines', '\r\n', '\r\n'],
-])('a head that %s gets a 408, and its connection is closed', async (_what, first, next) => {
+])('a head that %s gets a 408, and its connection is closed', async (_label, first, next) => {
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   const connection = openRawConnection(gateway.url)
   connection.write(first)

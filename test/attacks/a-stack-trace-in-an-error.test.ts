@@ -44,7 +44,7 @@ it.each([
   ['a bucket', 'denied: s3://bucket/t.lance?sig=1', 'denied: [path]'],
   ['a drive', 'cannot open C:\\srv\\data\\t.lance now', 'cannot open [path] now'],
   ['a share', 'cannot open \\\\host\\data now', 'cannot open [path] now'],
-])('%s does not reach the caller', async (_what, error, expected) => {
+])('%s does not reach the caller', async (_label, error, expected) => {
   expect(await messagesOf(error)).toEqual([expected, expected, expected])
 })
 

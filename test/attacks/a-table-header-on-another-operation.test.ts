@@ -1,13 +1,13 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
-import { allowing } from './policies-of-a-lake.ts'
+import { createAllowPolicy } from './policy-templates.ts'
 
 // The headers of CreateTable stated properties and a location for operations whose upstream never reads them.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [
-    allowing('labelled', 'properties["env"] == "dev"'),
-    allowing('placed', 'location.isUnder("lake") || operation == "ChooseLocation"'),
+    createAllowPolicy('labelled', 'properties["env"] == "dev"'),
+    createAllowPolicy('placed', 'location.isUnder("lake") || operation == "ChooseLocation"'),
   ],
 })
 const properties = 'x-catalog-table-properties: {"env":"dev"}'
@@ -22,17 +22,22 @@ it.each([
   ['/v1/table/placed$t/drop', '{}', location, undefined],
 ])('%s with %s and %s is rejected', async (target, body, line, belongs) => {
   const says = belongs === undefined ? /does not accept header ".*"; omit it/ : `send it as ${belongs}`
-  await attacked.isRefused({ as: 'ci', target, body, lines: [line] }, { kind: 'InvalidInput', says })
+  await attacked.expectRefused({ as: 'ci', target, body, lines: [line] }, { kind: 'InvalidInput', says })
 })
 
 it('accepts the headers on operations that read them', async () => {
   const body = Buffer.from('arrow')
   const lines = ['content-type: application/vnd.apache.arrow.stream']
-  await attacked.passes({
+  await attacked.expectForwarded({
     as: 'ci',
     target: '/v1/table/labelled$t/create',
     body,
     lines: [...lines, properties],
   })
-  await attacked.passes({ as: 'ci', target: '/v1/table/placed$t/create', body, lines: [...lines, location] })
+  await attacked.expectForwarded({
+    as: 'ci',
+    target: '/v1/table/placed$t/create',
+    body,
+    lines: [...lines, location],
+  })
 })

@@ -17,9 +17,9 @@ it.each([
     kind: 'PermissionDenied',
     says: /CreateTableVersion \(.*\[\d\].*"production\.orders"/,
   } as const
-  await attacked.isRefused({ target: batchCreate, body: { entries: tables } }, expected)
+  await attacked.expectRefused({ target: batchCreate, body: { entries: tables } }, expected)
   const operations = tables.map((table) => ({ create_table_version: table }))
-  await attacked.isRefused({ target: batchCommit, body: { operations } }, expected)
+  await attacked.expectRefused({ target: batchCommit, body: { operations } }, expected)
   expect(ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent')).toEqual([])
 })
 
@@ -28,12 +28,12 @@ it('the batch itself has no object, like its route', async () => {
     { id: ['production', 'orders'], entries: [mine] },
     { entries: [mine], id: ['sandbox', 'orders'] },
   ]) {
-    await attacked.isRefused(
+    await attacked.expectRefused(
       { target: batchCreate, body },
       { kind: 'InvalidInput', says: /"id" is .* in the body and \[\] in the route; they must not differ/ },
     )
   }
-  await attacked.passes({ target: batchCreate, body: { id: [], entries: [mine] } })
+  await attacked.expectForwarded({ target: batchCreate, body: { id: [], entries: [mine] } })
 })
 
 it.each([
@@ -41,7 +41,7 @@ it.each([
   ['delete_table_versions', { id: ['sandbox', 'orders'], ranges: [] }, 'BatchDeleteTableVersions'],
   ['declare_table', { id: ['production', 'new'] }, 'DeclareTable'],
 ])('%s in a batch requires the same permissions as alone', async (name, request, permission) => {
-  await attacked.isRefused(
+  await attacked.expectRefused(
     { target: batchCommit, body: { operations: [{ create_table_version: mine }, { [name]: request }] } },
     {
       kind: 'PermissionDenied',
@@ -50,7 +50,7 @@ it.each([
   )
 })
 
-it.each<[what: string, operations: unknown, says: RegExp]>([
+it.each<[label: string, operations: unknown, says: RegExp]>([
   ['two in one', [{ create_table_version: mine, deregister_table: theirs }], /expected exactly one of/],
   ['none in one', [{}], /holds nothing; expected exactly one of/],
   ['an unknown one', [{ drop_table: theirs }], /"drop_table"; expected exactly one of/],
@@ -93,8 +93,8 @@ it.each<[what: string, operations: unknown, says: RegExp]>([
     [{ create_table_version: { ...mine, manifest_path: '../p/_versions/s' } }],
     /manifest_path/,
   ],
-])('%s in a batch is rejected', async (_what, operations, says) => {
-  await attacked.isRefused(
+])('%s in a batch is rejected', async (_label, operations, says) => {
+  await attacked.expectRefused(
     { as: 'owner', target: batchCommit, body: { operations } },
     { kind: 'InvalidInput', says },
   )
@@ -108,12 +108,12 @@ it.each([
   ],
   ['a second spelling of the id', { entries: [{ ...mine, Id: theirs.id }] }, /is ambiguous; write "id"/],
   ['no body', undefined, /"entries"/],
-])('%s is rejected', async (_what, body, says) => {
-  await attacked.isRefused({ target: batchCreate, ...(body && { body }) }, { kind: 'InvalidInput', says })
+])('%s is rejected', async (_label, body, says) => {
+  await attacked.expectRefused({ target: batchCreate, ...(body && { body }) }, { kind: 'InvalidInput', says })
 })
 
 it('a table may be called "version" or "batch-commit"', async () => {
   for (const target of ['/v1/table/version/drop', '/v1/table/batch-commit/drop']) {
-    await attacked.isRefused({ target }, { kind: 'PermissionDenied', says: 'DropTable on' })
+    await attacked.expectRefused({ target }, { kind: 'PermissionDenied', says: 'DropTable on' })
   }
 })

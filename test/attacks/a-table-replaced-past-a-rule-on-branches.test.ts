@@ -1,11 +1,14 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
-import { requiring } from './policies-of-a-lake.ts'
+import { createRequirePolicy } from './policy-templates.ts'
 
 // Deregistering a table and registering another dataset with its name replaces main.
 const attacked = attackedGateway({
   users: ['ci'],
-  policies: [requiring('lake', { branches: ['ci/*'] }), requiring('released', { notBranches: ['release'] })],
+  policies: [
+    createRequirePolicy('lake', { branches: ['ci/*'] }),
+    createRequirePolicy('released', { notBranches: ['release'] }),
+  ],
 })
 
 it.each<[path: string, body: string]>([
@@ -25,6 +28,6 @@ it.each<[path: string, body: string]>([
   for (const namespace of ['lake', 'released']) {
     const [target = '', sent = ''] = [path, body].map((text) => text.replace('%', namespace))
     const expected = { kind: 'PermissionDenied', says: 'not allowed' } as const
-    await attacked.isRefused({ as: 'ci', target: `/v1/${target}`, body: sent }, expected)
+    await attacked.expectRefused({ as: 'ci', target: `/v1/${target}`, body: sent }, expected)
   }
 })

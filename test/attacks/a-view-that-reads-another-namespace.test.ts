@@ -39,7 +39,7 @@ const attacked = attackedGateway({
 
 const virtual = { input_columns: ['a'], image: 'img', udf: 'AAAA', udf_name: 'f', udf_version: '1' }
 const view = { kind: 'query', source_query: 'SELECT * FROM other$table', output_schema: 'AAAA' }
-type Case = readonly [what: string, target: string, body: object, because: string]
+type Case = readonly [label: string, target: string, body: object, because: string]
 const reading: readonly Case[] = [
   ['the query of a view', '/v1/materialized_view/sandbox$view/create', view, 'what it reads'],
   ['a view without a word of it', '/v1/materialized_view/sandbox$view/create', {}, 'what it reads'],
@@ -68,23 +68,23 @@ const reading: readonly Case[] = [
   ],
 ]
 
-it.each(reading)('%s requires ReadAnyTable at the root', async (_what, target, body, because) => {
+it.each(reading)('%s requires ReadAnyTable at the root', async (_label, target, body, because) => {
   for (const as of ['owner', 'partial']) {
-    await attacked.isRefused(
+    await attacked.expectRefused(
       { as, target, body },
       { kind: 'PermissionDenied', says: `not allowed ReadAnyTable \\(${because}\\) on the root` },
     )
   }
 })
 
-it.each(reading.slice(0, 4))('%s is allowed with it, and recorded', async (_what, target, body) => {
+it.each(reading.slice(0, 4))('%s is allowed with it, and recorded', async (_label, target, body) => {
   expect(await attacked.send({ as: 'trusted', target, body })).toMatchObject({ status: 200 })
   attacked.upstream.requests.length = 0
   const intents = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent')
   expect(intents.at(-1)).toMatchObject({ objects: [{ operation: 'ReadAnyTable', id: [] }] })
 })
 
-it.each<[what: string, target: string, body: object]>([
+it.each<[label: string, target: string, body: object]>([
   [
     'a column by an expression',
     '/v1/table/sandbox$t/add_columns',
@@ -97,6 +97,6 @@ it.each<[what: string, target: string, body: object]>([
   ],
   ['a renamed column', '/v1/table/sandbox$t/alter_columns', { alterations: [{ path: 'a', rename: 'b' }] }],
   ['a refresh of a view that is there', '/v1/materialized_view/sandbox$view/refresh', {}],
-])('%s requires no additional permission', async (_what, target, body) => {
-  await attacked.passes({ as: 'owner', target, body })
+])('%s requires no additional permission', async (_label, target, body) => {
+  await attacked.expectForwarded({ as: 'owner', target, body })
 })

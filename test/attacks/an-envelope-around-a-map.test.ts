@@ -8,7 +8,7 @@ const as = 'owner'
 const target = '/v1/table/sandbox$orders/schema_metadata/update'
 const metadata = { owner: 'ann' }
 
-it.each<[what: string, body: object | string, says: RegExp]>([
+it.each<[label: string, body: object | string, says: RegExp]>([
   ['another id', { id: ['production', 'orders'], metadata }, /"id" is \["production","orders"\] in the body/],
   ['another id behind the map', { metadata, id: ['production'] }, /they must not differ/],
   ['another id without a map', { id: ['production', 'orders'] }, /they must not differ/],
@@ -16,7 +16,7 @@ it.each<[what: string, body: object | string, says: RegExp]>([
   ['an id in one text behind the map', { metadata, id: 'production$orders' }, /is text; omit it/],
   ['an id in other letters', { ID: ['production', 'orders'], metadata }, /is ambiguous; write "id"/],
   ['an id that is no list', { id: 5, metadata }, /"id" in the body is "5"; expected a list of strings/],
-  ['somebody else', { identity: { api_key: 'k' }, metadata }, /"identity" is not accepted/],
+  ['another identity', { identity: { api_key: 'k' }, metadata }, /"identity" is not accepted/],
   ['another id in a query', { metadata, query: { id: ['production'] } }, /"query.id" is \["production"\]/],
   [
     'a query before the map',
@@ -24,14 +24,14 @@ it.each<[what: string, body: object | string, says: RegExp]>([
     /does not accept member "query.branch"/,
   ],
   ['a claim', { context: { 'gateway-principal': 'admin' }, metadata }, /reserved for the gateway/],
-])('rejects a map in an envelope with %s', async (_what, body, says) => {
-  await attacked.isRefused({ as, target, body }, { kind: 'InvalidInput', says })
+])('rejects a map in an envelope with %s', async (_label, body, says) => {
+  await attacked.expectRefused({ as, target, body }, { kind: 'InvalidInput', says })
 })
 
 it.each([
   ['texts of those names', { id: 'a', identity: 'b', context: 'c', metadata: 'd', ID: 'e' }],
   ['an envelope that agrees', { id: ['sandbox', 'orders'], identity: null, context: { a: 'b' }, metadata }],
-])('forwards a map with %s unchanged', async (_what, body) => {
-  const arrival = await attacked.passes({ as, target, body })
+])('forwards a map with %s unchanged', async (_label, body) => {
+  const arrival = await attacked.expectForwarded({ as, target, body })
   expect(JSON.parse(String(await arrival.body))).toEqual(body)
 })

@@ -23,12 +23,11 @@ interface Attack {
 
 /** A gateway with objects that the attackers may and may not access. */
 export interface AttackedGateway extends GatewayAndUpstream {
-  /** Sends the attack as it is written. */
   send(attack: Attack): Promise<TestResponse | undefined>
-  /** Expects that error, and that nothing reaches the upstream. */
-  isRefused(attack: Attack, expected: ExpectedError): Promise<void>
-  /** Expects success, and that nothing else reaches the upstream. */
-  passes(attack: Attack): Promise<ReceivedRequest>
+  /** Expects the error, and no request at the upstream. */
+  expectRefused(attack: Attack, expected: ExpectedError): Promise<void>
+  /** Expects success, and exactly one request at the upstream, which is returned. */
+  expectForwarded(attack: Attack): Promise<ReceivedRequest>
 }
 
 /**
@@ -95,13 +94,13 @@ export function attackedGateway(setup: Pick<GatewaySetup, 'policies' | 'users'> 
       return shared.upstream
     },
     send,
-    async isRefused(attack, expected) {
+    async expectRefused(attack, expected) {
       expectError(await send(attack), expected)
       // Another request shows that nothing is still in progress, and that the gateway works.
       expect(await shared.gateway.post('/v1/table/well/exists')).toMatchObject({ status: 200 })
       expect(shared.upstream.requests.splice(0)).toMatchObject([{ target: '/v1/table/well/exists' }])
     },
-    async passes(attack) {
+    async expectForwarded(attack) {
       expect(await send(attack)).toMatchObject({ status: 200 })
       const [arrival, ...others] = shared.upstream.requests.splice(0)
       expect(others).toEqual([])
@@ -111,7 +110,6 @@ export function attackedGateway(setup: Pick<GatewaySetup, 'policies' | 'users'> 
   }
 }
 
-/** The bytes of an attack on its own connection. */
 function bytesOf(attack: Attack, gateway: TestedGateway): Buffer {
   const { method = 'POST', target = '/v1/table/sandbox$orders/describe', as = 'writer', lines = [] } = attack
   const isBytes = typeof attack.body === 'string' || Buffer.isBuffer(attack.body)

@@ -8,7 +8,7 @@ it.each(['Cascade', 'cascade', 'CASCADE', '"Cascade"'])(
   'behavior %s requires permission on everything below',
   async (behavior) => {
     for (const namespace of ['sandbox', 'sandbox$inner']) {
-      await attacked.isRefused(
+      await attacked.expectRefused(
         { as: 'owner', target: `/v1/namespace/${namespace}/drop`, body: { behavior } },
         { kind: 'PermissionDenied', says: /not allowed DropTable \(behavior Cascade\)/ },
       )
@@ -17,14 +17,14 @@ it.each(['Cascade', 'cascade', 'CASCADE', '"Cascade"'])(
 )
 
 it('overwriting a namespace drops everything below', async () => {
-  await attacked.isRefused(
+  await attacked.expectRefused(
     { as: 'owner', target: '/v1/namespace/sandbox$inner/create', body: { mode: 'Overwrite' } },
     { kind: 'PermissionDenied', says: /not allowed DropTable \(mode Overwrite\)/ },
   )
 })
 
 it('permission to drop namespaces but no tables does not allow a cascade', async () => {
-  await attacked.isRefused(
+  await attacked.expectRefused(
     { target: '/v1/namespace/sandbox$other/drop', body: { behavior: 'Cascade' } },
     { kind: 'PermissionDenied', says: /not allowed DropTable/ },
   )
@@ -37,7 +37,7 @@ it.each([
   [{ Behavior: 'Cascade' }, /is ambiguous; write "behavior"/],
   [{ mode: 'Cascade' }, /"Cascade" is not a mode of DropNamespace; expected one of fail, skip/],
 ])('%j is refused', async (body, says) => {
-  await attacked.isRefused(
+  await attacked.expectRefused(
     { as: 'owner', target: '/v1/namespace/sandbox/drop', body },
     { kind: 'InvalidInput', says },
   )
@@ -45,7 +45,14 @@ it.each([
 
 it('allows a cascade if nothing below is denied', async () => {
   const body = { behavior: 'Cascade' }
-  const arrival = await attacked.passes({ as: 'owner', target: '/v1/namespace/sandbox$other/drop', body })
+  const arrival = await attacked.expectForwarded({
+    as: 'owner',
+    target: '/v1/namespace/sandbox$other/drop',
+    body,
+  })
   expect(JSON.parse(String(await arrival.body))).toEqual(body)
-  await attacked.passes({ target: '/v1/namespace/sandbox$inner/drop', body: { behavior: 'Restrict' } })
+  await attacked.expectForwarded({
+    target: '/v1/namespace/sandbox$inner/drop',
+    body: { behavior: 'Restrict' },
+  })
 })

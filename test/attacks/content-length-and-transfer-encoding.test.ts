@@ -11,7 +11,7 @@ const encoding: ExpectedError = { kind: 'InvalidInput', says: /transfer-encoding
 const smuggled = 'POST /v1/table/production/drop HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
 const chunked = `0\r\n\r\n${smuggled}`
 
-it.each<[what: string, lines: string[], body: string, ExpectedError]>([
+it.each<[label: string, lines: string[], body: string, ExpectedError]>([
   ['length and chunks', ['content-length: 5', 'transfer-encoding: chunked'], chunked, malformed],
   ['chunks and length', ['transfer-encoding: chunked', 'content-length: 5'], chunked, malformed],
   ['two lengths', ['content-length: 0', 'content-length: 5'], smuggled, malformed],
@@ -47,8 +47,8 @@ it.each<[what: string, lines: string[], body: string, ExpectedError]>([
   ['a vertical tabulator', ['transfer-encoding: \x0bchunked'], chunked, encoding],
 ])(
   '%s is rejected, and the following bytes are not parsed as a request',
-  async (_what, lines, body, expected) => {
-    await attacked.isRefused({ lines, body }, expected)
+  async (_label, lines, body, expected) => {
+    await attacked.expectRefused({ lines, body }, expected)
   },
 )
 
@@ -62,7 +62,7 @@ it.each([
   ['a bare line feed behind a chunk', '2\r\n{}\n0\r\n\r\n'],
   ['a length in its trailers', '2\r\n{}\r\n0\r\ncontent-length: 9\r\n\r\n'],
   ['a line feed within an extension', '2;a\n{}\r\n0\r\n\r\n'],
-])('rejects a chunked body with %s', async (_what, body) => {
+])('rejects a chunked body with %s', async (_label, body) => {
   for (const target of ['/v1/table/sandbox$orders/describe', '/v1/table/sandbox$orders/query']) {
     const response = await attacked.send({ target, lines: ['transfer-encoding: chunked'], body })
     expect(response).toMatchObject({ status: 400, json: { code: 13 } })
@@ -70,7 +70,7 @@ it.each([
   expect(attacked.upstream.requests).toEqual([])
 })
 
-it.each<[what: string, bytes: string, ExpectedError]>([
+it.each<[label: string, bytes: string, ExpectedError]>([
   [
     'HTTP/1.0 with chunks',
     `POST /v1/table/sandbox$orders/describe HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n${chunked}`,
@@ -78,7 +78,7 @@ it.each<[what: string, bytes: string, ExpectedError]>([
   ],
   ['HTTP/0.9', 'GET /v1/table\r\n\r\n', malformed],
   [
-    'HTTP/2.0 in the words of HTTP/1.1',
+    'HTTP/2.0 in the syntax of HTTP/1.1',
     'GET /v1/table HTTP/2.0\r\nhost: g\r\n\r\n',
     { kind: 'InvalidInput', status: 505, says: 'expected HTTP/1.1' },
   ],
@@ -88,7 +88,7 @@ it.each<[what: string, bytes: string, ExpectedError]>([
     `CONNECT inside.example:443 HTTP/1.1\r\nhost: g\r\n\r\n${smuggled}`,
     { kind: 'Unsupported', status: 405, says: 'CONNECT' },
   ],
-])('%s is rejected, and its connection closed', async (_what, bytes, expected) => {
+])('%s is rejected, and its connection closed', async (_label, bytes, expected) => {
   const responses = await sendRaw(attacked.gateway.url, bytes)
   expect(responses).toHaveLength(1)
   expectError(responses[0], expected)
@@ -122,7 +122,7 @@ it.each([
     const response = await attacked.send({ lines: lines.slice(1), body })
     expect(response?.status).toBe(200)
   } else {
-    const arrival = await attacked.passes({ lines, body })
+    const arrival = await attacked.expectForwarded({ lines, body })
     expect(String(await arrival.body)).toBe('{}')
     const names = arrival.rawHeaders.filter((_, index) => index % 2 === 0)
     expect(names).toEqual(['host', 'connection', 'x-request-id', 'content-type', 'content-length'])

@@ -7,7 +7,7 @@ const attacked = attackedGateway()
 const vended = { aws_access_key_id: 'A', aws_secret_access_key: 'S', aws_session_token: 'T' }
 
 it.each(['describe', 'declare', 'create-empty'])('%s with vend_credentials is denied', async (operation) => {
-  await attacked.isRefused(
+  await attacked.expectRefused(
     { target: `/v1/table/sandbox$orders/${operation}`, body: { vend_credentials: true } },
     {
       kind: 'PermissionDenied',
@@ -17,7 +17,7 @@ it.each(['describe', 'declare', 'create-empty'])('%s with vend_credentials is de
 })
 
 it.each([['true'], [1], [{}], [['true']]])('rejects vend_credentials %j', async (value) => {
-  await attacked.isRefused(
+  await attacked.expectRefused(
     { as: 'owner', body: { vend_credentials: value } },
     { kind: 'InvalidInput', says: 'expected true or false' },
   )
@@ -50,7 +50,7 @@ it.each([
   ['is not JSON', 'storage_options=aws_secret_access_key'],
   ['breaks off', '{"storage_options":{"aws_secret_access_key":"S"'],
   ['is compressed', Buffer.from([0x1f, 0x8b, 0x08])],
-])('does not forward a response that %s, because its content is unknown', async (_what, body) => {
+])('does not forward a response that %s, because its content is unknown', async (_label, body) => {
   attacked.upstream.answering = respondWith(200, body)
   const response = await attacked.send({})
   expect(response).toMatchObject({ status: 502, json: { code: 17 } })

@@ -28,5 +28,5 @@ it.each<[target: string, ExpectedError]>([
   ['/v1/table/sandbox$x//describe', unknown],
   ['/v1/table/sandbox$x/describe//', unknown],
 ])('%s is rejected', async (target, expected) => {
-  await attacked.isRefused({ target }, expected)
+  await attacked.expectRefused({ target }, expected)
 })

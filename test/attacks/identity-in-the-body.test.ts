@@ -6,7 +6,7 @@ const attacked = attackedGateway()
 
 it('an identity in the body does not authenticate', async () => {
   const identity = { api_key: attacked.gateway.key('dev') }
-  await attacked.isRefused(
+  await attacked.expectRefused(
     { as: null, body: { identity } },
     { kind: 'Unauthenticated', says: 'no credential was sent; expected the header x-api-key' },
   )
@@ -32,8 +32,8 @@ it.each([
     '{"k":9223372036854775807,"identity":{}}',
     '{"k":9223372036854775807}',
   ],
-])('removes only the identity %s from the body', async (_what, body, forwarded) => {
-  const arrival = await attacked.passes({ body })
+])('removes only the identity %s from the body', async (_label, body, forwarded) => {
+  const arrival = await attacked.expectForwarded({ body })
   expect(JSON.parse(String(await arrival.body))).toEqual(JSON.parse(forwarded))
   expect(String(await arrival.body).replaceAll(' ', '')).toBe(forwarded.replaceAll(' ', ''))
 })
@@ -46,8 +46,8 @@ it.each([
   ],
   ['in capitals', { IDENTITY: { api_key: 'k' } }, /"IDENTITY"/],
   ['in the query of a plan', { query: { identity: { api_key: 'k' } } }, /"query.identity" is not accepted/],
-])('rejects an identity %s', async (_what, body, says) => {
-  await attacked.isRefused(
+])('rejects an identity %s', async (_label, body, says) => {
+  await attacked.expectRefused(
     { target: '/v1/table/sandbox$orders/explain_plan', body },
     { kind: 'InvalidInput', says },
   )
@@ -56,8 +56,11 @@ it.each([
 it.each(['identity', 'context'])('rejects %s within a batch', async (name) => {
   const entry = { id: ['sandbox', 'orders'], version: 2, manifest_path: 'o/_versions/s', [name]: { a: 'b' } }
   const expected = { kind: 'InvalidInput', says: `${name} is not accepted inside a batch` } as const
-  await attacked.isRefused({ target: '/v1/table/version/batch-create', body: { entries: [entry] } }, expected)
-  await attacked.isRefused(
+  await attacked.expectRefused(
+    { target: '/v1/table/version/batch-create', body: { entries: [entry] } },
+    expected,
+  )
+  await attacked.expectRefused(
     { target: '/v1/table/batch-commit', body: { operations: [{ create_table_version: entry }] } },
     expected,
   )

@@ -1,16 +1,16 @@
 import { it } from 'vitest'
 import { attackedGateway } from './attacked-gateway.ts'
-import { allowing, denying } from './policies-of-a-lake.ts'
+import { createAllowPolicy, createDenyPolicy } from './policy-templates.ts'
 
 // A rename carried the properties or the location of a table to a namespace whose rules deny them.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [
-    allowing('lake'),
-    denying('labelled', ['CreateTable'], '"env" in properties && properties["env"] == "prod"'),
-    denying('placed', ['CreateTable'], 'location.isUnder("s3://other")'),
-    allowing('only', 'properties["env"] == "dev"'),
-    allowing('plain', 'operation == "CreateTable"'),
+    createAllowPolicy('lake'),
+    createDenyPolicy('labelled', ['CreateTable'], '"env" in properties && properties["env"] == "prod"'),
+    createDenyPolicy('placed', ['CreateTable'], 'location.isUnder("s3://other")'),
+    createAllowPolicy('only', 'properties["env"] == "dev"'),
+    createAllowPolicy('plain', 'operation == "CreateTable"'),
   ],
 })
 const target = '/v1/table/lake$t/rename'
@@ -18,9 +18,12 @@ const body = (namespace: string): string => `{"new_table_name":"u","new_namespac
 
 it.each(['labelled', 'placed', 'only'])('denies a rename into %s', async (namespace) => {
   const says = new RegExp(`not allowed CreateTable \\(the destination\\) on "${namespace}.u"`)
-  await attacked.isRefused({ as: 'ci', target, body: body(namespace) }, { kind: 'PermissionDenied', says })
+  await attacked.expectRefused(
+    { as: 'ci', target, body: body(namespace) },
+    { kind: 'PermissionDenied', says },
+  )
 })
 
 it('allows a rename into a namespace without rules on properties', async () => {
-  await attacked.passes({ as: 'ci', target, body: body('plain') })
+  await attacked.expectForwarded({ as: 'ci', target, body: body('plain') })
 })

@@ -16,8 +16,8 @@ it.each([
     { new_table_name: 'vault', new_namespace_id: ['sandbox', 'inner'] },
     'sandbox.inner.vault',
   ],
-])('denies a rename %s', async (_what, body, destination) => {
-  await attacked.isRefused(
+])('denies a rename %s', async (_label, body, destination) => {
+  await attacked.expectRefused(
     { target, body },
     {
       kind: 'PermissionDenied',
@@ -26,7 +26,7 @@ it.each([
   )
 })
 
-it.each<[what: string, body: object | undefined, says: RegExp]>([
+it.each<[label: string, body: object | undefined, says: RegExp]>([
   ['two destinations', { ...name, new_namespace_id: ['sandbox'], new_namespace: ['production'] }, /differ/],
   ['no destination', {}, /requires "new_table_name"/],
   ['no body', undefined, /requires "new_table_name"/],
@@ -40,8 +40,8 @@ it.each<[what: string, body: object | undefined, says: RegExp]>([
     { ...name, New_Namespace_Id: ['production'] },
     /is ambiguous; write "new_namespace_id"/,
   ],
-])('rejects a rename with %s', async (_what, body, says) => {
-  await attacked.isRefused({ target, ...(body && { body }) }, { kind: 'InvalidInput', says })
+])('rejects a rename with %s', async (_label, body, says) => {
+  await attacked.expectRefused({ target, ...(body && { body }) }, { kind: 'InvalidInput', says })
 })
 
 /** The same namespace in both spellings of the member. */
@@ -49,12 +49,12 @@ const both = (namespace: string[]) => ({ ...name, new_namespace: namespace, new_
 
 it('forwards and records equal destinations in both spellings as one', async () => {
   const body = both(['sandbox', 'archive'])
-  const arrival = await attacked.passes({ target, body })
+  const arrival = await attacked.expectForwarded({ target, body })
   expect(JSON.parse(String(await arrival.body))).toEqual(body)
   const intent = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent').at(-1)
   expect(intent?.details).toEqual({ new_table_name: 'orders', new_namespace_id: ['sandbox', 'archive'] })
   expect(intent?.objects).toMatchObject([{ operation: 'CreateTable', id: ['sandbox', 'archive', 'orders'] }])
-  await attacked.isRefused(
+  await attacked.expectRefused(
     { target, body: both(['production']) },
     { kind: 'PermissionDenied', says: 'on "production.orders"' },
   )
@@ -62,14 +62,20 @@ it('forwards and records equal destinations in both spellings as one', async () 
 
 it('rejects a part that contains the delimiter, whatever the permissions', async () => {
   const body = { ...name, new_namespace_id: ['sandbox$inner'] }
-  await attacked.isRefused({ target, body }, { kind: 'PermissionDenied', says: 'on "sandbox.inner.orders"' })
-  await attacked.isRefused({ target, body, as: 'dev' }, { kind: 'InvalidInput', says: /"sandbox\$inner"/ })
+  await attacked.expectRefused(
+    { target, body },
+    { kind: 'PermissionDenied', says: 'on "sandbox.inner.orders"' },
+  )
+  await attacked.expectRefused(
+    { target, body, as: 'dev' },
+    { kind: 'InvalidInput', says: /"sandbox\$inner"/ },
+  )
 })
 
 it('allows a rename within allowed namespaces, which also requires the source', async () => {
   const body = { ...name, new_namespace_id: ['sandbox', 'archive'] }
-  expect((await attacked.passes({ target, body })).target).toBe('/v1/table/sandbox%24orders/rename')
-  await attacked.isRefused(
+  expect((await attacked.expectForwarded({ target, body })).target).toBe('/v1/table/sandbox%24orders/rename')
+  await attacked.expectRefused(
     { target: '/v1/table/production$orders/rename', body },
     { kind: 'PermissionDenied', says: 'not allowed RenameTable on "production.orders"' },
   )

@@ -1,5 +1,5 @@
-// Opens that many uploads to a gateway, each of which sends 16 KiB and then 64 KiB/s, and as many downloads that are
-// read at that rate. Prints a line when all have begun; ends with its standard input.
+// Opens `count` uploads that send 64 KiB/s, and `count` downloads that are read at this rate. Prints a line when all have
+// started; exits when its standard input ends.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
@@ -35,5 +35,5 @@ async function download(): Promise<void> {
 }
 
 for (let index = 0; index < Number(count); index += 1) await Promise.all([upload(), download()])
-process.stdout.write('all have begun\n')
+process.stdout.write('started\n')
 process.stdin.resume().once('end', () => process.exit(0))

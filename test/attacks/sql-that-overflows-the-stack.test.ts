@@ -10,7 +10,6 @@ const chainOf = (terms: number, operator: string, term: string) =>
 const repeated = (terms: number, before: string, middle: string, after = '') =>
   before.repeat(terms) + middle + after.repeat(terms)
 
-/** A column, and the terms added to it. */
 const sumOf = (operators: number, last = 'id') => `${'id + '.repeat(operators)}${last}`
 
 type Location = [member: string, target: string, body: (sql: string) => unknown]

@@ -43,10 +43,10 @@ it('closes connections beyond the limit of one client, and keeps existing ones',
 })
 
 it.each([
-  ['say nothing', ''],
-  ['never end a head', 'GET /v1/table HTTP/1.1\r\nhost: g\r\nx-slow: '],
-  ['have been answered', request],
-])('closes connections that %s for others, the oldest first', async (_what, sent) => {
+  ['send nothing', ''],
+  ['send an incomplete head', 'GET /v1/table HTTP/1.1\r\nhost: g\r\nx-slow: '],
+  ['have received a response', request],
+])('closes connections that %s in favor of new ones, oldest first', async (_label, sent) => {
   const { gateway } = await startGatewayAndUpstream(limited({ maxConnections: 3 }))
   const idle: RawConnection[] = []
   for (let count = 0; count < 3; count += 1) {
@@ -65,7 +65,7 @@ it.each([
   expect(await countRefusals(gateway, 'too_many_connections')).toBe(0)
 })
 
-it('does not close connections with an active request for others', async () => {
+it('does not close connections with an active request in favor of new ones', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     ...limited({ maxConnections: 2 }),
     ...allowEverythingForTwo,
@@ -91,7 +91,7 @@ it('does not close connections with an active request for others', async () => {
     expect(await countRefusals(gateway, 'too_many_connections')).toBe(count)
   }
   finish.resolve(undefined)
-  for (const answer of pending) expect(await answer).toMatchObject({ status: 200 })
+  for (const response of pending) expect(await response).toMatchObject({ status: 200 })
 })
 
 it('slow small bodies leave half of the connections to other principals', async () => {

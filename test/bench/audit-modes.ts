@@ -7,7 +7,7 @@ import { createKey } from '../../src/identity/api-keys/key-store.ts'
 import { freePort } from '../support/free-port.ts'
 import { allowEverything } from '../gateway/support/open-gateway.ts'
 import { formatPolicies } from '../policy/policy-builder.ts'
-import { quantile } from './figures.ts'
+import { quantile } from './statistics.ts'
 import { runWrk } from './load.ts'
 import { startUpstream } from './peers/upstream.ts'
 import { startServer, stopServers } from './server-process.ts'
@@ -36,7 +36,6 @@ const program = join(import.meta.dirname, '../../dist/main.js')
 const folder = await mkdtemp(join(tmpdir(), 'audit-modes-'))
 const bodyFile = join(folder, 'commit.json')
 
-/** A gateway and its measurements. */
 interface Measured {
   readonly mode: string
   readonly pid: number
@@ -57,7 +56,6 @@ try {
   await writeFile(bodyFile, JSON.stringify(commit))
   const upstream = await startUpstream(folder, undefined, [])
   const gateways = await Promise.all(modes.map((mode) => start(mode, upstream.port)))
-  // Warm-up.
   for (const gateway of gateways) await measure(gateway)
   for (let round = 0; round < rounds; round += 1) {
     for (const gateway of gateways) gateway.rounds.push(await measure(gateway))

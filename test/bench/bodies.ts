@@ -1,9 +1,8 @@
 import { RecordBatch, Struct, makeData, Field, Float64, Schema, Table, tableToIPC } from 'apache-arrow'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { bodySizes, downloadOf, type BodySize } from './exchanges.ts'
+import { bodySizes, downloadOf, type BodySize } from './upstream-contract.ts'
 
-/** Files of request bodies. */
 export interface Bodies {
   readonly file: (name: 'query' | `arrow-${BodySize}`) => string
 }

@@ -10,7 +10,6 @@ export const callerName = 'bench'
 /** Claims that every server requires. */
 export const { iss: issuer = '', aud: audience = '' } = goodClaims()
 
-/** Credentials of callers, and the files that servers verify them with. */
 export interface Callers {
   readonly folder: string
   readonly apiKey: string
@@ -22,11 +21,9 @@ export interface Callers {
   /** Key store and pepper of the gateway. */
   readonly storeFile: string
   readonly pepperFile: string
-  /** Valid, distinct tokens. */
   readonly tokens: readonly string[]
   /** A token with a forged signature. */
   readonly forgedToken: string
-  /** One token per line. */
   readonly tokensFile: string
 }
 

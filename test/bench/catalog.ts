@@ -8,7 +8,7 @@ import { setup as startPostgres, teardown as stopPostgres } from '../backend/pos
 import { nameOf, startCatalog, type MeasuredCatalog } from './measured-catalog.ts'
 import { processorMicroseconds } from './process-cost.ts'
 import { stopServers } from './server-process.ts'
-import { quantile, rounded } from './figures.ts'
+import { quantile, rounded } from './statistics.ts'
 
 /*
  * Measures the operations of the bundled catalog with 10 tables and with 100,000 tables, a tenth of them in one

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 
 /** Core assignment of the parts of a measurement; undefined means any core. */
 export interface Cores {
-  /** The measured server. */
   readonly server: number | undefined
   /** The upstream and the load generator. */
   readonly upstream: number | undefined

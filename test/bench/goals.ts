@@ -1,10 +1,8 @@
 import type { Sample } from './measure.ts'
 import { markdownTable, medianOf, ratioOf, type Rounds } from './report.ts'
 
-/** Results of a run by workload name. */
 export type Run = ReadonlyMap<string, Rounds>
 
-/** A performance goal. */
 interface Goal {
   readonly workload: string
   readonly what: string

@@ -9,7 +9,7 @@ import {
   compilePolicySet,
   type WrittenPolicy,
 } from '../policy/policy-builder.ts'
-import { quantile, rounded } from './figures.ts'
+import { quantile, rounded } from './statistics.ts'
 
 /*
  * Measures what the gateway adds to an upstream page of 1,000 names: converting names to ids, evaluating the policies

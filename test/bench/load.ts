@@ -10,13 +10,11 @@ import type { Workload } from './workloads.ts'
 
 const script = fileURLToPath(new URL('wrk.lua', import.meta.url))
 
-/** Parts of the requests. */
 export interface LoadSetup {
   readonly callers: Callers
   readonly bodies: Bodies
   /** Core of the load generator; undefined for any. */
   readonly core: number | undefined
-  /** Stops the load. */
   readonly signal: AbortSignal
 }
 
@@ -33,7 +31,6 @@ const resultSchema = z.object({
   broken: z.int(),
 })
 
-/** Result of a workload. */
 export type LoadResult = z.output<typeof resultSchema>
 
 /** Runs a workload with wrk. Rejects if a response is unexpected, or if there is none. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { bytesCountPath } from './exchanges.ts'
+import { bytesCountPath } from './upstream-contract.ts'
 import { runLoad, type LoadSetup } from './load.ts'
-import { forgetPeakMemory, peakMemory, processorMicroseconds } from './process-cost.ts'
+import { resetPeakMemory, peakMemory, processorMicroseconds } from './process-cost.ts'
 import type { ServerProcess } from './server-process.ts'
 import type { Workload } from './workloads.ts'
 
@@ -32,7 +32,7 @@ export async function measure(
   seconds: number,
   setup: LoadSetup,
 ): Promise<Sample> {
-  forgetPeakMemory(server.pid)
+  resetPeakMemory(server.pid)
   const bytesBefore = await bytesTaken(upstream)
   const timeBefore = processorMicroseconds(server.pid)
   const startedAt = performance.now()

@@ -15,7 +15,6 @@ import { finishVersion, recordVersion } from '../../src/backend/database/version
 import { freePort } from '../support/free-port.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
 
-/** Size and location of a catalog. */
 export interface CatalogStart {
   readonly name: string
   readonly folder: string
@@ -26,7 +25,6 @@ export interface CatalogStart {
   readonly engine: Engine
 }
 
-/** A catalog in a process of its own. */
 export interface MeasuredCatalog {
   readonly server: ServerProcess
   /** Number of tables in `crowd`: `t000000` and so on. */
@@ -38,7 +36,6 @@ export interface MeasuredCatalog {
 const program = fileURLToPath(new URL('../backend/support/catalog-process.ts', import.meta.url))
 const tablesOfNamespace = 2
 
-/** Name of a table by its number. */
 export function nameOf(index: number): string {
   return `t${String(index).padStart(6, '0')}`
 }

@@ -26,7 +26,6 @@ export interface Served {
   readonly reads: { readonly served: number; readonly refused: number; readonly p99Ms: number }
 }
 
-/** A gateway in front of a catalog of known capacity. */
 export interface LoadedGateway {
   /**
    * Offers `times` the capacity, one request in ten a small read; counts responses after the first `resolveMs`, in

@@ -24,23 +24,23 @@ const names = [...workloads, ...companions].map(({ name }) => name)
 
 export const usage = `usage: npm run bench -- [options]
 
-Measures the gateway beside other servers that do the same, in front of one upstream, in turn.
+Measures the gateway and comparable servers in front of the same upstream, one after the other.
 
   --only NAME,...   ${names.slice(0, 6).join(', ')},
                     ${names.slice(6, 11).join(', ')},
                     ${names.slice(11).join(', ')}
   --peers NAME,...  ${peers.map(({ name }) => name).join(', ')}
-  --runs N          does all of it so often, with servers started anew, and what belongs to no server once; 1 unless told
-  --rounds N        measurements of each, of which medians are printed; 3 unless told
-  --seconds N       for each measurement; 2 unless told
-  --tokens N        that many-tokens sends in turn; 10000 unless told
-  --quick           one round of a second, 1000 tokens, and only what --only names of ${names.slice(11).join(', ')}
-  --cold            does not warm up first: only to try the bench itself
+  --runs N          complete runs with restarted servers; benchmarks of single parts run once; default 1
+  --rounds N        measurements of each server, whose medians are printed; default 3
+  --seconds N       duration of a measurement; default 2
+  --tokens N        number of tokens of many-tokens; default 10000
+  --quick           one round of a second and 1000 tokens; only runs those that --only names of ${names.slice(11).join(', ')}
+  --cold            skips the warm-up; only to test the bench itself
   --profile FOLDER  writes a CPU profile of the gateway there
-  --write           writes test/bench/results.md; not with --only and --quick, as nothing else of it would be left
+  --write           writes test/bench/results.md; not with --only and --quick, which would remove other results
 
-The other servers and what sends the load: apt-get install haproxy nginx wrk libnginx-mod-http-lua lua-luaossl lua-cjson
-What is not there is named and left out.
+The other servers and the load generator: apt-get install haproxy nginx wrk libnginx-mod-http-lua lua-luaossl lua-cjson
+Missing programs are reported and skipped.
 `
 
 /** Parses the command line; undefined if it requests help. Throws TypeError or RangeError for invalid options. */

@@ -2,7 +2,6 @@ import type { Callers } from './callers.ts'
 import type { ServerProcess } from './server-process.ts'
 
 export interface PeerSetup {
-  /** Folder for its files. */
   readonly folder: string
   readonly upstreamPort: number
   readonly callers: Callers
@@ -12,7 +11,6 @@ export interface PeerSetup {
   readonly profileFolder: string | undefined
 }
 
-/** A server between the load and the upstream. */
 export interface Peer {
   readonly name: string
   /** Description for the results. */

@@ -4,5 +4,4 @@ import { haproxy, haproxyForBulk } from './peers/haproxy.ts'
 import { httpProxy } from './peers/http-proxy.ts'
 import { nginx, nginxLua } from './peers/nginx.ts'
 
-/** All measured servers, in the order of the results. */
 export const peers: readonly Peer[] = [gateway, haproxy, haproxyForBulk, nginx, nginxLua, httpProxy]

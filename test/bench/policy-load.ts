@@ -18,7 +18,6 @@ interface LoadTime {
   readonly rules: number
   readonly files: number
   readonly style: 'YAML' | 'JSON'
-  /** Reading, parsing and compiling. */
   readonly start: string
   readonly 'of the processor': string
   readonly read: string
@@ -85,7 +84,6 @@ function total({ read, parse, compile }: LoadTimes): number {
   return read + parse + compile
 }
 
-/** Minimum and median. */
 function shown(times: readonly number[]): string {
   const sorted = times.toSorted((one, other) => one - other)
   return [0, Math.floor(sorted.length / 2)].map((location) => sorted[location]?.toFixed(0)).join(', ')

@@ -5,12 +5,12 @@ export function processorMicroseconds(pid: number): number {
   return familyOf(pid).reduce((sum, member) => sum + ownMicroseconds(member), 0)
 }
 
-/** Peak memory of a process and its children since `forgetPeakMemory`, in bytes. */
+/** Peak memory of a process and its children since `resetPeakMemory`, in bytes. */
 export function peakMemory(pid: number): number {
   return familyOf(pid).reduce((sum, member) => sum + statusBytes(member, 'VmHWM'), 0)
 }
 
-export function forgetPeakMemory(pid: number): void {
+export function resetPeakMemory(pid: number): void {
   for (const member of familyOf(pid)) writeFileSync(`/proc/${member}/clear_refs`, '5')
 }
 

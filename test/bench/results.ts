@@ -12,10 +12,8 @@ export interface Section {
 export interface ResultsContext {
   readonly options: BenchOptions
   readonly servers: Servers
-  /** Before the first measurement. */
   readonly before: MachineState
   readonly isPinned: boolean
-  /** Version of wrk. */
   readonly wrk: string
 }
 

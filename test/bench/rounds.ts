@@ -19,7 +19,6 @@ const mostWarmSeconds = 30
 /** Unmeasured time before each measurement: an idle server has lost its CPU cache contents. */
 export const leadSeconds = 1
 
-/** The servers that take part in a workload. */
 export function takingPart(
   { bulk, isRefused = false }: Workload,
   proven: readonly ProvenServer[],

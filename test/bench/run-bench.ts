@@ -8,7 +8,7 @@ import { makeCallers } from './callers.ts'
 import { companions, runCompanion } from './companions.ts'
 import { chooseCores } from './cores.ts'
 import type { BenchOptions } from './options.ts'
-import type { BodySize } from './exchanges.ts'
+import type { BodySize } from './upstream-contract.ts'
 import { goalsTable, type Run } from './goals.ts'
 import { programVersion } from './peers/program-version.ts'
 import { peers } from './peers.ts'
@@ -19,13 +19,10 @@ import { stopServers } from './server-process.ts'
 import { startServers, type Servers } from './servers.ts'
 import { workloads, type Workload } from './workloads.ts'
 
-/** Environment of a run. */
 export interface BenchSurroundings {
   /** Folder for the files of the run; the caller removes it after the servers have stopped. */
   readonly folder: string
-  /** Reports progress. */
   readonly say: (line: string) => void
-  /** Aborts the run. */
   readonly signal: AbortSignal
 }
 

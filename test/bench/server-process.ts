@@ -21,7 +21,6 @@ export interface ServerStart {
   readonly core: number | undefined
 }
 
-/** A server in a process of its own. */
 export interface ServerProcess {
   readonly pid: number
   readonly port: number
@@ -69,7 +68,6 @@ export async function startServer({
   }
 }
 
-/** Stops all running servers. */
 export async function stopServers(): Promise<void> {
   await Promise.all([...running].map(stopProcess))
 }

@@ -1,14 +1,13 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Cores } from './cores.ts'
-import type { BodySize } from './exchanges.ts'
+import type { BodySize } from './upstream-contract.ts'
 import type { LoadSetup } from './load.ts'
 import type { Peer } from './peer.ts'
 import { startUpstream } from './peers/upstream.ts'
-import { prove } from './proof.ts'
+import { verifyServer } from './verify-server.ts'
 import type { ServerProcess } from './server-process.ts'
 
-/** A running server whose responses have been verified. */
 export interface ProvenServer {
   readonly name: string
   readonly what: string
@@ -22,7 +21,6 @@ export interface ServersSetup {
   readonly folder: string
   readonly cores: Cores
   readonly load: LoadSetup
-  /** Names of the large body sizes to measure. */
   readonly sizes: readonly BodySize[]
   /** Folder for a CPU profile of the gateway. */
   readonly profileFolder: string | undefined
@@ -43,7 +41,7 @@ export async function startServers(
   { folder, cores, load, sizes, profileFolder, say }: ServersSetup,
 ): Promise<Servers> {
   const upstream = await startUpstream(folder, cores.upstream, sizes)
-  await prove({ port: upstream.port, checks: false, sizes }, load)
+  await verifyServer({ port: upstream.port, checks: false, sizes }, load)
   const direct = { name: 'direct', what: 'the upstream itself, a process on node', version: process.version }
   const proven: ProvenServer[] = [{ ...direct, checks: false, onlyBulk: false, server: upstream }]
   const missing = new Map<string, string>()
@@ -56,7 +54,7 @@ export async function startServers(
       const { callers } = load
       const setup = { folder: own, upstreamPort: upstream.port, callers, core: cores.server, profileFolder }
       const server = await peer.start(setup)
-      await prove({ port: server.port, checks, sizes }, load)
+      await verifyServer({ port: server.port, checks, sizes }, load)
       await server.emptyLog()
       proven.push({ name, what, version, checks, onlyBulk, server })
       say(`${name} ${version}: its bytes are exact${checks ? ', and it refuses who may not call' : ''}`)

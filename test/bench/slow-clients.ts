@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { describeTables } from '../attacks/describe-tables.ts'
 import { startRecordingUpstream, type RequestHandler } from '../gateway/support/recording-upstream.ts'
-import { quantile } from './figures.ts'
+import { quantile } from './statistics.ts'
 
 const requests = 1_000
 const rounds = 5

@@ -1,4 +1,4 @@
-import type { BodySize } from './exchanges.ts'
+import type { BodySize } from './upstream-contract.ts'
 
 /** One kind of request, repeated over persistent connections. */
 export interface Workload {
@@ -24,7 +24,6 @@ const usual = { connections: 32, tables: 100 } as const
 const bulk = { connections: 4, credential: 'token' } as const
 const down = { ...bulk, body: 'query', bulk: 'down' } as const
 
-/** All workloads, in the order of the results. */
 export const workloads: readonly Workload[] = [
   {
     ...usual,

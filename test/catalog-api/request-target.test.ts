@@ -191,7 +191,7 @@ describe('targets', () => {
   it.each([
     ['GET', '/v1/namespace/$/table/list?include_declared='],
     ['POST', '/v1/table/t/merge_insert?on='],
-  ])('refuse an empty value that means something if it is there: %s %s', (method, target) => {
+  ])('reject an empty value of a parameter whose presence has an effect: %s %s', (method, target) => {
     expect(statusOf(method, target)).toBe(400)
   })
 

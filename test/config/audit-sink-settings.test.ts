@@ -38,7 +38,7 @@ it.each([
     [{ ...http, retry: { minBackoffMs: 2, maxBackoffMs: 1 } }],
     'expected minBackoffMs to be at most',
   ],
-])('%s is a mistake', (_, sinks, message) => {
+])('%s is an error', (_, sinks, message) => {
   const issues = sinksSchema.safeParse(sinks).error?.issues ?? []
   expect(issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join()).toContain(message)
 })

@@ -42,7 +42,7 @@ it.for<[what: string, changes: object]>([
       ],
     },
   ],
-])('what is printed of %s means the same when it is read again', async ([, changes]) => {
+])('printed settings of %s have the same effect when they are read', async ([, changes]) => {
   const settings = await read(stringify({ ...least, ...changes }))
   expect(await read(formatEffectiveSettings(settings, {}))).toEqual(settings)
 })

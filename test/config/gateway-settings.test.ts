@@ -160,7 +160,7 @@ const refused: [why: string, changes: object, message: RegExp][] = [
     /identity\.clientCertificates\.name: duplicate name/,
   ],
   [
-    'certificates that nobody is asked for',
+    'a name of client certificates without clientAuth',
     withIdentity({ clientCertificates: { name: 'mesh' } }),
     /identity\.clientCertificates: expected listen\.tls\.clientAuth to be/,
   ],
@@ -232,12 +232,12 @@ const refused: [why: string, changes: object, message: RegExp][] = [
     /upstreams\.1\.name: duplicate upstream name "lake"/,
   ],
   [
-    'client certificates that nobody signs',
+    'client certificates without a client CA',
     { listen: { tls: { certFile: 'c', keyFile: 'k', clientAuth: 'required' } } },
     /listen\.tls: expected clientCaFile/,
   ],
   [
-    'an authority of client certificates that are not asked for',
+    'a client CA without clientAuth',
     { listen: { tls: { certFile: 'c', keyFile: 'k', clientCaFile: 'a' } } },
     /listen\.tls: expected clientCaFile/,
   ],

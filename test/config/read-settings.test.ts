@@ -22,7 +22,6 @@ function read(text: string, environment: Record<string, string> = {}): z.output<
   return readSettings(schema, { file: 'settings.yaml', text, environment })
 }
 
-/** Error messages of reading the text. */
 function errorsIn(text: string, environment: Record<string, string> = {}): string[] {
   try {
     read(text, environment)

@@ -35,7 +35,6 @@ Environment variables override the file; the name of each is below its key. The 
 \`CATALOG_GATEWAY__DIALECTS='[lance]'\`. Members of lists (\`[]\` in the key) have no variable; the list has one.
 `
 
-/** Generates CONFIGURATION.md. */
 export function settingsReference(): string {
   return [introduction, ...chapters.map(({ title, schema }) => chapterOf(title, toSchemaNode(schema)))].join(
     '\n',
@@ -66,7 +65,6 @@ function tableOf(section: string, rows: readonly ReferenceRow[]): string {
   return [...head, ...lines, ''].join('\n')
 }
 
-/** Escapes text for a Markdown table. */
 function cell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
 }

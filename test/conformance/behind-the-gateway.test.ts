@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { runningBackend } from '../backend/support/running-backend.ts'
 import { startGatewayBefore } from '../gateway/support/running-gateway.ts'
 import { runConformance } from './conformance.ts'
-import { errorsOf } from './faults.ts'
+import { findFailures } from './find-failures.ts'
 
 const timeout = 180_000
 
@@ -10,5 +10,5 @@ it('the bundled catalog behind the gateway conforms to the interface', { timeout
   const { url } = await runningBackend()
   const gateway = await startGatewayBefore(url())
   const credentials = { 'x-api-key': gateway.key('dev') }
-  expect(errorsOf(await runConformance({ url: gateway.url, credentials }))).toEqual([])
+  expect(findFailures(await runConformance({ url: gateway.url, credentials }))).toEqual([])
 })

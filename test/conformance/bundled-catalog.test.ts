@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { runningBackend } from '../backend/support/running-backend.ts'
 import { runConformance } from './conformance.ts'
-import { errorsOf } from './faults.ts'
+import { findFailures } from './find-failures.ts'
 
 const timeout = 180_000
 
@@ -9,7 +9,7 @@ it('the bundled catalog conforms to the interface', { timeout }, async () => {
   const accessToken = 'correct-horse-battery-staple'
   const { url, get } = await runningBackend({ accessToken })
   const authorization = `Bearer ${accessToken}`
-  expect(errorsOf(await runConformance({ url: url(), credentials: { authorization } }))).toEqual([])
+  expect(findFailures(await runConformance({ url: url(), credentials: { authorization } }))).toEqual([])
   const left = await get('/v1/namespace/$/list', { authorization })
   expect(left.json).toEqual({ namespaces: [] })
 })

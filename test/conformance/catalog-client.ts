@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { errorCodes, type ErrorName } from '../../src/catalog-api/catalog-error.ts'
 import { arrowFileType, arrowStreamType } from '../../src/catalog-api/headers.ts'
 import type { Identifier } from '../../src/catalog-api/identifiers.ts'
-import { documentedCodes } from './interface-document.ts'
+import { documentedCodes } from './openapi-requirements.ts'
 import { getOperation, type Operation, type OperationName } from '../../src/catalog-api/operations.ts'
 import { operationSchemas } from '../../src/catalog-api/schemas/operation-schemas.ts'
 
@@ -30,7 +30,6 @@ export interface Parts {
   readonly anonymous?: boolean
 }
 
-/** A response whose format was checked against the interface. */
 interface CheckedResponse {
   readonly status: number
   readonly headers: Headers
@@ -39,22 +38,21 @@ interface CheckedResponse {
   readonly json: unknown
 }
 
-/** The members of a JSON response. */
 type Members = Readonly<Record<string, unknown>>
 
 /** The catalog does not implement the feature (406), or the case cannot be tested from here. */
-export class NotThere extends Error {
-  override readonly name = 'NotThere'
+export class NotSupported extends Error {
+  override readonly name = 'NotSupported'
 }
 
-/** Sends requests and checks every response against the interface. All functions throw for an invalid response. */
+/** Sends requests and checks every response. All functions throw for an invalid response. */
 export interface CatalogClient {
-  /** Returns any response; throws NotThere for a 406. */
+  /** Returns any response; throws NotSupported for a 406. */
   readonly call: (operation: OperationName, id: Identifier, parts?: Parts) => Promise<CheckedResponse>
   /** Returns the members of a success. */
   readonly ok: (operation: OperationName, id: Identifier, parts?: Parts) => Promise<Members>
   /** Requires one of these errors. */
-  readonly refused: (
+  readonly expectError: (
     operation: OperationName,
     id: Identifier,
     parts: Parts,
@@ -72,7 +70,6 @@ const errorBody = z.looseObject({
 // Not every operation has a JSON response, which the compiler sees as a type difference.
 const schemas = operationSchemas as Partial<Record<string, { readonly response?: z.ZodType }>>
 
-/** Creates a client of that catalog. */
 export function connectTo(target: ConformanceTarget): CatalogClient {
   const call: CatalogClient['call'] = async (name, id, parts = {}) => {
     const operation = getOperation(name)
@@ -91,10 +88,10 @@ export function connectTo(target: ConformanceTarget): CatalogClient {
     call,
     async ok(name, id, parts) {
       const { status, json } = await call(name, id, parts)
-      assert(status < 400, `${name} was refused: ${status} ${JSON.stringify(json)}`)
+      assert(status < 400, `${name} was expectError: ${status} ${JSON.stringify(json)}`)
       return json as Members
     },
-    async refused(name, id, parts, ...errors) {
+    async expectError(name, id, parts, ...errors) {
       const { status, json } = await call(name, id, parts)
       const expected = errors.map((error) => `${errorCodes[error].status} code ${errorCodes[error].code}`)
       const found = `${status} code ${String((json as Members | undefined)?.['code'])}`
@@ -139,11 +136,11 @@ async function read(response: Response): Promise<CheckedResponse> {
   return { status: response.status, headers: response.headers, bytes, json }
 }
 
-/** Interface section 4: an ErrorResponse with a code that is allowed for the operation. */
+/** Requires an ErrorResponse with a code that is allowed for the operation. */
 function checkError(operation: Operation, { status, headers, json }: CheckedResponse): void {
   const { code, instance } = errorBody.parse(json)
   equal(instance, headers.get('x-request-id'), 'the instance of an error is the id of its request')
-  if (status === 406) throw new NotThere(show(json))
+  if (status === 406) throw new NotSupported(show(json))
   if (code === 0) {
     assert(status === 404 || status === 405, `code 0 is answered with 404, 405 or 406, not with ${status}`)
     return
@@ -154,7 +151,7 @@ function checkError(operation: Operation, { status, headers, json }: CheckedResp
   )
 }
 
-/** Interface sections 1 and 2: the status, the format and the members of a success. */
+/** Checks status, format and members of a success. */
 function checkSuccess(operation: Operation, { status, headers, bytes, json }: CheckedResponse): void {
   equal(status, operation.status)
   const type = headers.get('content-type') ?? ''
@@ -169,7 +166,6 @@ function checkSuccess(operation: Operation, { status, headers, bytes, json }: Ch
   }
 }
 
-/** Formats a value for a message. */
 function show(json: unknown): string {
   return JSON.stringify(json) ?? 'no JSON'
 }

@@ -11,8 +11,8 @@ import { tableCases } from './cases/tables.ts'
 import { tagAndBranchCases } from './cases/tags-and-branches.ts'
 import { transactionCases } from './cases/transactions.ts'
 import { versionCases } from './cases/versions.ts'
-import { NotThere, type ConformanceTarget } from './catalog-client.ts'
-import { makeWorld, removeWorld, type Case, type World } from './world.ts'
+import { NotSupported, type ConformanceTarget } from './catalog-client.ts'
+import { createFixture, removeFixture, type Case, type Fixture } from './fixture.ts'
 
 /** The result of a case; `message` says why it did not pass. */
 export interface Outcome {
@@ -40,29 +40,29 @@ const all: readonly Case[] = [
   ...transactionCases,
 ].toSorted((one, other) => operationNames.indexOf(one.operation) - operationNames.indexOf(other.operation))
 
-const last: Case = { operation: 'DropNamespace', title: 'all that a run made is removed', run: removeWorld }
+const last: Case = { operation: 'DropNamespace', title: 'all that a run made is removed', run: removeFixture }
 
 /**
  * Runs every case against a running catalog, in a new namespace that is removed afterwards. Returns the outcomes in the
  * order of the table of operations. Rejects if that namespace cannot be created.
  */
 export async function runConformance(target: ConformanceTarget): Promise<readonly Outcome[]> {
-  const world = await makeWorld(target)
+  const fixture = await createFixture(target)
   const outcomes: Outcome[] = []
   const left = all.entries()
   const work = async (): Promise<void> => {
-    for (const [index, one] of left) outcomes[index] = await outcomeOf(one, world)
+    for (const [index, one] of left) outcomes[index] = await outcomeOf(one, fixture)
   }
   await Promise.all(Array.from({ length: atATime }, work))
-  return [...outcomes, await outcomeOf(last, world)]
+  return [...outcomes, await outcomeOf(last, fixture)]
 }
 
-async function outcomeOf({ operation, title, run }: Case, world: World): Promise<Outcome> {
+async function outcomeOf({ operation, title, run }: Case, fixture: Fixture): Promise<Outcome> {
   try {
-    await run(world)
+    await run(fixture)
     return { operation, title, result: 'passed', message: '' }
   } catch (error) {
-    const result = error instanceof NotThere ? 'skipped' : 'failed'
+    const result = error instanceof NotSupported ? 'skipped' : 'failed'
     return { operation, title, result, message: error instanceof Error ? error.message : String(error) }
   }
 }

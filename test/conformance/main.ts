@@ -1,7 +1,7 @@
-// Tests a catalog at any URL against the interface: npm run conformance -- --url URL --api-key KEY [--token TOKEN]
+// Tests a catalog at any URL against the catalog API: npm run conformance -- --url URL --api-key KEY [--token TOKEN]
 import { parseArgs } from 'node:util'
 import { runConformance } from './conformance.ts'
-import { tableOf } from './outcome-table.ts'
+import { formatOutcomes } from './format-outcomes.ts'
 
 const usage = 'usage: npm run conformance -- --url URL [--api-key KEY] [--token TOKEN]\n'
 
@@ -29,7 +29,7 @@ if (values?.url === undefined) {
         ...(values.token !== undefined && { authorization: `Bearer ${values.token}` }),
       },
     })
-    process.stdout.write(tableOf(outcomes))
+    process.stdout.write(formatOutcomes(outcomes))
     process.exitCode = outcomes.some(({ result }) => result === 'failed') ? 1 : 0
   } catch (error) {
     process.stderr.write(

@@ -28,7 +28,6 @@ export function rows(count: number, first = 0): Uint8Array {
   )
 }
 
-/** The same columns without rows. */
 export function noRows(): Uint8Array {
   const writer = new RecordBatchStreamWriter()
   writer.reset(undefined, tableFromIPC(rows(1)).schema)

@@ -5,10 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connect } from '@lancedb/lancedb'
 import type { Identifier } from '../../src/catalog-api/identifiers.ts'
-import { NotThere } from './catalog-client.ts'
-import type { World } from './world.ts'
+import { NotSupported } from './catalog-client.ts'
+import type { Fixture } from './fixture.ts'
 
-/** A client's request to commit a version. */
 export interface StagedVersion {
   readonly version: number
   readonly manifest_path: string
@@ -16,20 +15,20 @@ export interface StagedVersion {
   readonly naming_scheme: string
 }
 
-/** Returns the versions folder of a table; throws NotThere if the catalog stores its tables out of reach. */
-async function locationOf({ ok }: World, id: Identifier): Promise<string> {
+/** Returns the versions folder of a table; throws NotSupported if the catalog stores its tables out of reach. */
+async function locationOf({ ok }: Fixture, id: Identifier): Promise<string> {
   const location = String((await ok('DescribeTable', id))['location'])
   const folder = location.startsWith('file:') ? fileURLToPath(location) : location
   if (folder.startsWith('/') && (await stat(folder).catch(() => undefined))?.isDirectory()) return folder
-  throw new NotThere('the tables of this catalog do not lie on this machine')
+  throw new NotSupported('the tables of this catalog do not lie on this machine')
 }
 
 /**
  * Does what a client does before a commit: writes the next `count` versions of the table, each with one more row, and
  * leaves their manifests as staging files. A second call creates different manifests.
  */
-export async function stageVersions(world: World, id: Identifier, count = 1): Promise<StagedVersion[]> {
-  const location = await locationOf(world, id)
+export async function stageVersions(fixture: Fixture, id: Identifier, count = 1): Promise<StagedVersion[]> {
+  const location = await locationOf(fixture, id)
   const copies = await mkdtemp(join(tmpdir(), 'conformance-'))
   try {
     await cp(location, join(copies, 'copy.lance'), { recursive: true })

@@ -37,7 +37,7 @@ it.for([
   ['prod', 'sales', 'secret_one'],
   ['prod', 'raw', 't'],
   ['other', 't'],
-])('of a table it tells what who-can tells of each operation: %j', (id) => {
+])('the report of a table equals who-can for each operation: %j', (id) => {
   const { callers } = createAccessReport(documents, 'table', id)
   for (const permission of permissionNames) {
     const kind = objectKindOfPermission(permission)

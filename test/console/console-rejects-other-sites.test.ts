@@ -24,14 +24,14 @@ async function sendRequest(
 const paths = ['/console', '/console/console.js', '/console/data', '/console/access', '/console/namespaces']
 
 it.for(['gateway.example', 'localhost.example:2334', '127.0.0.1.example', ''])(
-  'a page under the name "%s", which an attacker may have pointed to this host, gets nothing',
+  'rejects a page with the host name "%s", as after DNS rebinding',
   async (host) => {
     for (const path of paths) expectClosedConsole(await sendRequest(path, { host }))
   },
 )
 
 it.for(['localhost', 'LOCALHOST:2334', '127.0.0.1:2334', '[::1]:2334', '10.1.2.3:80'])(
-  'the console responds to %s, which no name server can redirect',
+  'responds to %s, which is this host regardless of DNS',
   async (host) => {
     for (const path of paths) expect(await sendRequest(path, { host })).toMatchObject({ status: 200 })
   },

@@ -1,7 +1,7 @@
-// A gateway in a process of its own, in front of the upstream that is named: `writer` may do everything in one
-// namespace, and nothing outside of it. Prints how to reach it as JSON, and closes when its standard input ends.
+// Starts a gateway in front of the given upstream. `writer` may do everything in one namespace, and nothing outside of it.
+// Prints its addresses and the key of `writer` as JSON, and stops when its standard input ends.
 import { openGateway } from '../gateway/support/open-gateway.ts'
-import { allowedNamespace } from './places.ts'
+import { allowedNamespace } from './test-objects.ts'
 
 const [upstreamUrl = ''] = process.argv.slice(2)
 const gateway = await openGateway(upstreamUrl, {

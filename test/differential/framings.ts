@@ -1,15 +1,16 @@
 import type { Random } from './random.ts'
 
-/** A body on the wire: the header lines that say where it ends, and its bytes. */
+/** A serialized body. */
 export interface Framing {
+  /** Lines of content-length or transfer-encoding. */
   readonly lines: readonly string[]
   readonly bytes: Buffer
 }
 
 const end = '0\r\n\r\n'
 
-/** A framing of which all servers have the same idea, though some look odd. */
-export function soundFraming(body: Buffer | undefined, random: Random): Framing {
+/** Picks a framing on which all servers agree, including unusual ones. */
+export function unambiguousFraming(body: Buffer | undefined, random: Random): Framing {
   if (body === undefined)
     return { lines: random.chance(0.3) ? ['content-length: 0'] : [], bytes: Buffer.alloc(0) }
   if (random.chance(0.6))
@@ -21,7 +22,7 @@ export function soundFraming(body: Buffer | undefined, random: Random): Framing 
   ])
   return {
     lines: [name],
-    bytes: chunked(
+    bytes: serializeChunked(
       body,
       random,
       random.pick([end, end, end, '000\r\n\r\n', '0;a=b\r\n\r\n', '0\r\nx-api-key: k\r\n\r\n']),
@@ -29,11 +30,11 @@ export function soundFraming(body: Buffer | undefined, random: Random): Framing 
   }
 }
 
-/** A framing that is wrong, or that two servers read differently. */
-export function hostileFraming(stated: Buffer | undefined, random: Random): Framing {
-  const body = stated ?? Buffer.from('{}')
+/** Picks a framing that is invalid, or on which servers disagree. */
+export function hostileFraming(draftBody: Buffer | undefined, random: Random): Framing {
+  const body = draftBody ?? Buffer.from('{}')
   const length = `content-length: ${body.length}`
-  const chunks = chunked(body, random, end)
+  const chunks = serializeChunked(body, random, end)
   return random.pick<Framing>([
     { lines: [length, 'transfer-encoding: chunked'], bytes: chunks },
     { lines: ['transfer-encoding: chunked', 'content-length: 4'], bytes: body },
@@ -62,7 +63,7 @@ export function hostileFraming(stated: Buffer | undefined, random: Random): Fram
     { lines: ['transfer-encoding:\r\n chunked'], bytes: chunks },
     {
       lines: ['transfer-encoding: chunked'],
-      bytes: chunked(
+      bytes: serializeChunked(
         body,
         random,
         random.pick([
@@ -91,15 +92,15 @@ export function hostileFraming(stated: Buffer | undefined, random: Random): Fram
   ])
 }
 
-/** The body in pieces of any size, some with extensions. */
-function chunked(body: Buffer, random: Random, ending: string): Buffer {
-  const parts: Buffer[] = []
+/** Splits the body into chunks of random sizes, some with extensions. */
+function serializeChunked(body: Buffer, random: Random, ending: string): Buffer {
+  const chunks: Buffer[] = []
   for (let from = 0; from < body.length;) {
     const size = Math.min(body.length - from, 1 + random.below(random.pick([4, 64, 100_000])))
-    if (parts.length > 400)
-      return Buffer.concat([...parts, wholeChunk(body.subarray(from), '', ''), Buffer.from(ending)])
-    parts.push(
-      wholeChunk(
+    if (chunks.length > 400)
+      return Buffer.concat([...chunks, serializeChunk(body.subarray(from), '', ''), Buffer.from(ending)])
+    chunks.push(
+      serializeChunk(
         body.subarray(from, from + size),
         random.pick(['', '', '', '0', '000']),
         random.pick(['', '', '', ';a', ';a=b', ';a="b;c"']),
@@ -107,10 +108,10 @@ function chunked(body: Buffer, random: Random, ending: string): Buffer {
     )
     from += size
   }
-  return Buffer.concat([...parts, Buffer.from(ending)])
+  return Buffer.concat([...chunks, Buffer.from(ending)])
 }
 
-function wholeChunk(bytes: Buffer, zeros: string, extension: string): Buffer {
+function serializeChunk(bytes: Buffer, zeros: string, extension: string): Buffer {
   return Buffer.concat([
     Buffer.from(`${zeros}${bytes.length.toString(16)}${extension}\r\n`),
     bytes,

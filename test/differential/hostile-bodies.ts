@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib'
-import { forbiddenTable } from './places.ts'
+import { forbiddenTable } from './test-objects.ts'
 import type { Random } from './random.ts'
 import type { RequestDraft } from './request-draft.ts'
 
-/** One thing done to the body, that two readers of JSON, or of Arrow, read differently. */
+/** Applies one mutation to the body that some readers of JSON or Arrow interpret differently. */
 export function mutateBody(draft: RequestDraft, random: Random): RequestDraft {
   const body = draft.body ?? Buffer.from('{}')
   const isJson = body[0] === 0x7b
@@ -140,28 +140,28 @@ const wrappings: readonly ((text: string) => string)[] = [
 function mutateText(text: string, random: Random): Buffer {
   const kind = random.below(10)
   if (kind < 4)
-    return Buffer.from(withMember(text, random, `"${random.pick(idNames)}":${random.pick(idValues)}`))
-  if (kind < 8) return Buffer.from(withMember(text, random, random.pick(members)))
+    return Buffer.from(addMember(text, random, `"${random.pick(idNames)}":${random.pick(idValues)}`))
+  if (kind < 8) return Buffer.from(addMember(text, random, random.pick(members)))
   if (kind < 9) return Buffer.from(random.pick(wrappings)(text))
-  return inAnotherEncoding(text, random)
+  return changeEncoding(text, random)
 }
 
-/** With one member more, in front, behind, or where it stands twice. */
-function withMember(text: string, random: Random, member: string): string {
-  const own = text.slice(1, -1)
-  const parts =
-    own === ''
+/** Adds a member at the start or the end, or twice. */
+function addMember(text: string, random: Random, member: string): string {
+  const members = text.slice(1, -1)
+  const list =
+    members === ''
       ? [member]
       : random.pick([
-          [member, own],
-          [own, member],
-          [member, own, member],
-          [member, member, own],
+          [member, members],
+          [members, member],
+          [member, members, member],
+          [member, member, members],
         ])
-  return `{${parts.join(random.pick([',', ',', ',', ' , ', ',,', ';']))}}`
+  return `{${list.join(random.pick([',', ',', ',', ' , ', ',,', ';']))}}`
 }
 
-function inAnotherEncoding(text: string, random: Random): Buffer {
+function changeEncoding(text: string, random: Random): Buffer {
   const utf16 = Buffer.from(`\ufeff${text}`, 'utf16le')
   return random.pick([
     utf16,
@@ -175,7 +175,7 @@ function inAnotherEncoding(text: string, random: Random): Buffer {
   ])
 }
 
-/** Bytes changed, taken away or added: the lengths in an Arrow stream lie then. */
+/** Changes, removes or adds bytes, so that lengths in an Arrow stream are false. */
 function mutateBytes(body: Buffer, random: Random): Buffer {
   const at = random.below(Math.max(1, body.length))
   const changed = Buffer.from(body)

@@ -1,33 +1,34 @@
 import {
   separators,
   dots,
-  forbiddenTails,
-  oddChunks,
+  forbiddenSuffixes,
+  oddSequences,
   delimiters,
   methods,
   versions,
   origins,
-} from './hostile-spellings.ts'
-import { encodedId } from './valid-requests.ts'
-import { forbiddenId } from './places.ts'
+} from './target-dictionary.ts'
+import { encodeId } from './valid-requests.ts'
+import { pickForbiddenId } from './test-objects.ts'
 import type { Random } from './random.ts'
 import type { RequestDraft } from './request-draft.ts'
 
 type Mutation = (draft: RequestDraft, random: Random) => Partial<RequestDraft>
 
-/** One thing done to method, target or version, that some router reads otherwise than it was meant. */
+/** Applies one mutation to method, target or version that some routers interpret differently. */
 export function mutateTarget(draft: RequestDraft, random: Random): RequestDraft {
   return { ...draft, ...random.pick(mutations)(draft, random) }
 }
 
 const mutations: readonly Mutation[] = [
-  // Every character another way, once or twice.
-  ({ path }, random) => edit(path, random, (character) => encoded(character, random)),
-  ({ path }, random) => edit(path, random, (character) => encoded(character, random).replace('%', '%25')),
+  // Percent-encoding and letter case.
+  ({ path }, random) => edit(path, random, (character) => percentEncode(character, random)),
+  ({ path }, random) =>
+    edit(path, random, (character) => percentEncode(character, random).replace('%', '%25')),
   ({ path }) => ({ path: [...Buffer.from(path)].map((byte) => (byte === 0x2f ? '/' : hex(byte))).join('') }),
-  ({ path }, random) => edit(path, random, (character) => swappedCase(character)),
+  ({ path }, random) => edit(path, random, (character) => swapCase(character)),
   ({ path }, random) => ({ path: random.chance(0.5) ? path.toUpperCase() : path.replace('/v1', '/V1') }),
-  // Separators, dots and what hides in segments.
+  // Separators, dot segments and characters within segments.
   ({ path }, random) => {
     const slashes = [...path.matchAll(/\//g)].map(({ index }) => index)
     if (slashes.length === 0) return {}
@@ -38,26 +39,32 @@ const mutations: readonly Mutation[] = [
     atSegment(path, random, (rest) => `${random.pick(dots)}${random.pick(separators)}${rest}`),
   ({ path }, random) =>
     atSegment(path, random, (rest) => {
-      const way = random.pick(separators) + random.pick(dots) + random.pick(separators)
-      return `x${way}${random.pick(forbiddenTails)}${random.pick(separators)}${rest}`
+      const detour = random.pick(separators) + random.pick(dots) + random.pick(separators)
+      return `x${detour}${random.pick(forbiddenSuffixes)}${random.pick(separators)}${rest}`
     }),
-  ({ path }, random) => edit(path, random, (character) => character + random.pick(oddChunks)),
+  ({ path }, random) => edit(path, random, (character) => character + random.pick(oddSequences)),
   ({ path }, random) => ({
     path: path + random.pick(['/', '//', '/.', '/..', '%2F', '\\', ';', '/;a=b', '?', '.json', '%20', '/x']),
   }),
   ({ path }, random) => ({ path: insertByte(path, random) }),
-  // Ids: another one, written in some way; and other delimiters.
+  // Ids and delimiters.
   ({ path, operation }, random) => {
-    const id = encodedId(forbiddenId(random, operation.object))
+    const id = encodeId(pickForbiddenId(random, operation.object))
     return {
-      path: path.replace(/(?<=^\/v1\/[a-z_]+\/)[^/]+/, (own) =>
-        random.pick([id, `${own}$${id}`, `${own}%2F..%2F${id}`, `${own};${id}`, `${id}%00${own}`]),
+      path: path.replace(/(?<=^\/v1\/[a-z_]+\/)[^/]+/, (segment) =>
+        random.pick([
+          id,
+          `${segment}$${id}`,
+          `${segment}%2F..%2F${id}`,
+          `${segment};${id}`,
+          `${id}%00${segment}`,
+        ]),
       ),
     }
   },
   ({ path, query, id }, random) => {
     const delimiter = random.pick(delimiters)
-    const written = encodedId(id, '\n').replaceAll('%0A', delimiter)
+    const text = encodeId(id, '\n').replaceAll('%0A', delimiter)
     const name = random.pick([
       'delimiter',
       'delimiter',
@@ -68,7 +75,7 @@ const mutations: readonly Mutation[] = [
       'delimiter[]',
       ' delimiter',
     ])
-    return { path: path.replace(encodedId(id), () => written), query: [...query, `${name}=${delimiter}`] }
+    return { path: path.replace(encodeId(id), () => text), query: [...query, `${name}=${delimiter}`] }
   },
   ({ query }, random) => ({
     query: [...query, `delimiter=${random.pick(delimiters)}`, `delimiter=${random.pick(delimiters)}`],
@@ -76,7 +83,7 @@ const mutations: readonly Mutation[] = [
   ({ query }, random) => ({
     query: [...query, `delimiter=${random.text(1 + random.below(17), '$.:-_ab~')}`],
   }),
-  // Queries.
+  // Query parameters.
   ({ query }, random) => ({
     query: [...query, ...(query.length > 0 ? [random.pick(query)] : ['limit=1', 'limit=2'])],
   }),
@@ -120,13 +127,13 @@ const mutations: readonly Mutation[] = [
   ({ query }, random) => ({
     query: [query.join(random.pick([';', '&amp;', '&&', '?', '%26', '&#38;', '\x00']))],
   }),
-  // What is no path of this server, or no request at all.
+  // Other request targets, methods and versions.
   ({ path }, random) => ({ path: random.pick(origins) + path }),
   ({ path }, random) => ({ path: `${path}#${random.pick(['', 'x', '/../drop', '?delimiter=.'])}` }),
   ({ path }, random) => ({
     path: path.replace(
       /[^/]+(?=\/[^/]*$)/,
-      (own) => own + 'x'.repeat(random.pick([500, 4_100, 9_000, 40_000])),
+      (segment) => segment + 'x'.repeat(random.pick([500, 4_100, 9_000, 40_000])),
     ),
   }),
   (_draft, random) => ({
@@ -165,12 +172,12 @@ function insertByte(path: string, random: Random): string {
   return path.slice(0, at) + String.fromCharCode(random.below(256)) + path.slice(at)
 }
 
-function encoded(character: string, random: Random): string {
+function percentEncode(character: string, random: Random): string {
   const text = [...Buffer.from(character)].map(hex).join('')
   return random.chance(0.5) ? text : text.toLowerCase()
 }
 
-function swappedCase(character: string): string {
+function swapCase(character: string): string {
   const upper = character.toUpperCase()
   return character === upper ? character.toLowerCase() : upper
 }

@@ -1,37 +1,36 @@
-import { isLenientObject, readLeniently, type LenientObject, type LenientValue } from './lenient-json.ts'
-import type { Reading } from './readings.ts'
+import { isLenientObject, parseLenientJson, type LenientObject, type LenientValue } from './lenient-json.ts'
+import type { Interpretation } from './interpretation.ts'
 
-/** What somebody may find in the body of a request. */
-export interface BodyReadings {
-  /** Ids that would win over the one in the route. */
+export interface BodyInterpretations {
+  /** Ids that some catalogs prefer to the one in the route. */
   readonly ids: readonly (readonly string[])[]
-  /** What it does besides the operation of its route. */
-  readonly inner: readonly Reading[]
-  /** Claims about the caller. */
+  /** Further operations that the body requests. */
+  readonly nested: readonly Interpretation[]
+  /** Members that state who the caller is. */
   readonly claims: readonly string[]
 }
 
-const nothing: BodyReadings = { ids: [], inner: [], claims: [] }
+const none: BodyInterpretations = { ids: [], nested: [], claims: [] }
 const credentialNames = /^(?:x-api-key|authorization|cookie|proxy-authorization)$/
 
-/** Reads a body as leniently as anybody would. */
-export function readingsOfBody(operation: string, id: readonly string[], body: Buffer): BodyReadings {
-  const root = readLeniently(body)
-  if (root === undefined) return nothing
-  // The body of this one is data of the caller, unless it is wrapped.
-  if (operation === 'UpdateTableSchemaMetadata' && !valuesOf(root, 'metadata').some(isLenientObject))
-    return nothing
-  const within = [root, ...valuesOf(root, 'query').filter(isLenientObject)]
+/** Returns everything that some catalog reads from a body. */
+export function interpretBody(operation: string, id: readonly string[], body: Buffer): BodyInterpretations {
+  const root = parseLenientJson(body)
+  if (root === undefined) return none
+  // Unless wrapped, the whole body is metadata.
+  if (operation === 'UpdateTableSchemaMetadata' && !getValues(root, 'metadata').some(isLenientObject))
+    return none
+  const requests = [root, ...getValues(root, 'query').filter(isLenientObject)]
   return {
-    ids: within.flatMap(idsOf),
-    inner: [...batchOf(operation, root), ...destinationsOf(operation, id, root)],
-    claims: within.flatMap(claimsOf),
+    ids: requests.flatMap(readIds),
+    nested: [...readBatch(operation, root), ...readDestinations(operation, id, root)],
+    claims: requests.flatMap(readClaims),
   }
 }
 
-function batchOf(operation: string, root: LenientObject): Reading[] {
+function readBatch(operation: string, root: LenientObject): Interpretation[] {
   if (operation === 'BatchCreateTableVersions')
-    return itemsOf(root, 'entries').flatMap((entry) => readings('CreateTableVersion', entry))
+    return getItems(root, 'entries').flatMap((entry) => interpretRequest('CreateTableVersion', entry))
   if (operation !== 'BatchCommitTables') return []
   const names = {
     declare_table: 'DeclareTable',
@@ -39,33 +38,35 @@ function batchOf(operation: string, root: LenientObject): Reading[] {
     delete_table_versions: 'BatchDeleteTableVersions',
     deregister_table: 'DeregisterTable',
   }
-  return itemsOf(root, 'operations').flatMap((item) =>
+  return getItems(root, 'operations').flatMap((item) =>
     Object.entries(names).flatMap(([member, name]) =>
-      valuesOf(item, member)
+      getValues(item, member)
         .filter(isLenientObject)
-        .flatMap((request) => readings(name, request)),
+        .flatMap((request) => interpretRequest(name, request)),
     ),
   )
 }
 
-function readings(operation: string, request: LenientObject): Reading[] {
-  return idsOf(request).map((id) => ({ operation, id }))
+function interpretRequest(operation: string, request: LenientObject): Interpretation[] {
+  return readIds(request).map((id) => ({ operation, id }))
 }
 
-function destinationsOf(operation: string, id: readonly string[], root: LenientObject): Reading[] {
+function readDestinations(operation: string, id: readonly string[], root: LenientObject): Interpretation[] {
   if (operation !== 'RenameTable') return []
-  const named = [...valuesOf(root, 'new_namespace_id'), ...valuesOf(root, 'new_namespace')].flatMap(idsFrom)
+  const named = [...getValues(root, 'new_namespace_id'), ...getValues(root, 'new_namespace')].flatMap(
+    parseIds,
+  )
   const namespaces = named.length === 0 ? [id.slice(0, -1)] : named
-  return valuesOf(root, 'new_table_name').flatMap((name) =>
+  return getValues(root, 'new_table_name').flatMap((name) =>
     typeof name === 'string'
       ? namespaces.map((namespace) => ({ operation: 'CreateTable', id: [...namespace, name] }))
       : [],
   )
 }
 
-function claimsOf(request: LenientObject): string[] {
-  const identities = valuesOf(request, 'identity').filter((value) => value !== null)
-  const entries = valuesOf(request, 'context')
+function readClaims(request: LenientObject): string[] {
+  const identities = getValues(request, 'identity').filter((value) => value !== null)
+  const entries = getValues(request, 'context')
     .filter(isLenientObject)
     .flatMap(({ members }) => members.map(([name]) => name.toLowerCase().trim()))
   const claimed = entries.filter(
@@ -77,27 +78,27 @@ function claimsOf(request: LenientObject): string[] {
   return [...identities.map(() => 'identity'), ...claimed]
 }
 
-function idsOf(request: LenientObject): (readonly string[])[] {
-  return valuesOf(request, 'id').flatMap(idsFrom)
+function readIds(request: LenientObject): (readonly string[])[] {
+  return getValues(request, 'id').flatMap(parseIds)
 }
 
-/** A list of names, or one text in which they are joined. */
-function idsFrom(value: LenientValue): (readonly string[])[] {
+/** Reads a list of names, or names joined with `$`. */
+function parseIds(value: LenientValue): (readonly string[])[] {
   if (typeof value === 'string') return [value.split('$')]
   return Array.isArray(value) && value.every((part) => typeof part === 'string') ? [value] : []
 }
 
-function itemsOf(object: LenientObject, name: string): LenientObject[] {
-  return valuesOf(object, name)
+function getItems(object: LenientObject, name: string): LenientObject[] {
+  return getValues(object, name)
     .flatMap((value) => (Array.isArray(value) ? (value as LenientValue[]) : []))
     .filter(isLenientObject)
 }
 
-/** All values of a member, also where its name stands twice, in other letters, or in front of a NUL. */
-function valuesOf({ members }: LenientObject, name: string): LenientValue[] {
-  return members.filter(([own]) => folded(own) === name).map(([, value]) => value)
+/** Returns the values of all members with the name, ignoring letter case and anything after a NUL. */
+function getValues({ members }: LenientObject, name: string): LenientValue[] {
+  return members.filter(([memberName]) => foldName(memberName) === name).map(([, value]) => value)
 }
 
-function folded(name: string): string {
+function foldName(name: string): string {
   return name.replace(/\0.*$/s, '').toUpperCase().toLowerCase()
 }

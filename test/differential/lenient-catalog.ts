@@ -1,49 +1,49 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { readingsOfBody } from './lenient-body.ts'
-import { readingsOfHead } from './lenient-router.ts'
-import type { Reading } from './readings.ts'
+import { interpretBody } from './lenient-body.ts'
+import { interpretHead } from './lenient-router.ts'
+import type { Interpretation } from './interpretation.ts'
 
-/** What reached the catalog, in every way in which it can be read. */
-export interface Arrival {
+/** A request with all its interpretations. */
+export interface InterpretedRequest {
   readonly requestId: string
   readonly method: string
   readonly target: string
-  /** The readings of route and id. */
-  readonly readings: readonly Reading[]
-  /** The readings of what the body does besides. */
-  readonly inner: readonly Reading[]
-  /** Whatever could make an upstream think that it knows the caller, and headers that no gateway sends. */
+  /** Of the route, the id and the ids in the body. */
+  readonly interpretations: readonly Interpretation[]
+  /** Further operations that the body requests. */
+  readonly nested: readonly Interpretation[]
+  /** Headers and members that state who the caller is, and headers that a gateway must not send. */
   readonly claims: readonly string[]
 }
 
-/** A foreign catalog that takes what the strictest would refuse. */
+/** A catalog that accepts malformed requests. */
 export interface LenientCatalog {
   readonly url: string
-  readonly arrivals: readonly Arrival[]
+  readonly requests: readonly InterpretedRequest[]
   close(): Promise<void>
 }
 
-/** Starts one on a free port; it answers every request with success. */
+/** Starts a catalog on a free port. It responds to every request with 200 and an empty listing. */
 export async function startLenientCatalog(): Promise<LenientCatalog> {
-  const arrivals: Arrival[] = []
+  const requests: InterpretedRequest[] = []
   const server = createServer({ insecureHTTPParser: true }, (request, response) => {
     if (request.url === '/healthz') {
       response.end()
       return
     }
-    const answer = (body: Buffer | undefined): void => {
-      arrivals.push(arrivalOf(request, body))
+    const respond = (body: Buffer | undefined): void => {
+      requests.push(interpretRequest(request, body))
       response.setHeader('content-type', 'application/json').end(emptyResponse)
     }
-    wholeBody(request).then(answer, () => answer(undefined))
+    readBody(request).then(respond, () => respond(undefined))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    arrivals,
+    requests,
     async close() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -51,55 +51,57 @@ export async function startLenientCatalog(): Promise<LenientCatalog> {
   }
 }
 
-/** Of all that an answer may have to hold, nothing. */
 const emptyResponse = JSON.stringify({ namespaces: [], tables: [], versions: [] })
 
-async function wholeBody(request: IncomingMessage): Promise<Buffer> {
+async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
   return Buffer.concat(chunks)
 }
 
-/** Half a body changes nothing, but its head has been read. */
-function arrivalOf(request: IncomingMessage, body: Buffer | undefined): Arrival {
+/** Ignores an incomplete body, which is undefined. */
+function interpretRequest(request: IncomingMessage, body: Buffer | undefined): InterpretedRequest {
   const { method = '', url = '', rawHeaders } = request
-  const header = headersOf(rawHeaders)
+  const header = createHeaderReader(rawHeaders)
   const [requestId = ''] = header('x-request-id')
   const isArrow = header('content-type').some((type) => type.includes('arrow'))
-  const ofHead = readingsOfHead(method, url, header)
-  const [own] = ofHead
-  const ofBody =
-    body === undefined || isArrow || own === undefined
+  const fromHead = interpretHead(method, url, header)
+  const [first] = fromHead
+  const fromBody =
+    body === undefined || isArrow || first === undefined
       ? undefined
-      : readingsOfBody(own.operation, own.id, body)
+      : interpretBody(first.operation, first.id, body)
   return {
     requestId,
     method,
     target: url,
-    readings: [...ofHead, ...(ofBody?.ids ?? []).map((id) => ({ operation: own?.operation ?? '', id }))],
-    inner: ofBody?.inner ?? [],
-    claims: [...claimsIn(rawHeaders, header), ...(ofBody?.claims ?? [])],
+    interpretations: [
+      ...fromHead,
+      ...(fromBody?.ids ?? []).map((id) => ({ operation: first?.operation ?? '', id })),
+    ],
+    nested: fromBody?.nested ?? [],
+    claims: [...findClaims(rawHeaders, header), ...(fromBody?.claims ?? [])],
   }
 }
 
-function headersOf(raw: readonly string[]): (name: string) => readonly string[] {
-  return (name) => raw.filter((_, index) => index % 2 === 1 && nameOf(raw[index - 1]) === name)
+function createHeaderReader(raw: readonly string[]): (name: string) => readonly string[] {
+  return (name) => raw.filter((_, index) => index % 2 === 1 && normalizeName(raw[index - 1]) === name)
 }
 
-/** Names as the most lenient server reads them. */
-function nameOf(written = ''): string {
-  return written.trim().toLowerCase().replaceAll('_', '-')
+/** Normalizes a name as the most lenient servers do. */
+function normalizeName(name = ''): string {
+  return name.trim().toLowerCase().replaceAll('_', '-')
 }
 
-const claiming =
+const claimHeaders =
   /^(?:x-api-key|authorization|proxy-.*|cookie|forwarded|x-forwarded-.*|x-real-ip|via|x-catalog-assertion|x-(?:catalog|lance)-ctx-gateway.*)$/
 
-function claimsIn(raw: readonly string[], header: (name: string) => readonly string[]): string[] {
-  const names = raw.filter((_, index) => index % 2 === 0).map(nameOf)
-  const ends = header('content-length').length + header('transfer-encoding').length
+function findClaims(raw: readonly string[], header: (name: string) => readonly string[]): string[] {
+  const names = raw.filter((_, index) => index % 2 === 0).map(normalizeName)
+  const framingHeaders = header('content-length').length + header('transfer-encoding').length
   return [
-    ...names.filter((name) => claiming.test(name)),
-    ...(ends > 1 ? ['two ends of the body'] : []),
+    ...names.filter((name) => claimHeaders.test(name)),
+    ...(framingHeaders > 1 ? ['two framing headers'] : []),
     ...(header('x-request-id').length === 1 ? [] : ['no single request id']),
     ...(raw.some((text) => /[\0-\x08\x0a-\x1f\x7f]/.test(text)) ? ['a control character in a header'] : []),
   ]

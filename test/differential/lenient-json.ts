@@ -1,4 +1,4 @@
-/** A value as a lenient reader has it; an object is a list of its members, in turn, also those that stand twice. */
+/** A JSON value whose objects keep duplicate members, in order. */
 export type LenientValue = string | number | boolean | null | readonly LenientValue[] | LenientObject
 
 export interface LenientObject {
@@ -6,16 +6,16 @@ export interface LenientObject {
 }
 
 /**
- * Reads whatever any reader of JSON would make of the bytes: with a byte order mark, in UTF-16, with comments, single
- * quotes, bare names, commas too many, and with anything behind it. Answers undefined for what is no object.
+ * Accepts what any JSON parser accepts: byte order marks, UTF-16, comments, single quotes, unquoted names, extra commas,
+ * trailing bytes. Returns undefined if the bytes are not an object.
  */
-export function readLeniently(bytes: Buffer): LenientObject | undefined {
-  const reader = new LenientReader(decoded(bytes))
+export function parseLenientJson(bytes: Buffer): LenientObject | undefined {
+  const parser = new LenientParser(decodeText(bytes))
   try {
-    const value = reader.value(0)
+    const value = parser.value(0)
     return isLenientObject(value) ? value : undefined
   } catch (error) {
-    if (error instanceof NotReadable) return undefined
+    if (error instanceof LenientSyntaxError) return undefined
     throw error
   }
 }
@@ -24,9 +24,9 @@ export function isLenientObject(value: LenientValue | undefined): value is Lenie
   return typeof value === 'object' && value !== null && 'members' in value
 }
 
-class NotReadable extends Error {}
+class LenientSyntaxError extends Error {}
 
-function decoded(bytes: Buffer): string {
+function decodeText(bytes: Buffer): string {
   const [first, second] = bytes
   if (first === 0xff && second === 0xfe) return bytes.toString('utf16le')
   if (first === 0xfe && second === 0xff)
@@ -39,10 +39,10 @@ function decoded(bytes: Buffer): string {
 }
 
 const space = /(?:[\s\ufeff\0]|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y
-const bare = /[^\s,:{}[\]"']+/y
+const unquoted = /[^\s,:{}[\]"']+/y
 const escapes: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
-class LenientReader {
+class LenientParser {
   readonly #text: string
   #at = 0
 
@@ -51,7 +51,7 @@ class LenientReader {
   }
 
   value(depth: number): LenientValue {
-    if (depth > 2_000) throw new NotReadable()
+    if (depth > 2_000) throw new LenientSyntaxError()
     switch (this.#peek()) {
       case '{':
         return this.#object(depth)
@@ -61,7 +61,7 @@ class LenientReader {
       case "'":
         return this.#string()
       default:
-        return literal(this.#take(bare))
+        return parseLiteral(this.#take(unquoted))
     }
   }
 
@@ -75,9 +75,9 @@ class LenientReader {
         this.#at += 1
         continue
       }
-      const name = next === '"' || next === "'" ? this.#string() : this.#take(bare)
+      const name = next === '"' || next === "'" ? this.#string() : this.#take(unquoted)
       const separator = this.#peek()
-      if (separator !== ':' && separator !== '=') throw new NotReadable()
+      if (separator !== ':' && separator !== '=') throw new LenientSyntaxError()
       this.#at += 1
       members.push([name, this.value(depth + 1)])
     }
@@ -119,7 +119,7 @@ class LenientReader {
     return String.fromCharCode(code)
   }
 
-  /** The next character that is no space and no comment; empty at the end. */
+  /** Skips whitespace and comments, and returns the next character, empty at the end. */
   #peek(): string {
     space.lastIndex = this.#at
     this.#at += space.exec(this.#text)?.[0].length ?? 0
@@ -129,13 +129,13 @@ class LenientReader {
   #take(pattern: RegExp): string {
     pattern.lastIndex = this.#at
     const text = pattern.exec(this.#text)?.[0]
-    if (text === undefined) throw new NotReadable()
+    if (text === undefined) throw new LenientSyntaxError()
     this.#at += text.length
     return text
   }
 }
 
-function literal(text: string): LenientValue {
+function parseLiteral(text: string): LenientValue {
   if (text === 'null') return null
   if (text === 'true' || text === 'false') return text === 'true'
   const number = Number(text)

@@ -1,14 +1,14 @@
-/** Chance that is the same for the same seed. */
+/** Pseudo-random values; the same seed gives the same values. */
 export interface Random {
-  /** An integer from 0 to below that number. */
+  /** Returns an integer of at least 0 and below the limit. */
   below(limit: number): number
   chance(probability: number): boolean
   pick<Item>(items: readonly [Item, ...Item[]] | readonly Item[]): Item
-  /** So many characters of those. */
+  /** Returns a text of these characters. */
   text(length: number, characters: string): string
 }
 
-/** The generator mulberry32: small, fast, and good enough to vary attacks. */
+/** The generator mulberry32. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0
   const fraction = (): number => {
@@ -23,7 +23,7 @@ export function seededRandom(seed: number): Random {
     chance: (probability) => fraction() < probability,
     pick(items) {
       const index = below(items.length)
-      if (items.length === 0) throw new Error('There is nothing to pick from.')
+      if (items.length === 0) throw new Error('no items to pick from')
       return items[index] as (typeof items)[number]
     },
     text: (length, characters) =>

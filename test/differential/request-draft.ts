@@ -1,17 +1,17 @@
 import type { Operation } from '../../src/catalog-api/operations.ts'
 
-/** A request as text, part by part, before its bytes are put together. Text that is not ASCII is sent as UTF-8. */
+/** A request as text, before it is serialized. */
 export interface RequestDraft {
   readonly operation: Operation
-  /** What it was meant for. */
+  /** Intended id; mutations do not change it. */
   readonly id: readonly string[]
   readonly method: string
   /** With its leading slash, percent-encoded. */
   readonly path: string
-  /** Pairs as they are written: `limit=1`. */
+  /** Pairs such as `limit=1`, percent-encoded. */
   readonly query: readonly string[]
   readonly version: string
-  /** Header lines besides those that say where the body ends. */
+  /** Header lines without content-length and transfer-encoding. */
   readonly lines: readonly string[]
   readonly body: Buffer | undefined
 }

@@ -20,7 +20,6 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }))
 
-/** The first fenced block with that info string. */
 function block(kind: string): string {
   const text = readme.split(`\`\`\`${kind}\n`)[1]?.split('```')[0]
   if (text === undefined) throw new Error(`README.md has no block ${kind}`)

@@ -40,7 +40,6 @@ export async function appendConcurrently(
   return clients.flatMap((_, writer) => Array.from({ length: count }, (_, number) => ({ writer, number })))
 }
 
-/** Sorts the rows for comparison. */
 export function inOrder(rows: readonly AppendedRow[]): AppendedRow[] {
   return rows
     .map(({ writer, number }) => ({ writer, number }))

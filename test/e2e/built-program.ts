@@ -30,9 +30,7 @@ export interface Program {
   readonly pid: number
   /** Resolves when it has ended and all its output was read. */
   readonly ended: Promise<ProgramEnd>
-  /** Its standard output so far. */
   output(): string
-  /** Its standard error so far. */
   messages(): string
   /** Closes the reading ends of its standard output and standard error. */
   stopReading(): void
@@ -48,7 +46,6 @@ export function startProgram(parameters: readonly string[], options: ProgramOpti
   return startNode([join(projectFolder, 'dist', 'main.js'), ...parameters], options)
 }
 
-/** Runs the program to its end. */
 export async function runProgram(
   parameters: readonly string[],
   options?: ProgramOptions,
@@ -56,7 +53,6 @@ export async function runProgram(
   return startProgram(parameters, options).ended
 }
 
-/** Starts a script of the tests in its own process. */
 export function startScript(file: URL, parameters: readonly string[]): Program {
   return startNode(['--import', 'tsx', fileURLToPath(file), ...parameters], {})
 }

@@ -5,7 +5,6 @@ import type { RunningDev } from './running-dev.ts'
 export interface CommitLoad {
   /** The items sent per object: rows of tables by number, and namespaces by name. */
   readonly sent: Map<string, Set<string>>
-  /** The items acknowledged with success. */
   readonly acknowledged: { readonly object: string; readonly item: string; readonly request: string }[]
   /** Resolves when the milestone is reached. */
   readonly reached: Promise<void>
@@ -13,7 +12,6 @@ export interface CommitLoad {
   readonly ended: Promise<PromiseSettledResult<void>[]>
 }
 
-/** The existing namespace that the load uses. */
 export const loadedNamespace = 'load'
 
 /**

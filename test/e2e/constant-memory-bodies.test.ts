@@ -110,13 +110,11 @@ function upload(bytes: number, first = '', chunk = 'ARROW', last = ''): Readable
   return Readable.from(chunks(), { objectMode: false, highWaterMark: 256 * 1024 })
 }
 
-/** The current memory of the gateway in bytes. */
 async function residentBytes(): Promise<number> {
   const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
   return Number(/^process_resident_memory_bytes (\d+)/m.exec(metrics)?.[1])
 }
 
-/** The peak memory of the gateway while `work` runs. */
 async function peakDuring(work: Promise<unknown>): Promise<number> {
   const finished = work.then(() => true)
   for (let peak = 0; ;) {

@@ -13,9 +13,7 @@ export interface KillableGateway {
   start(): Promise<void>
   /** Kills the gateway and, if requested, the catalog. */
   kill(withCatalog: boolean): Promise<void>
-  /** Sends a request to the running gateway. */
   send(target: string, body: unknown, headers?: Record<string, string>): Promise<Response>
-  /** Reads a metric of the gateway without labels. */
   metric(name: string): Promise<number>
 }
 

@@ -68,7 +68,6 @@ async function createTables(gateway: KillableGateway): Promise<string> {
   return ((await created.json()) as { location: string }).location
 }
 
-/** Sends until the gateway is killed. */
 async function untilKilled(send: () => Promise<Response>): Promise<void> {
   for (;;) {
     const response = await send().catch(() => undefined)

@@ -3,7 +3,6 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Returns the ids of the running children of a process. */
 export async function childrenOf(pid: number): Promise<number[]> {
   const processes = await listProcesses()
   return processes.filter(({ parent }) => parent === pid).map(({ pid }) => pid)

@@ -36,7 +36,6 @@ export interface RunningDev {
 /** Allows for slow processing on a busy machine. */
 const waitOptions = { timeout: 20_000, interval: 50 }
 
-/** Retries until the attempt succeeds. */
 export async function eventually<Value>(attempt: () => Value | Promise<Value>): Promise<Value> {
   return vi.waitFor(attempt, waitOptions)
 }

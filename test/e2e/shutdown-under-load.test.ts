@@ -5,7 +5,6 @@ import { auditedChanges } from './audited-changes.ts'
 import { runProgram, temporaryFolder } from './built-program.ts'
 import { startDev } from './running-dev.ts'
 
-/** The responses to a client's changes, and how the client ended. */
 interface ClientLog {
   readonly acknowledged: string[]
   failure: unknown

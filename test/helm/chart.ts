@@ -6,12 +6,10 @@ import { helm } from './helm-programs.ts'
 
 export const chartFolder = join(projectFolder, 'helm', 'catalog-gateway')
 
-/** Names of the tested values: the files in `ci/`. */
 export const valuesNames: readonly string[] = readdirSync(join(chartFolder, 'ci'))
   .map((file) => file.replace(/-values\.yaml$/, ''))
   .toSorted()
 
-/** Path of a values file in `ci/`. */
 export function valuesFile(name: string): string {
   return join(chartFolder, 'ci', `${name}-values.yaml`)
 }
@@ -26,7 +24,6 @@ export function goldenManifests(name: string): readonly Manifest[] {
   return manifestsIn(readFileSync(goldenFile(name), 'utf8'))
 }
 
-/** An object of Kubernetes. */
 export interface Manifest {
   readonly apiVersion: string
   readonly kind: string

@@ -4,12 +4,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** Download folder of `npm run helm`. */
 export const helmCache = fileURLToPath(
   new URL('../../node_modules/.cache/catalog-gateway-helm', import.meta.url),
 )
 
-/** Tested major versions of helm. */
 const helmMajors = ['3', '4'] as const
 
 const onPath = findOnPath()

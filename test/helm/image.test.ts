@@ -7,7 +7,6 @@ import { expect, it } from 'vitest'
 import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
 import { isThorough } from '../support/thorough.ts'
 
-/** Instruction of the Dockerfile. */
 interface Step {
   readonly instruction: string
   readonly text: string
@@ -27,7 +26,6 @@ const [build, image] = starts.map((start, index) => steps.slice(start, starts[in
 const { dependencies } = JSON.parse(await read('package.json')) as {
   readonly dependencies: Readonly<Record<string, string>>
 }
-/** By their paths. */
 const { packages } = JSON.parse(await read('package-lock.json')) as {
   readonly packages: Readonly<Record<string, { readonly version: string; readonly dev?: boolean }>>
 }

@@ -26,7 +26,7 @@ it('the check detects a pod without a security context', () => {
     'may run as root',
     'a user of the system',
     'no seccomp profile',
-    'a token that nobody asked for',
+    'a service account token',
     'the volume host',
     'x: a port of the host',
     'x: allowPrivilegeEscalation',
@@ -35,7 +35,6 @@ it('the check detects a pod without a security context', () => {
   ])
 })
 
-/** The volumes that the profile allows. */
 const volumeKinds = [
   'configMap',
   'csi',
@@ -57,7 +56,7 @@ function errorsOf(pod: PodSpec): string[] {
   mustBe(Number(securityContext['runAsUser'] ?? 0) >= 1000, 'a user of the system')
   const seccomp = securityContext['seccompProfile'] as { type?: string } | undefined
   mustBe(seccomp?.type === 'RuntimeDefault', 'no seccomp profile')
-  mustBe('automountServiceAccountToken' in pod, 'a token that nobody asked for')
+  mustBe('automountServiceAccountToken' in pod, 'a service account token')
   for (const { name, ...source } of volumes) {
     mustBe(
       Object.keys(source).every((kind) => volumeKinds.includes(kind)),

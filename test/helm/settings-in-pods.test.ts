@@ -77,7 +77,7 @@ it.each([
   ['one-upstream', 'warn'],
   ['autoscaling', 'off'],
   ['without-volumes', 'off'],
-])('the gateways of %s treat versions of others by themselves: %s', async (name, continuity) => {
+])('the gateways of %s have the continuity setting %s', async (name, continuity) => {
   const { file } = await mounted(name, 'gateway')
   expect((await readGatewaySettings(file, {})).audit.continuity).toBe(continuity)
 })

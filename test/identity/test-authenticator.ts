@@ -42,7 +42,6 @@ export async function captureReason(attempt: Promise<Principal>): Promise<string
   return (await captureError(attempt)).reason
 }
 
-/** Retries until it passes, however busy the machine is. */
 export async function eventually<Value>(attempt: () => Value | Promise<Value>): Promise<Value> {
   return await vi.waitFor(attempt, { timeout: 20_000, interval: 10 })
 }

@@ -6,7 +6,6 @@ import { mutateFile, type FileResult } from './mutate-file.ts'
 import { readOptions, usage, type MutationOptions } from './options.ts'
 import { TestRunner } from './test-runner.ts'
 
-/** Minimum ratio of detected mutants. */
 const goal = 0.95
 
 let options: MutationOptions | undefined

@@ -7,13 +7,11 @@ import { findMutants } from './find-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import type { TestRunner } from './test-runner.ts'
 
-/** Results of the mutants of one file. */
 export interface FileResult {
   readonly tried: number
   readonly survived: number
   /** Mutants whose tests timed out; they count as detected. */
   readonly timedOut: number
-  /** Mutants that are skipped. */
   readonly equivalent: number
 }
 

@@ -9,8 +9,8 @@ export interface MutationOptions {
 
 export const usage = `usage: npm run mutate -- [options] [FILE...]
 
-Changes critical source files in one place at a time, in a copy of the tree, and runs the tests near each file. A change
-that no test notices is printed as "file:line: before -> after". Fails if fewer than 95 % of the mutants are found.
+Makes one change at a time to critical source files in a copy of the tree, and runs the tests of the file. A change that
+no test detects is printed as "file:line: before -> after". Fails if fewer than 95 % of the mutants are detected.
 Without FILE, all files of test/mutation/critical-files.ts are mutated.
 
   --sample N  tries N mutants of each file, always the same ones

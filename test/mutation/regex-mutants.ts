@@ -1,4 +1,3 @@
-/** A change within a regular expression literal. */
 export interface RegexMutant {
   readonly start: number
   readonly end: number

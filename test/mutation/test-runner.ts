@@ -18,7 +18,6 @@ export interface RunResult {
 const processFile = fileURLToPath(new URL('./runner-process.ts', import.meta.url))
 const tsx = import.meta.resolve('tsx')
 
-/** Runs tests in a child process, which is restarted after a timeout. */
 export class TestRunner {
   readonly #root: string
   #process: ChildProcess | undefined

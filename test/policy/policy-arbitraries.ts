@@ -84,7 +84,6 @@ const requirement: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
   fc.tuple(restriction, named).map(([requirement, except]) => ({ ...requirement, except })),
 )
 
-/** Policies of one folder. */
 export const arbitraryPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
   .array(
     fc.record({

@@ -11,14 +11,12 @@ import {
 import type { ReportConditionFailure } from '../../src/policy/engine/rule-compiler.ts'
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts'
 
-/** Subjects in the syntax of policy files. */
 interface WrittenSubjects {
   readonly users?: readonly string[]
   readonly groups?: readonly string[]
   readonly keys?: readonly string[]
 }
 
-/** A rule in the syntax of policy files. */
 export interface WrittenRule {
   readonly id: string
   readonly effect: 'allow' | 'deny'
@@ -32,7 +30,6 @@ export interface WrittenRule {
   readonly when?: string
 }
 
-/** A commit requirement in the syntax of policy files. */
 export interface WrittenRequirement {
   readonly id: string
   readonly except?: WrittenSubjects
@@ -74,12 +71,10 @@ export function compilePolicySet(
   return compilePolicies(documents, conditionFailed)
 }
 
-/** A caller with an API key. */
 export function createCaller(name: string, ...groups: readonly string[]): Principal {
   return { name, method: 'api-key', groups: new Set(groups), credentialId: 'k1' }
 }
 
-/** Optional parts of an authorization request. */
 export interface RequestOverrides {
   readonly request?: Partial<RequestFacts>
   readonly operation?: Partial<OperationFacts>

@@ -9,7 +9,6 @@ import { healthPath } from '../gateway/support/recording-upstream.ts'
 import { createKey } from '../../src/identity/api-keys/key-store.ts'
 import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
 
-/** A gateway of several processes, started as users do. */
 export interface RunningWorkers {
   readonly program: Program
   readonly url: string

@@ -14,7 +14,7 @@ async function upstreamOfTest() {
   return upstream
 }
 
-const killed = 'a primary process that is killed leaves no worker behind, and no request without a response'
+const killed = 'workers of a killed primary process respond to pending requests and exit'
 it.runIf(isThorough)(killed, async () => {
   const upstream = await upstreamOfTest()
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url)

@@ -30,7 +30,6 @@ const staged = { version: 7, manifest_path: 'sales/orders/_versions/7.manifest-x
 let folder: string
 let upstream: RecordingUpstream
 let gateway: RunningWorkers
-/** One per worker. */
 let clients: readonly [WorkerClient, WorkerClient]
 
 beforeAll(async () => {

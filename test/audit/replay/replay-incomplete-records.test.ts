@@ -70,7 +70,7 @@ it.each<[string, Recorded, string]>([
   ],
   ['that there is no metadata', { operation: 'CreateTableVersion', details: {} }, 'metadata.size() == 0'],
   ['a fact that the operation does not have', { operation: 'DropTable', details: {} }, 'mode == ""'],
-])('a record tells %s', (_what, record, when) => {
+])('a record determines %s', (_what, record, when) => {
   expect(replayed({ ...record, ...reported }, [only(when)])).toBe('allowed')
   expect(replayed({ ...record, ...reported }, [only(`!(${when})`)])).toBe('denied')
 })

@@ -51,7 +51,6 @@ export async function startReceiver(tls?: TlsOptions): Promise<Receiver> {
   })
 }
 
-/** Lists the lines of JSON lines batches in order of arrival. */
 export function linesOf(batches: readonly ReceivedBatch[]): string[] {
   return batches.flatMap(({ body }) => body.split('\n').slice(0, -1))
 }

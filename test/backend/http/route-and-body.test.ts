@@ -5,7 +5,7 @@ import { buildTarget } from '../../../src/catalog-api/request-target.ts'
 import { sampleRequests } from '../../conformance/sample-requests.ts'
 import { errorOf, runningBackend } from '../support/running-backend.ts'
 
-/** Interface section 3.5, checked by the server itself: every operation, also without a gateway in front of it. */
+/** The server checks every operation itself, because it may run without a gateway. */
 const operations = operationNames.map(getOperation)
 const withId = operations.filter(({ routeMembers }) => routeMembers.includes('id'))
 const withIndex = operations.filter(({ routeMembers }) => routeMembers.includes('index_name'))

@@ -19,7 +19,6 @@ async function withTable() {
   return { ...backend, names }
 }
 
-/** Rows with an id and a name. */
 function named(rows: Record<number, string>): Uint8Array {
   return streamOf(
     new Table({

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { errorsOf } from '../../conformance/faults.ts'
+import { findFailures } from '../../conformance/find-failures.ts'
 import { runConformance } from '../../conformance/conformance.ts'
 import { runningBackend } from '../support/running-backend.ts'
 import { freshBucket } from './object-store.ts'
@@ -11,7 +11,7 @@ it('a catalog with its data in an object store conforms to the interface', { tim
   const accessToken = 'correct-horse-battery-staple'
   const authorization = `Bearer ${accessToken}`
   const { url, get } = await runningBackend({ ...settings, accessToken }, folder)
-  const errors = errorsOf(await runConformance({ url: url(), credentials: { authorization } }))
+  const errors = findFailures(await runConformance({ url: url(), credentials: { authorization } }))
   // These cases write manifests into tables directly; version-commits.test.ts covers that for an object store.
   expect(errors.filter((error) => !error.endsWith('do not lie on this machine'))).toEqual([])
   expect((await get('/v1/namespace/$/list', { authorization })).json).toEqual({ namespaces: [] })

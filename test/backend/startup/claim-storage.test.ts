@@ -48,9 +48,9 @@ it('rejects a store with the data of another catalog', async () => {
 
 it.each([
   ['is no JSON', '{'],
-  ['names nobody', '{}'],
+  ['names no catalog', '{}'],
   ['is no object', 'null'],
-])('a mark that %s is not taken for ones own', async (_what, text) => {
+])('rejects data whose mark %s', async (_what, text) => {
   const { top, run } = await location()
   await (await run('data', 'one')).stop()
   await writeFile(join(top, 'data', 'catalog.json'), text)

@@ -9,7 +9,6 @@ import { temporaryFolder } from './running-backend.ts'
 const engine = openEngine()
 const manifests = openManifestStore()
 
-/** A client's request to commit a version. */
 export interface VersionRequest {
   readonly version: number
   readonly manifest_path: string

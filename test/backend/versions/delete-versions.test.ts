@@ -4,7 +4,6 @@ import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
-/** Creates a table with the versions 1 to `versions`. */
 async function withVersions(versions: number) {
   const backend = await runningBackend()
   const { json } = await backend.post('/v1/table/t/create', streamOf(orders(1)))

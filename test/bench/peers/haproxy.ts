@@ -6,7 +6,6 @@ import { freePort } from '../../support/free-port.ts'
 import { startServer, type ServerProcess } from '../server-process.ts'
 import { programVersion } from './program-version.ts'
 
-/** HAProxy with default buffer sizes. */
 export const haproxy: Peer = {
   name: 'haproxy',
   what: 'HAProxy with a map of keys, `jwt_verify`, a map of who may do what, and a log line a request',

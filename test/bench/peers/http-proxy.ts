@@ -6,7 +6,6 @@ import { startServer } from '../server-process.ts'
 
 const program = fileURLToPath(new URL('http-proxy-process.ts', import.meta.url))
 
-/** @fastify/http-proxy with default options, behind the same checks. */
 export const httpProxy: Peer = {
   name: 'http-proxy',
   what: 'fastify and @fastify/http-proxy, with keys, tokens (verified once) and rights looked up in a `preHandler`',

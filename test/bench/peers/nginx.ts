@@ -9,7 +9,6 @@ import { programVersion } from './program-version.ts'
 
 const moduleFolders = ['/usr/share/nginx/modules', '/usr/lib/nginx/modules', '/usr/lib64/nginx/modules']
 
-/** nginx without checks. */
 export const nginx: Peer = {
   name: 'nginx',
   what: 'nginx that forwards everything and checks nothing, with a log line a request',

@@ -10,7 +10,7 @@ import {
   downloadOf,
   smallResponse,
   type BodySize,
-} from '../exchanges.ts'
+} from '../upstream-contract.ts'
 
 const [port, ...sizes] = process.argv.slice(2)
 const chunkBytes = 64 * 1024

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import type { BodySize } from '../exchanges.ts'
+import type { BodySize } from '../upstream-contract.ts'
 import { freePort } from '../../support/free-port.ts'
 import { startServer, type ServerProcess } from '../server-process.ts'
 

@@ -1,78 +1,82 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { stageVersions } from '../staged-versions.ts'
-import { cases } from '../world.ts'
+import { cases } from '../fixture.ts'
 
-const notThere = { version: 2, manifest_path: 'not/there.lance/_versions/2.manifest-1' }
+const missingManifest = { version: 2, manifest_path: 'not/there.lance/_versions/2.manifest-1' }
 
-/** The operations that change several tables at once (interface sections 2.4 and 7.7). */
 export const batchCases = cases({
   BatchCreateTableVersions: {
-    'versions of several tables are committed, and answered in order': async (world) => {
-      const [one, other] = [await world.table(), await world.table()]
+    'commits versions of several tables, with results in order': async (fixture) => {
+      const [one, other] = [await fixture.table(), await fixture.table()]
       const entries = [
-        ...(await stageVersions(world, other)).map((version) => ({ id: other, ...version })),
-        ...(await stageVersions(world, one, 2)).map((version) => ({ id: one, ...version })),
+        ...(await stageVersions(fixture, other)).map((version) => ({ id: other, ...version })),
+        ...(await stageVersions(fixture, one, 2)).map((version) => ({ id: one, ...version })),
       ]
-      const { versions } = await world.ok('BatchCreateTableVersions', [], { body: { entries } })
+      const { versions } = await fixture.ok('BatchCreateTableVersions', [], { body: { entries } })
       deepEqual(
         (versions as { version: number }[]).map(({ version }) => version),
         [2, 2, 3],
       )
-      equal((await world.call('CountTableRows', one, { body: {} })).json, 5)
-      equal((await world.call('CountTableRows', other, { body: {} })).json, 4)
+      equal((await fixture.call('CountTableRows', one, { body: {} })).json, 5)
+      equal((await fixture.call('CountTableRows', other, { body: {} })).json, 4)
     },
-    'one conflict refuses all': async (world) => {
-      const [one, other] = [await world.table(), await world.table()]
-      const [good] = await stageVersions(world, one)
-      const [late] = await stageVersions(world, other)
-      const [early] = await stageVersions(world, other)
-      await world.ok('CreateTableVersion', other, { body: early })
+    'rejects all versions if one conflicts': async (fixture) => {
+      const [one, other] = [await fixture.table(), await fixture.table()]
+      const [good] = await stageVersions(fixture, one)
+      const [late] = await stageVersions(fixture, other)
+      const [early] = await stageVersions(fixture, other)
+      await fixture.ok('CreateTableVersion', other, { body: early })
       const body = {
         entries: [
           { id: one, ...good },
           { id: other, ...late },
         ],
       }
-      await world.refused('BatchCreateTableVersions', [], { body }, 'ConcurrentModification')
-      equal((await world.call('CountTableRows', one, { body: {} })).json, 3)
+      await fixture.expectError('BatchCreateTableVersions', [], { body }, 'ConcurrentModification')
+      equal((await fixture.call('CountTableRows', one, { body: {} })).json, 3)
     },
-    'tables that are not there, or not named, are refused': async ({ refused, home }) => {
-      const absent = { entries: [{ id: [...home, 'absent'], ...notThere }] }
-      await refused('BatchCreateTableVersions', [], { body: absent }, 'TableNotFound')
-      await refused('BatchCreateTableVersions', [], { body: { entries: [notThere] } }, 'InvalidInput')
-      await refused('BatchCreateTableVersions', [], { body: { entries: [] } }, 'InvalidInput')
+    'rejects missing and unnamed tables': async ({ expectError, runNamespace }) => {
+      const absent = { entries: [{ id: [...runNamespace, 'absent'], ...missingManifest }] }
+      await expectError('BatchCreateTableVersions', [], { body: absent }, 'TableNotFound')
+      await expectError(
+        'BatchCreateTableVersions',
+        [],
+        { body: { entries: [missingManifest] } },
+        'InvalidInput',
+      )
+      await expectError('BatchCreateTableVersions', [], { body: { entries: [] } }, 'InvalidInput')
     },
   },
   BatchCommitTables: {
-    'changes of several kinds are made, and answered in order': async (world) => {
-      const [fresh, old, written] = [world.fresh(), await world.table(), await world.table()]
-      const [staged] = await stageVersions(world, written)
+    'makes changes of several kinds, with results in order': async (fixture) => {
+      const [unusedId, old, written] = [fixture.unusedId(), await fixture.table(), await fixture.table()]
+      const [staged] = await stageVersions(fixture, written)
       const operations = [
-        { declare_table: { id: fresh } },
+        { declare_table: { id: unusedId } },
         { create_table_version: { id: written, ...staged } },
         { deregister_table: { id: old } },
       ]
-      const { results } = await world.ok('BatchCommitTables', [], { body: { operations } })
+      const { results } = await fixture.ok('BatchCommitTables', [], { body: { operations } })
       deepEqual(
         (results as object[]).map((result) => Object.keys(result)),
         [['declare_table'], ['create_table_version'], ['deregister_table']],
       )
-      await world.ok('TableExists', fresh)
-      await world.refused('TableExists', old, {}, 'TableNotFound')
+      await fixture.ok('TableExists', unusedId)
+      await fixture.expectError('TableExists', old, {}, 'TableNotFound')
     },
-    'one refusal refuses all': async ({ refused, fresh, standing }) => {
-      const id = fresh()
-      const body = { operations: [{ declare_table: { id } }, { declare_table: { id: standing } }] }
-      await refused('BatchCommitTables', [], { body }, 'TableAlreadyExists')
-      await refused('TableExists', id, {}, 'TableNotFound')
+    'rejects all changes if one is invalid': async ({ expectError, unusedId, sampleTable }) => {
+      const id = unusedId()
+      const body = { operations: [{ declare_table: { id } }, { declare_table: { id: sampleTable } }] }
+      await expectError('BatchCommitTables', [], { body }, 'TableAlreadyExists')
+      await expectError('TableExists', id, {}, 'TableNotFound')
     },
-    'a change of no kind, of two, or of nothing is refused': async ({ refused, fresh }) => {
-      const id = fresh()
+    'rejects a change of no kind, of two kinds, and of no object': async ({ expectError, unusedId }) => {
+      const id = unusedId()
       const wrong = [{}, { declare_table: { id }, deregister_table: { id } }, { declare_table: {} }]
       for (const operation of wrong) {
-        await refused('BatchCommitTables', [], { body: { operations: [operation] } }, 'InvalidInput')
+        await expectError('BatchCommitTables', [], { body: { operations: [operation] } }, 'InvalidInput')
       }
-      await refused('BatchCommitTables', [], { body: { operations: [] } }, 'InvalidInput')
+      await expectError('BatchCommitTables', [], { body: { operations: [] } }, 'InvalidInput')
     },
   },
 })

@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok as assert } from 'node:assert/strict'
-import { cases, type World } from '../world.ts'
+import { cases, type Fixture } from '../fixture.ts'
 
 interface DescribedField {
   readonly name: string
@@ -8,65 +8,64 @@ interface DescribedField {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
-async function fieldsOf({ ok }: World, id: readonly string[]): Promise<readonly DescribedField[]> {
+async function fieldsOf({ ok }: Fixture, id: readonly string[]): Promise<readonly DescribedField[]> {
   const { schema } = await ok('DescribeTable', id, { body: { load_detailed_metadata: true } })
   return (schema as { fields: DescribedField[] }).fields
 }
 
-async function namesOf(world: World, id: readonly string[]): Promise<string[]> {
-  return (await fieldsOf(world, id)).map(({ name }) => name)
+async function namesOf(fixture: Fixture, id: readonly string[]): Promise<string[]> {
+  return (await fieldsOf(fixture, id)).map(({ name }) => name)
 }
 
-/** The operations on columns, metadata and statistics (interface sections 2.3 and 2.6). */
 export const columnCases = cases({
   AlterTableAddColumns: {
-    'an expression is computed for every row': async (world) => {
-      const id = await world.table(3)
+    'computes an expression for every row': async (fixture) => {
+      const id = await fixture.table(3)
       const new_columns = [{ name: 'twice', expression: 'id * 2' }]
-      equal((await world.ok('AlterTableAddColumns', id, { body: { new_columns } }))['version'], 2)
-      deepEqual(await namesOf(world, id), ['id', 'name', 'embedding', 'twice'])
-      equal((await world.call('CountTableRows', id, { body: { predicate: 'twice = 4' } })).json, 1)
+      equal((await fixture.ok('AlterTableAddColumns', id, { body: { new_columns } }))['version'], 2)
+      deepEqual(await namesOf(fixture, id), ['id', 'name', 'embedding', 'twice'])
+      equal((await fixture.call('CountTableRows', id, { body: { predicate: 'twice = 4' } })).json, 1)
     },
-    'a name that is taken and what is no expression are refused': async ({ refused, standing }) => {
+    'rejects an existing name and an invalid expression': async ({ expectError, sampleTable }) => {
       for (const column of [
         { name: 'id', expression: '1' },
         { name: 'x', expression: 'not SQL (' },
       ]) {
         const body = { new_columns: [column] }
-        await refused(
+        await expectError(
           'AlterTableAddColumns',
-          standing,
+          sampleTable,
           { body },
           'InvalidInput',
           'TableSchemaValidationError',
         )
       }
-      await refused('AlterTableAddColumns', standing, { body: { new_columns: [] } }, 'InvalidInput')
+      await expectError('AlterTableAddColumns', sampleTable, { body: { new_columns: [] } }, 'InvalidInput')
     },
   },
   AlterTableAlterColumns: {
-    'a column gets another name and may hold nulls': async (world) => {
-      const id = await world.table()
+    'renames a column and makes it nullable': async (fixture) => {
+      const id = await fixture.table()
       const alterations = [{ path: 'name', rename: 'title', nullable: true }]
-      await world.ok('AlterTableAlterColumns', id, { body: { alterations } })
-      const field = (await fieldsOf(world, id))[1]
+      await fixture.ok('AlterTableAlterColumns', id, { body: { alterations } })
+      const field = (await fieldsOf(fixture, id))[1]
       deepEqual([field?.name, field?.nullable], ['title', true])
     },
-    'a type is a name or an object': async (world) => {
+    'accepts a type as a name and as an object': async (fixture) => {
       for (const data_type of ['int64', { type: 'int64' }]) {
-        const id = await world.table()
+        const id = await fixture.table()
         const body = { alterations: [{ path: 'id', data_type }] }
-        await world.ok('AlterTableAlterColumns', id, { body })
-        equal((await fieldsOf(world, id))[0]?.type.type, 'int64')
+        await fixture.ok('AlterTableAlterColumns', id, { body })
+        equal((await fieldsOf(fixture, id))[0]?.type.type, 'int64')
       }
     },
-    'what cannot be altered is refused': async ({ refused, standing }) => {
+    'rejects invalid alterations': async ({ expectError, sampleTable }) => {
       const absent = { alterations: [{ path: 'nothing', nullable: true }] }
-      await refused('AlterTableAlterColumns', standing, { body: absent }, 'TableColumnNotFound')
+      await expectError('AlterTableAlterColumns', sampleTable, { body: absent }, 'TableColumnNotFound')
       const taken = { alterations: [{ path: 'name', rename: 'id' }] }
-      await refused(
+      await expectError(
         'AlterTableAlterColumns',
-        standing,
+        sampleTable,
         { body: taken },
         'InvalidInput',
         'TableSchemaValidationError',
@@ -74,23 +73,23 @@ export const columnCases = cases({
     },
   },
   AlterTableDropColumns: {
-    'a column is gone': async (world) => {
-      const id = await world.table()
-      await world.ok('AlterTableDropColumns', id, { body: { columns: ['name'] } })
-      deepEqual(await namesOf(world, id), ['id', 'embedding'])
+    'drops a column': async (fixture) => {
+      const id = await fixture.table()
+      await fixture.ok('AlterTableDropColumns', id, { body: { columns: ['name'] } })
+      deepEqual(await namesOf(fixture, id), ['id', 'embedding'])
     },
-    'what is not there cannot be dropped': async ({ refused, standing }) => {
-      await refused(
+    'rejects dropping a missing column': async ({ expectError, sampleTable }) => {
+      await expectError(
         'AlterTableDropColumns',
-        standing,
+        sampleTable,
         { body: { columns: ['nothing'] } },
         'TableColumnNotFound',
       )
-      await refused('AlterTableDropColumns', standing, { body: { columns: [] } }, 'InvalidInput')
+      await expectError('AlterTableDropColumns', sampleTable, { body: { columns: [] } }, 'InvalidInput')
     },
   },
   UpdateFieldMetadata: {
-    'pairs are added, removed by null, and replaced where told': async ({ ok, table }) => {
+    'adds pairs, removes them with null, and replaces them if requested': async ({ ok, table }) => {
       const id = await table()
       const update = async (metadata: object, replace?: boolean) => {
         const body = { updates: [{ path: 'id', metadata, replace }] }
@@ -100,10 +99,10 @@ export const columnCases = cases({
       deepEqual((await update({ a: null, c: '3' }))['id'], { b: '2', c: '3' })
       deepEqual((await update({ d: '4' }, true))['id'], { d: '4' })
     },
-    'a path that leads nowhere is refused': ({ refused, standing }) =>
-      refused(
+    'rejects a path to a missing field': ({ expectError, sampleTable }) =>
+      expectError(
         'UpdateFieldMetadata',
-        standing,
+        sampleTable,
         { body: { updates: [{ path: 'nothing', metadata: { a: '1' } }] } },
         'TableColumnNotFound',
       ),
@@ -117,11 +116,11 @@ export const columnCases = cases({
       const { metadata } = described['schema'] as { metadata?: Record<string, string> }
       equal(metadata?.['owner'], 'ann')
     },
-    'values that are no strings are refused': ({ refused, standing }) =>
-      refused('UpdateTableSchemaMetadata', standing, { body: { a: 1 } }, 'InvalidInput'),
+    'rejects values that are not strings': ({ expectError, sampleTable }) =>
+      expectError('UpdateTableSchemaMetadata', sampleTable, { body: { a: 1 } }, 'InvalidInput'),
   },
   GetTableStats: {
-    'rows and fragments are counted': async ({ ok, table }) => {
+    'counts rows and fragments': async ({ ok, table }) => {
       const id = await table(3)
       for (const parts of [{ body: {} }, { method: 'GET' }]) {
         const stats = await ok('GetTableStats', id, parts)

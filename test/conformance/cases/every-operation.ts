@@ -2,12 +2,11 @@ import { equal } from 'node:assert/strict'
 import type { ErrorName } from '../../../src/catalog-api/catalog-error.ts'
 import type { Identifier } from '../../../src/catalog-api/identifiers.ts'
 import { getOperation, operationNames, type Operation } from '../../../src/catalog-api/operations.ts'
-import { NotThere, type Parts } from '../catalog-client.ts'
-import { requiredMembers } from '../interface-document.ts'
+import { NotSupported, type Parts } from '../catalog-client.ts'
+import { requiredMembers } from '../openapi-requirements.ts'
 import { sampleRequests } from '../sample-requests.ts'
-import type { Case, Check, World } from '../world.ts'
+import type { Case, Check, Fixture } from '../fixture.ts'
 
-/** The requirements common to all operations (interface sections 3, 4 and 8.1). */
 export const routineCases: readonly Case[] = operationNames.flatMap((name) =>
   Object.entries(routineOf(getOperation(name))).map(([title, run]) => ({ operation: name, title, run })),
 )
@@ -19,53 +18,55 @@ function routineOf(operation: Operation): Record<string, Check> {
     ...(operation.object !== 'none' && bodyAndRouteChecks(operation)),
     ...((operation.body === 'json' || operation.body === 'map') && bodyChecks(operation)),
     ...(operation.alsoGet && {
-      'GET does as well as POST': (world) => missing(world, operation, { method: 'GET', body: undefined }),
+      'accepts GET as well as POST': (fixture) =>
+        missing(fixture, operation, { method: 'GET', body: undefined }),
     }),
   }
 }
 
 /** Sends the minimal request for a missing object. The specific 404 proves that the request was parsed. */
-async function missing(world: World, operation: Operation, parts: Parts = {}): Promise<void> {
-  const [id, ...errors] = absentFor(world, operation)
-  await world.refused(operation.name, id, { ...sampleRequests[operation.name], ...parts }, ...errors)
+async function missing(fixture: Fixture, operation: Operation, parts: Parts = {}): Promise<void> {
+  const [id, ...errors] = absentFor(fixture, operation)
+  await fixture.expectError(operation.name, id, { ...sampleRequests[operation.name], ...parts }, ...errors)
 }
 
 /** Returns an id that does not exist, and the errors that report it. */
 function absentFor(
-  { home, standing }: World,
+  { runNamespace, sampleTable }: Fixture,
   { name, object, errors }: Operation,
 ): [Identifier, ...ErrorName[]] {
   if (object === 'transaction') {
     const uuid = '00000000-0000-4000-8000-000000000000'
-    return [[...standing, uuid], 'TransactionNotFound']
+    return [[...sampleTable, uuid], 'TransactionNotFound']
   }
   const makes = errors.includes('TableAlreadyExists') || errors.includes('NamespaceAlreadyExists')
   // The dataset of the minimal RegisterTable does not exist either, and may be checked first.
-  if (name === 'RegisterTable') return [[...home, 'absent', 'x'], 'NamespaceNotFound', 'InvalidInput']
-  if (makes && !errors.includes('TableNotFound')) return [[...home, 'absent', 'x'], 'NamespaceNotFound']
-  if (object === 'namespace') return [[...home, 'absent'], 'NamespaceNotFound']
-  return [[...home, 'absent'], 'TableNotFound']
+  if (name === 'RegisterTable') return [[...runNamespace, 'absent', 'x'], 'NamespaceNotFound', 'InvalidInput']
+  if (makes && !errors.includes('TableNotFound'))
+    return [[...runNamespace, 'absent', 'x'], 'NamespaceNotFound']
+  if (object === 'namespace') return [[...runNamespace, 'absent'], 'NamespaceNotFound']
+  return [[...runNamespace, 'absent'], 'TableNotFound']
 }
 
-/** Returns the id of an existing object. */
-function presentFor({ home, standing }: World, { object }: Operation): Identifier {
-  if (object === 'namespace') return home
-  return object === 'transaction' ? [...standing, '1'] : standing
+function presentFor({ runNamespace, sampleTable }: Fixture, { object }: Operation): Identifier {
+  if (object === 'namespace') return runNamespace
+  return object === 'transaction' ? [...sampleTable, '1'] : sampleTable
 }
 
 function refusals(operation: Operation): Record<string, Check> {
   return {
-    'another method is answered with 405': async (world) => {
-      const { status, headers } = await world.call(operation.name, presentFor(world, operation), {
+    'rejects another method with 405': async (fixture) => {
+      const { status, headers } = await fixture.call(operation.name, presentFor(fixture, operation), {
         method: 'DELETE',
       })
       equal(status, 405)
       equal(headers.get('allow')?.includes(operation.method), true, 'the header allow names the method')
     },
-    'without credentials it is answered with 401': async (world) => {
-      if (!world.guarded) throw new NotThere('no credentials were given: who is let in is not known')
+    'rejects missing credentials with 401': async (fixture) => {
+      if (!fixture.requiresCredentials)
+        throw new NotSupported('no credentials were given: who is let in is not known')
       const parts = { ...sampleRequests[operation.name], anonymous: true }
-      await world.refused(operation.name, presentFor(world, operation), parts, 'Unauthenticated')
+      await fixture.expectError(operation.name, presentFor(fixture, operation), parts, 'Unauthenticated')
     },
   }
 }
@@ -73,53 +74,60 @@ function refusals(operation: Operation): Record<string, Check> {
 function identifierChecks(operation: Operation): Record<string, Check> {
   const { name, object } = operation
   return {
-    'what is not there is answered with 404': (world) => missing(world, operation),
-    'a trailing slash means nothing': (world) => missing(world, operation, { trailingSlash: true }),
-    'any delimiter joins the id': async (world) => {
-      for (const delimiter of ['$', '.', '::']) await missing(world, operation, { delimiter })
+    'rejects a missing object with 404': (fixture) => missing(fixture, operation),
+    'ignores a trailing slash': (fixture) => missing(fixture, operation, { trailingSlash: true }),
+    'accepts any delimiter': async (fixture) => {
+      for (const delimiter of ['$', '.', '::']) await missing(fixture, operation, { delimiter })
     },
-    'an id with empty parts, or a delimiter that is empty or repeated, is refused': async (world) => {
+    'rejects an id with empty parts, and an empty or repeated delimiter': async (fixture) => {
       const sample = sampleRequests[name] ?? {}
-      const [home = ''] = world.home
-      for (const rawId of [`${home}$$x`, `${home}$`, `$${home}`, '$$', '%ff', `${home}%00`]) {
-        await world.refused(name, [], { ...sample, rawId }, 'InvalidInput')
+      const [runNamespace = ''] = fixture.runNamespace
+      for (const rawId of [
+        `${runNamespace}$$x`,
+        `${runNamespace}$`,
+        `$${runNamespace}`,
+        '$$',
+        '%ff',
+        `${runNamespace}%00`,
+      ]) {
+        await fixture.expectError(name, [], { ...sample, rawId }, 'InvalidInput')
       }
       for (const delimiter of [[''], ['$', '$'], ['$', '.']]) {
-        await world.refused(
+        await fixture.expectError(
           name,
-          world.home,
+          fixture.runNamespace,
           { ...sample, query: { ...sample.query, delimiter } },
           'InvalidInput',
         )
       }
     },
     ...(object !== 'namespace' && {
-      'the root is refused': (world) => world.refused(name, [], sampleRequests[name] ?? {}, 'InvalidInput'),
+      'rejects the root': (fixture) =>
+        fixture.expectError(name, [], sampleRequests[name] ?? {}, 'InvalidInput'),
     }),
   }
 }
 
-/** Interface section 3.5. */
 function bodyAndRouteChecks(operation: Operation): Record<string, Check> {
   const { name, routeMembers, method } = operation
   if (routeMembers.length === 0 || method === 'GET') return {}
   const sample = sampleRequests[name]?.body as object | undefined
   return {
-    'the id may stand in the body, with a context, or be null': async (world) => {
-      const [id] = absentFor(world, operation)
-      await missing(world, operation, { body: { ...sample, id, context: { trace: 'x' } } })
-      await missing(world, operation, { body: { ...sample, id: null, context: null } })
+    'accepts the id in the body, with a context, or null': async (fixture) => {
+      const [id] = absentFor(fixture, operation)
+      await missing(fixture, operation, { body: { ...sample, id, context: { trace: 'x' } } })
+      await missing(fixture, operation, { body: { ...sample, id: null, context: null } })
     },
-    'an id in the body that differs from the route is refused': async (world) => {
-      const present = presentFor(world, operation)
+    'rejects an id in the body that differs from the route': async (fixture) => {
+      const present = presentFor(fixture, operation)
       // Some servers treat an empty id as absent: clients send it by default.
       for (const id of [[...present, 'x'], ['x'], 'x', [7], 7]) {
-        await world.refused(name, present, { body: { ...sample, id } }, 'InvalidInput')
+        await fixture.expectError(name, present, { body: { ...sample, id } }, 'InvalidInput')
       }
     },
     ...(routeMembers.includes('index_name') && {
-      'an index name in the body that differs from the route is refused': (world) =>
-        world.refused(name, world.standing, { body: { index_name: 'other' } }, 'InvalidInput'),
+      'rejects an index name in the body that differs from the route': (fixture) =>
+        fixture.expectError(name, fixture.sampleTable, { body: { index_name: 'other' } }, 'InvalidInput'),
     }),
   }
 }
@@ -129,32 +137,33 @@ function bodyChecks(operation: Operation): Record<string, Check> {
   const required = body === 'json' ? requiredMembers(name) : []
   const sample = sampleRequests[name]?.body ?? {}
   return {
-    'a body that is no JSON object is refused': async (world) => {
+    'rejects a body that is not a JSON object': async (fixture) => {
       for (const text of ['[]', '7', '"x"', '{', '{} {}', 'true']) {
-        await world.refused(name, presentFor(world, operation), { body: text }, 'InvalidInput')
+        await fixture.expectError(name, presentFor(fixture, operation), { body: text }, 'InvalidInput')
       }
     },
     ...(body === 'map' && {
-      'a request without a body is refused, for the body is the data': async (world) => {
+      'rejects a request without the body that holds its data': async (fixture) => {
         for (const text of [undefined, '', 'null']) {
-          await world.refused(name, presentFor(world, operation), { body: text }, 'InvalidInput')
+          await fixture.expectError(name, presentFor(fixture, operation), { body: text }, 'InvalidInput')
         }
       },
     }),
     ...(required.length > 0 && {
-      'a request without what it must hold is refused': async (world) => {
+      'rejects a request without required members': async (fixture) => {
         const wrong = required.flatMap((member) =>
           [undefined, null, true].map((value) => ({ ...sample, [member]: value })),
         )
         for (const body of [undefined, '', 'null', '{}', ...wrong]) {
-          await world.refused(name, presentFor(world, operation), { body }, 'InvalidInput')
+          await fixture.expectError(name, presentFor(fixture, operation), { body }, 'InvalidInput')
         }
       },
     }),
     ...(required.length === 0 && body === 'json' && object !== 'none'
       ? {
-          'no body, an empty one, null and {} are the same': async (world) => {
-            for (const text of [undefined, '', 'null', '{}']) await missing(world, operation, { body: text })
+          'treats no body, an empty one, null and {} the same': async (fixture) => {
+            for (const text of [undefined, '', 'null', '{}'])
+              await missing(fixture, operation, { body: text })
           },
         }
       : {}),

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok as assert } from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
-import { cases, type World } from '../world.ts'
+import { cases, type Fixture } from '../fixture.ts'
 
 interface Index {
   readonly index_name: string
@@ -13,79 +13,78 @@ const attempts = 100
 const pauseMs = 100
 
 /** Creates a table with the index `by_id` and waits until it is built: the interface lets a catalog build it later. */
-async function indexed(world: World): Promise<readonly string[]> {
-  const id = await world.table(3)
+async function indexed(fixture: Fixture): Promise<readonly string[]> {
+  const id = await fixture.table(3)
   const body = { column: 'id', index_type: 'BTREE', name: 'by_id' }
-  await world.ok('CreateTableIndex', id, { body })
+  await fixture.ok('CreateTableIndex', id, { body })
   for (let attempt = 0; attempt < attempts; attempt += 1) {
-    if ((await indexesOf(world, id)).length > 0) return id
+    if ((await indexesOf(fixture, id)).length > 0) return id
     await setTimeout(pauseMs)
   }
   throw new Error('the index was not built in time')
 }
 
-async function indexesOf({ ok }: World, id: readonly string[], parts = {}): Promise<Index[]> {
+async function indexesOf({ ok }: Fixture, id: readonly string[], parts = {}): Promise<Index[]> {
   return (await ok('ListTableIndices', id, { body: {}, ...parts }))['indexes'] as Index[]
 }
 
-/** The operations on indexes (interface section 2.7). */
 export const indexCases = cases({
   CreateTableIndex: {
-    'it is listed with its column': async (world) => {
-      const [index] = await indexesOf(world, await indexed(world))
+    'lists the index with its column': async (fixture) => {
+      const [index] = await indexesOf(fixture, await indexed(fixture))
       deepEqual([index?.index_name, index?.columns], ['by_id', ['id']])
     },
-    'a name that is taken is refused': async (world) => {
-      const id = await indexed(world)
+    'rejects an existing name': async (fixture) => {
+      const id = await indexed(fixture)
       const body = { column: 'id', index_type: 'BTREE', name: 'by_id' }
-      await world.refused('CreateTableIndex', id, { body }, 'TableIndexAlreadyExists')
+      await fixture.expectError('CreateTableIndex', id, { body }, 'TableIndexAlreadyExists')
     },
-    'unknown types and columns are refused': async ({ refused, standing }) => {
-      await refused('CreateTableIndex', standing, index('id', 'MAGIC'), 'InvalidInput')
-      await refused('CreateTableIndex', standing, index('nothing', 'BTREE'), 'TableColumnNotFound')
+    'rejects unknown types and columns': async ({ expectError, sampleTable }) => {
+      await expectError('CreateTableIndex', sampleTable, index('id', 'MAGIC'), 'InvalidInput')
+      await expectError('CreateTableIndex', sampleTable, index('nothing', 'BTREE'), 'TableColumnNotFound')
     },
   },
   CreateTableScalarIndex: {
-    'scalar types only': async ({ ok, refused, table }) => {
+    'accepts scalar types only': async ({ ok, expectError, table }) => {
       const id = await table(3)
       for (const index_type of ['btree', 'SCALAR', 'bitmap']) {
         await ok('CreateTableScalarIndex', id, { body: { column: 'id', index_type, name: index_type } })
       }
       const body = { column: 'embedding', index_type: 'IVF_PQ' }
-      await refused('CreateTableScalarIndex', id, { body }, 'InvalidInput')
+      await expectError('CreateTableScalarIndex', id, { body }, 'InvalidInput')
     },
   },
   ListTableIndices: {
-    'none where there is none, by POST and GET': async (world) => {
-      deepEqual(await indexesOf(world, world.standing), [])
-      deepEqual(await indexesOf(world, world.standing, { method: 'GET', body: undefined }), [])
+    'returns an empty list without indexes, with POST and GET': async (fixture) => {
+      deepEqual(await indexesOf(fixture, fixture.sampleTable), [])
+      deepEqual(await indexesOf(fixture, fixture.sampleTable, { method: 'GET', body: undefined }), [])
     },
-    'the page is asked for in the body': async (world) => {
-      const id = await indexed(world)
-      equal((await indexesOf(world, id, { body: { limit: 1, page_token: null } })).length, 1)
-      equal((await indexesOf(world, id, { body: { page_token: 'by_id' } })).length, 0)
+    'accepts paging parameters in the body': async (fixture) => {
+      const id = await indexed(fixture)
+      equal((await indexesOf(fixture, id, { body: { limit: 1, page_token: null } })).length, 1)
+      equal((await indexesOf(fixture, id, { body: { page_token: 'by_id' } })).length, 0)
     },
   },
   DescribeTableIndexStats: {
-    'rows are counted, by POST and GET': async (world) => {
-      const id = await indexed(world)
+    'counts rows, with POST and GET': async (fixture) => {
+      const id = await indexed(fixture)
       const parts = { indexName: 'by_id' }
       for (const more of [{ body: { index_name: 'by_id' } }, { method: 'GET' }]) {
-        const stats = await world.ok('DescribeTableIndexStats', id, { ...parts, ...more })
+        const stats = await fixture.ok('DescribeTableIndexStats', id, { ...parts, ...more })
         equal(Number(stats['num_indexed_rows']) + Number(stats['num_unindexed_rows']), 3)
         assert(stats['index_type'] !== undefined)
       }
     },
-    'one that is not there is refused': ({ refused, standing }) =>
-      refused('DescribeTableIndexStats', standing, { indexName: 'absent' }, 'TableIndexNotFound'),
+    'rejects a missing index': ({ expectError, sampleTable }) =>
+      expectError('DescribeTableIndexStats', sampleTable, { indexName: 'absent' }, 'TableIndexNotFound'),
   },
   DropTableIndex: {
-    'it is gone afterwards': async (world) => {
-      const id = await indexed(world)
+    'drops the index': async (fixture) => {
+      const id = await indexed(fixture)
       const parts = { indexName: 'by_id' }
-      await world.ok('DropTableIndex', id, { ...parts, body: { id, index_name: 'by_id' } })
-      deepEqual(await indexesOf(world, id), [])
-      await world.refused('DropTableIndex', id, parts, 'TableIndexNotFound')
+      await fixture.ok('DropTableIndex', id, { ...parts, body: { id, index_name: 'by_id' } })
+      deepEqual(await indexesOf(fixture, id), [])
+      await fixture.expectError('DropTableIndex', id, parts, 'TableIndexNotFound')
     },
   },
 })

@@ -1,30 +1,28 @@
 import { deepEqual, equal, ok as assert } from 'node:assert/strict'
 import { rows } from '../sample-rows.ts'
-import { cases, type World } from '../world.ts'
+import { cases, type Fixture } from '../fixture.ts'
 
-/** Creates a namespace with three children. */
-async function family({ ok, namespace }: World) {
+async function family({ ok, namespace }: Fixture) {
   const id = await namespace()
   for (const name of ['b', 'a', 'C']) await ok('CreateNamespace', [...id, name], { body: {} })
   return id
 }
 
-/** The listings of the catalog (interface section 5). */
 export const listingCases = cases({
   ListNamespaces: {
-    'the names of the children alone, in byte order': async (world) => {
-      const id = await family(world)
-      await world.ok('CreateNamespace', [...id, 'a', 'below'], { body: {} })
-      deepEqual((await world.ok('ListNamespaces', id))['namespaces'], ['C', 'a', 'b'])
+    'lists only children, in byte order': async (fixture) => {
+      const id = await family(fixture)
+      await fixture.ok('CreateNamespace', [...id, 'a', 'below'], { body: {} })
+      deepEqual((await fixture.ok('ListNamespaces', id))['namespaces'], ['C', 'a', 'b'])
     },
-    'pages of any size hold every name once': async (world) => {
-      const id = await family(world)
+    'lists every name once, in pages of any size': async (fixture) => {
+      const id = await family(fixture)
       for (const limit of [1, 2, 3, 4]) {
         const names: unknown[] = []
         let token: unknown = ''
         do {
           const query = { limit: String(limit), page_token: String(token) }
-          const page = await world.ok('ListNamespaces', id, { query })
+          const page = await fixture.ok('ListNamespaces', id, { query })
           const found = page['namespaces'] as string[]
           assert(found.length <= limit)
           names.push(...found)
@@ -33,20 +31,20 @@ export const listingCases = cases({
         deepEqual(names, ['C', 'a', 'b'])
       }
     },
-    'an empty limit and token are none, a limit that is no count is refused': async (world) => {
-      const id = await family(world)
+    'ignores an empty limit and token, and rejects an invalid limit': async (fixture) => {
+      const id = await family(fixture)
       const query = { limit: '', page_token: '' }
-      equal(((await world.ok('ListNamespaces', id, { query }))['namespaces'] as []).length, 3)
+      equal(((await fixture.ok('ListNamespaces', id, { query }))['namespaces'] as []).length, 3)
       for (const limit of ['-1', 'many', '1.5']) {
-        await world.refused('ListNamespaces', id, { query: { limit } }, 'InvalidInput')
+        await fixture.expectError('ListNamespaces', id, { query: { limit } }, 'InvalidInput')
       }
     },
-    'the root holds the namespace of this run': async ({ ok, home }) => {
-      assert(((await ok('ListNamespaces', []))['namespaces'] as string[]).includes(home[0] ?? ''))
+    'lists the namespace of this run in the root': async ({ ok, runNamespace }) => {
+      assert(((await ok('ListNamespaces', []))['namespaces'] as string[]).includes(runNamespace[0] ?? ''))
     },
   },
   ListTables: {
-    'bare names in byte order, in pages of any size': async ({ ok, namespace }) => {
+    'lists names without namespaces in byte order, in pages of any size': async ({ ok, namespace }) => {
       const id = await namespace()
       for (const name of ['b', 'a', 'C']) await ok('DeclareTable', [...id, name], { body: {} })
       for (const limit of ['', '1', '2', '3']) {
@@ -60,7 +58,7 @@ export const listingCases = cases({
         deepEqual(names, ['C', 'a', 'b'])
       }
     },
-    'declared tables can be left out': async ({ ok, namespace }) => {
+    'can exclude declared tables': async ({ ok, namespace }) => {
       const id = await namespace()
       await ok('DeclareTable', [...id, 'declared'], { body: {} })
       await ok('CreateTable', [...id, 'made'], { body: rows(1) })
@@ -70,9 +68,9 @@ export const listingCases = cases({
     },
   },
   ListAllTables: {
-    'full ids, joined by the delimiter of the request, once each over all pages': async ({
+    'lists full ids with the delimiter of the request, once each over all pages': async ({
       ok,
-      standing,
+      sampleTable,
     }) => {
       for (const delimiter of [undefined, '.', '::']) {
         const found: string[] = []
@@ -85,11 +83,11 @@ export const listingCases = cases({
           found.push(...(page['tables'] as string[]))
           token = page['page_token'] ?? ''
         } while (token !== '')
-        equal(found.filter((id) => id === standing.join(delimiter ?? '$')).length, 1)
+        equal(found.filter((id) => id === sampleTable.join(delimiter ?? '$')).length, 1)
         equal(new Set(found).size, found.length)
       }
     },
-    'a trailing slash means nothing': async ({ ok }) => {
+    'ignores a trailing slash': async ({ ok }) => {
       await ok('ListAllTables', [], { trailingSlash: true })
     },
   },

@@ -1,9 +1,9 @@
 import { deepEqual, equal, match, ok as assert } from 'node:assert/strict'
 import { columnsOf, idsOf, otherRows, rows } from '../sample-rows.ts'
-import { cases, type World } from '../world.ts'
+import { cases, type Fixture } from '../fixture.ts'
 
-async function idsIn(world: World, id: readonly string[], query: object = {}): Promise<number[]> {
-  const { status, json, bytes } = await world.call('QueryTable', id, {
+async function idsIn(fixture: Fixture, id: readonly string[], query: object = {}): Promise<number[]> {
+  const { status, json, bytes } = await fixture.call('QueryTable', id, {
     body: { k: 100, vector: null, ...query },
   })
   equal(status, 200, JSON.stringify(json))
@@ -13,37 +13,44 @@ async function idsIn(world: World, id: readonly string[], query: object = {}): P
 const ask = (query: object) => ({ body: { k: 1, vector: null, ...query } })
 const everyRow = [0, 1, 2]
 
-/** The operations on rows (interface sections 2.5, 8 and 9). */
 export const rowCases = cases({
   InsertIntoTable: {
-    'rows are appended, or replace those that are there': async (world) => {
-      const id = await world.table(3)
+    'appends or replaces rows': async (fixture) => {
+      const id = await fixture.table(3)
       const modes = { append: 4, Append: 5, '"Append"': 6, OVERWRITE: 1 }
       for (const [mode, expected] of Object.entries(modes)) {
-        const response = await world.ok('InsertIntoTable', id, { body: rows(1), query: { mode } })
+        const response = await fixture.ok('InsertIntoTable', id, { body: rows(1), query: { mode } })
         equal(response['num_inserted_rows'], 1)
-        equal((await idsIn(world, id)).length, expected)
+        equal((await idsIn(fixture, id)).length, expected)
       }
-      await world.refused('InsertIntoTable', id, { body: rows(1), query: { mode: 'upsert' } }, 'InvalidInput')
-    },
-    'rows that do not fit, and what is no Arrow stream, are refused': async ({ refused, standing }) => {
-      await refused('InsertIntoTable', standing, { body: otherRows() }, 'TableSchemaValidationError')
-      for (const body of [new Uint8Array(), new TextEncoder().encode('no Arrow')]) {
-        await refused('InsertIntoTable', standing, { body }, 'InvalidInput')
-      }
-    },
-    'a branch that is not there is refused': ({ refused, standing }) =>
-      refused(
+      await fixture.expectError(
         'InsertIntoTable',
-        standing,
+        id,
+        { body: rows(1), query: { mode: 'upsert' } },
+        'InvalidInput',
+      )
+    },
+    'rejects rows of another schema, and a body that is not an Arrow stream': async ({
+      expectError,
+      sampleTable,
+    }) => {
+      await expectError('InsertIntoTable', sampleTable, { body: otherRows() }, 'TableSchemaValidationError')
+      for (const body of [new Uint8Array(), new TextEncoder().encode('no Arrow')]) {
+        await expectError('InsertIntoTable', sampleTable, { body }, 'InvalidInput')
+      }
+    },
+    'rejects a missing branch': ({ expectError, sampleTable }) =>
+      expectError(
+        'InsertIntoTable',
+        sampleTable,
         { body: rows(1), query: { branch: 'absent' } },
         'TableBranchNotFound',
       ),
   },
   MergeInsertIntoTable: {
-    'rows that match are updated, the others inserted': async (world) => {
-      const id = await world.table(3)
-      const response = await world.ok('MergeInsertIntoTable', id, {
+    'updates matching rows and inserts the others': async (fixture) => {
+      const id = await fixture.table(3)
+      const response = await fixture.ok('MergeInsertIntoTable', id, {
         body: rows(3, 2),
         query: { on: 'id', when_matched_update_all: 'true', when_not_matched_insert_all: 'true' },
       })
@@ -52,13 +59,13 @@ export const rowCases = cases({
         [1, 2, 0],
       )
       deepEqual(
-        (await idsIn(world, id)).toSorted((one, other) => one - other),
+        (await idsIn(fixture, id)).toSorted((one, other) => one - other),
         [0, 1, 2, 3, 4],
       )
     },
-    'rows that match nothing in the source are deleted where told': async (world) => {
-      const id = await world.table(3)
-      await world.ok('MergeInsertIntoTable', id, {
+    'deletes rows without a match in the source if requested': async (fixture) => {
+      const id = await fixture.table(3)
+      await fixture.ok('MergeInsertIntoTable', id, {
         body: rows(1, 2),
         query: {
           on: 'id',
@@ -68,47 +75,47 @@ export const rowCases = cases({
         },
       })
       deepEqual(
-        (await idsIn(world, id)).toSorted((one, other) => one - other),
+        (await idsIn(fixture, id)).toSorted((one, other) => one - other),
         [1, 2],
       )
     },
-    'several columns together tell what matches': async (world) => {
-      const id = await world.table(3)
+    'matches by several columns': async (fixture) => {
+      const id = await fixture.table(3)
       const query = { on: ['id', 'name'], when_not_matched_insert_all: 'true', timeout: '30s' }
-      await world.ok('MergeInsertIntoTable', id, { body: rows(4), query })
+      await fixture.ok('MergeInsertIntoTable', id, { body: rows(4), query })
       deepEqual(
-        (await idsIn(world, id)).toSorted((one, other) => one - other),
+        (await idsIn(fixture, id)).toSorted((one, other) => one - other),
         [0, 1, 2, 3],
       )
     },
-    'what it must be told is demanded': async ({ refused, standing }) => {
-      await refused('MergeInsertIntoTable', standing, { body: rows(1) }, 'InvalidInput')
+    'rejects a request without required parameters': async ({ expectError, sampleTable }) => {
+      await expectError('MergeInsertIntoTable', sampleTable, { body: rows(1) }, 'InvalidInput')
       const query = { on: 'id', when_matched_update_all: 'perhaps' }
-      await refused('MergeInsertIntoTable', standing, { body: rows(1), query }, 'InvalidInput')
+      await expectError('MergeInsertIntoTable', sampleTable, { body: rows(1), query }, 'InvalidInput')
     },
-    'an unknown column is refused': ({ refused, standing }) =>
-      refused(
+    'rejects an unknown column': ({ expectError, sampleTable }) =>
+      expectError(
         'MergeInsertIntoTable',
-        standing,
+        sampleTable,
         { body: rows(1), query: { on: 'nothing', when_not_matched_insert_all: 'true' } },
         'TableColumnNotFound',
       ),
   },
   UpdateTable: {
-    'rows that match are updated, all of them without a predicate': async (world) => {
-      const id = await world.table(3)
+    'updates matching rows, and all rows without a predicate': async (fixture) => {
+      const id = await fixture.table(3)
       const updates = [['id', 'id + 10']]
-      const some = await world.ok('UpdateTable', id, { body: { predicate: 'id > 0', updates } })
+      const some = await fixture.ok('UpdateTable', id, { body: { predicate: 'id > 0', updates } })
       deepEqual([some['updated_rows'], some['version']], [2, 2])
       for (const predicate of [undefined, null]) {
-        equal((await world.ok('UpdateTable', id, { body: { predicate, updates } }))['updated_rows'], 3)
+        equal((await fixture.ok('UpdateTable', id, { body: { predicate, updates } }))['updated_rows'], 3)
       }
       deepEqual(
-        (await idsIn(world, id)).toSorted((one, other) => one - other),
+        (await idsIn(fixture, id)).toSorted((one, other) => one - other),
         [20, 31, 32],
       )
     },
-    'updates that cannot be made are refused': async ({ refused, standing }) => {
+    'rejects invalid updates': async ({ expectError, sampleTable }) => {
       const wrong = [
         [
           ['id', '1'],
@@ -120,43 +127,43 @@ export const rowCases = cases({
         [['id', 'not SQL (']],
       ]
       for (const updates of wrong) {
-        await refused('UpdateTable', standing, { body: { updates } }, 'InvalidInput')
+        await expectError('UpdateTable', sampleTable, { body: { updates } }, 'InvalidInput')
       }
       const body = { updates: [['nothing', '1']] }
-      await refused('UpdateTable', standing, { body }, 'TableColumnNotFound')
+      await expectError('UpdateTable', sampleTable, { body }, 'TableColumnNotFound')
     },
   },
   DeleteFromTable: {
-    'rows that match are gone': async (world) => {
-      const id = await world.table(3)
-      equal((await world.ok('DeleteFromTable', id, { body: { predicate: 'id = 1' } }))['version'], 2)
-      deepEqual(await idsIn(world, id), [0, 2])
-      deepEqual(await idsIn(world, id, { version: 1 }), everyRow)
+    'deletes matching rows': async (fixture) => {
+      const id = await fixture.table(3)
+      equal((await fixture.ok('DeleteFromTable', id, { body: { predicate: 'id = 1' } }))['version'], 2)
+      deepEqual(await idsIn(fixture, id), [0, 2])
+      deepEqual(await idsIn(fixture, id, { version: 1 }), everyRow)
     },
-    'a predicate that is blank or no SQL is refused': async ({ refused, standing }) => {
+    'rejects a predicate that is blank or not SQL': async ({ expectError, sampleTable }) => {
       for (const predicate of ['', '  ', 'id >> >']) {
-        await refused('DeleteFromTable', standing, { body: { predicate } }, 'InvalidInput')
+        await expectError('DeleteFromTable', sampleTable, { body: { predicate } }, 'InvalidInput')
       }
     },
   },
   QueryTable: {
-    'the answer is an Arrow file': async (world) => {
-      deepEqual(await idsIn(world, world.standing), everyRow)
-      const { bytes } = await world.call('QueryTable', world.standing, { body: { k: 10 } })
+    'returns an Arrow file': async (fixture) => {
+      deepEqual(await idsIn(fixture, fixture.sampleTable), everyRow)
+      const { bytes } = await fixture.call('QueryTable', fixture.sampleTable, { body: { k: 10 } })
       equal(Buffer.from(bytes.subarray(-6)).toString(), 'ARROW1')
     },
-    'k, offset, filter and order': async (world) => {
-      const { standing } = world
-      deepEqual(await idsIn(world, standing, { k: 2 }), [0, 1])
-      deepEqual(await idsIn(world, standing, { k: 2, offset: 1 }), [1, 2])
-      deepEqual(await idsIn(world, standing, { filter: "name = 'name 1'" }), [1])
+    'applies k, offset, filter and order': async (fixture) => {
+      const { sampleTable } = fixture
+      deepEqual(await idsIn(fixture, sampleTable, { k: 2 }), [0, 1])
+      deepEqual(await idsIn(fixture, sampleTable, { k: 2, offset: 1 }), [1, 2])
+      deepEqual(await idsIn(fixture, sampleTable, { filter: "name = 'name 1'" }), [1])
       const order_by = [{ column_name: 'id', ascending: false }]
-      deepEqual(await idsIn(world, standing, { order_by }), [2, 1, 0])
+      deepEqual(await idsIn(fixture, sampleTable, { order_by }), [2, 1, 0])
       const unlimited = '{"k":9223372036854775807,"vector":[],"filter":null}'
-      const { bytes } = await world.call('QueryTable', standing, { body: unlimited })
+      const { bytes } = await fixture.call('QueryTable', sampleTable, { body: unlimited })
       deepEqual(idsOf(bytes), everyRow)
     },
-    'columns by name or by alias, in every form': async ({ call, standing }) => {
+    'selects columns by name or alias, in every form': async ({ call, sampleTable }) => {
       const forms: [unknown, string[]][] = [
         [{ column_names: ['name'] }, ['name']],
         [{ column_aliases: { renamed: 'name' } }, ['renamed']],
@@ -167,79 +174,81 @@ export const rowCases = cases({
         [null, ['id', 'name', 'embedding']],
       ]
       for (const [columns, expected] of forms) {
-        const { bytes } = await call('QueryTable', standing, { body: { k: 1, vector: null, columns } })
+        const { bytes } = await call('QueryTable', sampleTable, { body: { k: 1, vector: null, columns } })
         deepEqual(columnsOf(bytes), expected)
       }
     },
-    'the nearest vectors come first, in every form of the vector': async ({ call, standing }) => {
+    'returns the nearest vectors first, for every form of the vector': async ({ call, sampleTable }) => {
       for (const vector of [{ single_vector: [2, 1] }, [2, 1]]) {
-        const { bytes } = await call('QueryTable', standing, {
+        const { bytes } = await call('QueryTable', sampleTable, {
           body: { k: 2, vector, vector_column: 'embedding' },
         })
         deepEqual(idsOf(bytes), [2, 1])
         assert(columnsOf(bytes).includes('_distance'))
       }
     },
-    'the numbers of the rows when asked for': async ({ call, standing }) => {
-      const { bytes } = await call('QueryTable', standing, {
+    'returns row ids if requested': async ({ call, sampleTable }) => {
+      const { bytes } = await call('QueryTable', sampleTable, {
         body: { k: 1, vector: null, with_row_id: true },
       })
       assert(columnsOf(bytes).includes('_rowid'))
     },
-    'what cannot be asked is refused': async ({ refused, standing }) => {
+    'rejects an invalid query': async ({ expectError, sampleTable }) => {
       for (const query of [{ filter: 'id >> >' }, { k: -1 }, { k: 'many' }, { vector: 'near' }]) {
-        await refused('QueryTable', standing, ask(query), 'InvalidInput')
+        await expectError('QueryTable', sampleTable, ask(query), 'InvalidInput')
       }
-      await refused('QueryTable', standing, ask({ filter: 'nothing > 1' }), 'TableColumnNotFound')
-      await refused('QueryTable', standing, ask({ version: 99 }), 'TableVersionNotFound')
-      await refused('QueryTable', standing, ask({ branch: 'absent' }), 'TableBranchNotFound')
+      await expectError('QueryTable', sampleTable, ask({ filter: 'nothing > 1' }), 'TableColumnNotFound')
+      await expectError('QueryTable', sampleTable, ask({ version: 99 }), 'TableVersionNotFound')
+      await expectError('QueryTable', sampleTable, ask({ branch: 'absent' }), 'TableBranchNotFound')
     },
   },
   CountTableRows: {
-    'the answer is the number alone': async ({ call, standing }) => {
+    'returns only the number': async ({ call, sampleTable }) => {
       for (const [predicate, expected] of [
         [undefined, 3],
         [null, 3],
         ['id > 0', 2],
       ]) {
-        const { json, bytes } = await call('CountTableRows', standing, { body: { predicate, version: null } })
+        const { json, bytes } = await call('CountTableRows', sampleTable, {
+          body: { predicate, version: null },
+        })
         deepEqual([json, Buffer.from(bytes).toString()], [expected, String(expected)])
       }
-      equal((await call('CountTableRows', standing, { method: 'GET' })).json, 3)
+      equal((await call('CountTableRows', sampleTable, { method: 'GET' })).json, 3)
     },
-    'what cannot be counted is refused': async ({ refused, standing }) => {
-      await refused('CountTableRows', standing, { body: { predicate: 'id >> >' } }, 'InvalidInput')
-      await refused('CountTableRows', standing, { body: { version: 99 } }, 'TableVersionNotFound')
-      await refused('CountTableRows', standing, { body: { branch: 'absent' } }, 'TableBranchNotFound')
+    'rejects an invalid count': async ({ expectError, sampleTable }) => {
+      await expectError('CountTableRows', sampleTable, { body: { predicate: 'id >> >' } }, 'InvalidInput')
+      await expectError('CountTableRows', sampleTable, { body: { version: 99 } }, 'TableVersionNotFound')
+      await expectError('CountTableRows', sampleTable, { body: { branch: 'absent' } }, 'TableBranchNotFound')
     },
   },
   ExplainTableQueryPlan: {
-    'the answer is a JSON string that shows no path': async ({ call, ok, standing }) => {
-      const { location } = await ok('DescribeTable', standing)
+    'returns a JSON string without paths': async ({ call, ok, sampleTable }) => {
+      const { location } = await ok('DescribeTable', sampleTable)
       const query = { k: 5, vector: { single_vector: [1, 1] }, filter: 'id > 0' }
-      const { json } = await call('ExplainTableQueryPlan', standing, { body: { query, verbose: true } })
+      const { json } = await call('ExplainTableQueryPlan', sampleTable, { body: { query, verbose: true } })
       match(String(json), /Lance/)
       equal(typeof json, 'string')
       equal(String(json).includes(String(location).replace(/^file:\/+/, '')), false)
     },
-    'a query that cannot be asked is refused': async ({ refused, standing }) => {
+    'rejects an invalid query': async ({ expectError, sampleTable }) => {
       const query = { k: 1, vector: null, filter: 'id >> >' }
-      await refused('ExplainTableQueryPlan', standing, { body: { query } }, 'InvalidInput')
+      await expectError('ExplainTableQueryPlan', sampleTable, { body: { query } }, 'InvalidInput')
       const other = { k: 1, vector: null, id: ['other'] }
-      await refused('ExplainTableQueryPlan', standing, { body: { query: other } }, 'InvalidInput')
+      await expectError('ExplainTableQueryPlan', sampleTable, { body: { query: other } }, 'InvalidInput')
     },
   },
   AnalyzeTableQueryPlan: {
-    'the answer is a JSON string with what was measured': async ({ call, standing }) => {
-      const { json } = await call('AnalyzeTableQueryPlan', standing, {
+    'returns a JSON string with measurements': async ({ call, sampleTable }) => {
+      const { json } = await call('AnalyzeTableQueryPlan', sampleTable, {
         body: { k: 5, vector: null, filter: 'id > 0' },
       })
       match(String(json), /output_rows|metrics/)
     },
-    'a query that cannot be asked is refused': ({ refused, standing }) =>
-      refused(
+    'rejects an invalid query': ({ expectError, sampleTable }) =>
+      expectError(
         'AnalyzeTableQueryPlan',
-        standing,
+        sampleTable,
         { body: { k: 1, vector: null, filter: 'id >> >' } },
         'InvalidInput',
       ),

@@ -1,57 +1,72 @@
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
-import { cases } from '../world.ts'
+import { cases } from '../fixture.ts'
 
-/** The operations that add, remove and change names of tables (interface sections 2.3 and 9). */
 export const tableNameCases = cases({
   DropTable: {
-    'it is gone afterwards': async ({ ok, refused, table }) => {
+    'drops the table': async ({ ok, expectError, table }) => {
       const id = await table()
       const dropped = await ok('DropTable', id)
       deepEqual(dropped['id'] ?? id, id)
-      await refused('DescribeTable', id, {}, 'TableNotFound')
-      await refused('DropTable', id, {}, 'TableNotFound')
+      await expectError('DescribeTable', id, {}, 'TableNotFound')
+      await expectError('DropTable', id, {}, 'TableNotFound')
     },
-    'a body that repeats the id is accepted, as is null': async ({ ok, table }) => {
+    'accepts the id of the route or null in the body': async ({ ok, table }) => {
       const id = await table()
       await ok('DropTable', id, { body: { id } })
       await ok('DropTable', await table(), { body: 'null' })
     },
   },
   RenameTable: {
-    'it has the new name, here or in another namespace': async (world) => {
-      const { ok, refused, home } = world
-      const [id, target] = [await world.table(), await world.namespace()]
+    'renames the table within its namespace and to another one': async (fixture) => {
+      const { ok, expectError, runNamespace } = fixture
+      const [id, target] = [await fixture.table(), await fixture.namespace()]
       await ok('RenameTable', id, { body: { new_table_name: `${id.at(-1)}_new` } })
-      await refused('TableExists', id, {}, 'TableNotFound')
-      const second = [...home, `${id.at(-1)}_new`]
+      await expectError('TableExists', id, {}, 'TableNotFound')
+      const second = [...runNamespace, `${id.at(-1)}_new`]
       await ok('RenameTable', second, { body: { new_table_name: 'moved', new_namespace_id: target } })
-      equal((await world.call('CountTableRows', [...target, 'moved'], { body: {} })).json, 3)
+      equal((await fixture.call('CountTableRows', [...target, 'moved'], { body: {} })).json, 3)
     },
-    'a name that is taken, and a namespace that is not there, are refused': async (world) => {
-      const { refused, standing, home } = world
-      const id = await world.table()
-      await refused('RenameTable', id, { body: { new_table_name: standing.at(-1) } }, 'TableAlreadyExists')
-      const body = { new_table_name: 'x', new_namespace_id: [...home, 'absent'] }
-      await refused('RenameTable', id, { body }, 'NamespaceNotFound')
-      await refused('RenameTable', id, { body: { new_table_name: '' } }, 'InvalidInput')
+    'rejects an existing name and a missing namespace': async (fixture) => {
+      const { expectError, sampleTable, runNamespace } = fixture
+      const id = await fixture.table()
+      await expectError(
+        'RenameTable',
+        id,
+        { body: { new_table_name: sampleTable.at(-1) } },
+        'TableAlreadyExists',
+      )
+      const body = { new_table_name: 'x', new_namespace_id: [...runNamespace, 'absent'] }
+      await expectError('RenameTable', id, { body }, 'NamespaceNotFound')
+      await expectError('RenameTable', id, { body: { new_table_name: '' } }, 'InvalidInput')
     },
   },
   RegisterTable: {
-    'a location outside of what the catalog keeps is refused': async ({ refused, fresh }) => {
+    'rejects a location outside of the catalog': async ({ expectError, unusedId }) => {
       for (const location of ['../x.lance', '/etc', 's3://bucket/x.lance', 'a/../../x.lance', '']) {
-        await refused('RegisterTable', fresh(), { body: { location } }, 'InvalidInput', 'PermissionDenied')
+        await expectError(
+          'RegisterTable',
+          unusedId(),
+          { body: { location } },
+          'InvalidInput',
+          'PermissionDenied',
+        )
       }
     },
-    'an unknown mode is refused': ({ refused, fresh }) =>
-      refused('RegisterTable', fresh(), { body: { location: 'x.lance', mode: 'ExistOk' } }, 'InvalidInput'),
+    'rejects an unknown mode': ({ expectError, unusedId }) =>
+      expectError(
+        'RegisterTable',
+        unusedId(),
+        { body: { location: 'x.lance', mode: 'ExistOk' } },
+        'InvalidInput',
+      ),
   },
   DeregisterTable: {
-    'the name is forgotten': async ({ ok, refused, table }) => {
+    'removes the name': async ({ ok, expectError, table }) => {
       const id = await table()
       const response = await ok('DeregisterTable', id, { body: {} })
       notEqual(response['location'], undefined)
-      await refused('TableExists', id, {}, 'TableNotFound')
-      await refused('DeregisterTable', id, { body: {} }, 'TableNotFound')
+      await expectError('TableExists', id, {}, 'TableNotFound')
+      await expectError('DeregisterTable', id, { body: {} }, 'TableNotFound')
     },
   },
 })

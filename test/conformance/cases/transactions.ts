@@ -1,50 +1,49 @@
 import { equal, match } from 'node:assert/strict'
-import { cases, type World } from '../world.ts'
+import { cases, type Fixture } from '../fixture.ts'
 
 /** The id of the transaction that created the table: the id of the table and the version. */
-async function transaction({ table }: World): Promise<readonly string[]> {
+async function transaction({ table }: Fixture): Promise<readonly string[]> {
   return [...(await table()), '1']
 }
 
-/** The operations on transactions (interface sections 2.8 and 9). */
 export const transactionCases = cases({
   DescribeTransaction: {
-    'a transaction that ended well says so': async (world) => {
-      const { status } = await world.ok('DescribeTransaction', await transaction(world), { body: {} })
+    'describes a successful transaction': async (fixture) => {
+      const { status } = await fixture.ok('DescribeTransaction', await transaction(fixture), { body: {} })
       match(String(status), /^succeeded$/i)
     },
-    'one that is not there is refused': async ({ refused, standing }) => {
-      await refused('DescribeTransaction', [...standing, '99'], { body: {} }, 'TransactionNotFound')
+    'rejects a missing transaction': async ({ expectError, sampleTable }) => {
+      await expectError('DescribeTransaction', [...sampleTable, '99'], { body: {} }, 'TransactionNotFound')
     },
   },
   AlterTransaction: {
-    'properties are set and unset': async (world) => {
-      const id = await transaction(world)
+    'sets and unsets properties': async (fixture) => {
+      const id = await transaction(fixture)
       const alter = async (action: object) => {
-        const response = await world.ok('AlterTransaction', id, { body: { actions: [action] } })
+        const response = await fixture.ok('AlterTransaction', id, { body: { actions: [action] } })
         return (response['properties'] as Record<string, string>)['owner']
       }
       equal(await alter({ setPropertyAction: { key: 'owner', value: 'ann' } }), 'ann')
       equal(await alter({ setPropertyAction: { key: 'owner', value: 'bob', mode: 'Skip' } }), 'ann')
       const body = { actions: [{ setPropertyAction: { key: 'owner', value: 'bob', mode: 'Fail' } }] }
-      await world.refused('AlterTransaction', id, { body }, 'ConcurrentModification')
+      await fixture.expectError('AlterTransaction', id, { body }, 'ConcurrentModification')
       equal(await alter({ unsetPropertyAction: { key: 'owner' } }), undefined)
     },
-    'all actions or none': async (world) => {
-      const id = await transaction(world)
+    'applies all actions or none': async (fixture) => {
+      const id = await transaction(fixture)
       const actions = [
         { setPropertyAction: { key: 'owner', value: 'ann' } },
         { unsetPropertyAction: { key: 'absent', mode: 'Fail' } },
       ]
-      await world.refused('AlterTransaction', id, { body: { actions } }, 'InvalidInput')
-      const { properties } = await world.ok('DescribeTransaction', id, { body: {} })
+      await fixture.expectError('AlterTransaction', id, { body: { actions } }, 'InvalidInput')
+      const { properties } = await fixture.ok('DescribeTransaction', id, { body: {} })
       equal((properties as Record<string, string>)['owner'], undefined)
     },
-    'actions of no kind, or of two, are refused': async (world) => {
-      const id = await transaction(world)
+    'rejects actions of no kind and of two kinds': async (fixture) => {
+      const id = await transaction(fixture)
       const set = { setPropertyAction: { key: 'a', value: 'b' } }
       for (const actions of [[], [{}], [{ ...set, setStatusAction: { status: 'Failed' } }]]) {
-        await world.refused('AlterTransaction', id, { body: { actions } }, 'InvalidInput')
+        await fixture.expectError('AlterTransaction', id, { body: { actions } }, 'InvalidInput')
       }
     },
   },

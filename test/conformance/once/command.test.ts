@@ -9,7 +9,6 @@ import { operationNames } from '../../../src/catalog-api/operations.ts'
 const program = fileURLToPath(new URL('../main.ts', import.meta.url))
 const timeout = 120_000
 
-/** Starts a server that accepts every request. */
 async function contentServer(): Promise<string> {
   const server = createServer((request, response) => {
     request.resume().once('end', () => {

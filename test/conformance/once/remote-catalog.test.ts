@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { runningAdapter } from '../../backend/remote/running-adapter.ts'
 import { runningBackend } from '../../backend/support/running-backend.ts'
 import { runConformance } from '../conformance.ts'
-import { errorsOf } from '../faults.ts'
+import { findFailures } from '../find-failures.ts'
 
 const timeout = 180_000
 const tokenThere = 'battery-staple-correct-horse'
@@ -16,5 +16,5 @@ it('a server in front of a remote catalog conforms to the interface', { timeout 
     { accessToken: tokenHere },
   )
   const credentials = { authorization: `Bearer ${tokenHere}` }
-  expect(errorsOf(await runConformance({ url: adapter.url, credentials }))).toEqual([])
+  expect(findFailures(await runConformance({ url: adapter.url, credentials }))).toEqual([])
 })

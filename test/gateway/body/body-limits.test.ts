@@ -18,7 +18,6 @@ const cases: [what: string, target: string, limit: number][] = [
   ['an Arrow stream', '/v1/table/orders/insert', limits.maxArrowBytes],
 ]
 
-/** JSON of exactly this many bytes. */
 function bodyOf(bytes: number): Buffer {
   return Buffer.from(`{"a":"${'x'.repeat(bytes - 8)}"}`)
 }

@@ -38,7 +38,7 @@ async function recordedWith(modes: Partial<AuditModes>): Promise<string[]> {
 const changes = ['CreateTableVersion', 'UpdateTable', 'CreateTableTag']
 
 it.each<[string, Partial<AuditModes>, string[]]>([
-  ['changes and denials, and no reads, unless told', {}, [...changes, 'no_rule']],
+  ['changes and denials, but no reads by default', {}, [...changes, 'no_rule']],
   ['reads too', { read: 'strict' }, [...changes, 'DescribeTable', 'no_rule']],
   ['reads without waiting', { read: 'besteffort' }, [...changes, 'DescribeTable', 'no_rule']],
   ['commits without waiting for their outcome', { commit: 'durable' }, [...changes, 'no_rule']],

@@ -42,9 +42,21 @@ it.each<
     { kind: 'InvalidInput', says: 'unknown query parameter "Limit" of ListAllTables; expected delimiter' },
   ],
   ['a wrong value', 'GET', '/v1/table?limit=-1', { kind: 'InvalidInput', says: 'is "-1"; expected an int' }],
-  ['nobody', 'POST', describe, { kind: 'Unauthenticated', says: 'no credential was sent' }, { as: null }],
+  [
+    'no credential',
+    'POST',
+    describe,
+    { kind: 'Unauthenticated', says: 'no credential was sent' },
+    { as: null },
+  ],
   ['an unknown key', 'POST', describe, { kind: 'Unauthenticated', says: 'x-api-key' }, { as: 'guessed' }],
-  ['nobody for no operation', 'POST', '/v1/nothing', { ...notFound, says: 'unknown route' }, { as: null }],
+  [
+    'no credential and an unknown route',
+    'POST',
+    '/v1/nothing',
+    { ...notFound, says: 'unknown route' },
+    { as: null },
+  ],
   [
     'a body for GET',
     'GET',
@@ -116,7 +128,7 @@ it.each<[what: string, request: string, ExpectedError]>([
     { kind: 'InvalidInput', says: /host/i },
   ],
   [
-    'an expectation that nobody meets',
+    'an unsupported expectation',
     rawRequest(['GET /v1/table HTTP/1.1', 'host: g', 'expect: 200-ok', 'connection: close']),
     { kind: 'InvalidInput', status: 417, says: /expect/i },
   ],

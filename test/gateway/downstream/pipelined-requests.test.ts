@@ -7,7 +7,6 @@ import { createDeferred, eventually } from '../support/waiting.ts'
 
 const shared = useSharedGateway()
 
-/** Number of completed requests of that operation. */
 async function counted(operation: string): Promise<number> {
   const metrics = await (await fetch(`${shared.gateway.adminUrl}/metrics`)).text()
   const series = new RegExp(`^catalog_gateway_requests_total\\{operation="${operation}".*\\} (\\d+)$`, 'gm')

@@ -219,7 +219,6 @@ function passed(chunks: readonly Buffer[], additions: Additions) {
   return { sent, values, hasQuery: query !== undefined }
 }
 
-/** The whole text, in random chunks, and byte by byte. */
 function inChunks(text: string, cuts: readonly number[]): Buffer[][] {
   const bytes = Buffer.from(text)
   return [[bytes], splitIntoChunks({ bytes, cuts }), splitIntoBytes(bytes)]

@@ -6,7 +6,6 @@ import { createUpstreams } from '../../../src/gateway/upstream/upstreams.ts'
 import { buildTarget } from '../../../src/catalog-api/request-target.ts'
 import { anyTarget } from '../../catalog-api/arbitrary-targets.ts'
 
-/** Finds routes without a cache, and counts how often. */
 function counted() {
   const upstreams = createUpstreams(
     [undefined, [['a'], ['b', 'c']]].map((namespaces, number) => ({

@@ -38,7 +38,6 @@ afterAll(async () => {
   for (const upstream of upstreams.values()) await upstream.close()
 })
 
-/** The targets that reached each upstream. */
 function arrived(): Record<string, string[]> {
   const found = [...upstreams].map(
     ([name, { requests }]) => [name, requests.map(({ target }) => target)] as const,

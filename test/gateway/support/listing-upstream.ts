@@ -1,7 +1,6 @@
 import { parseTarget } from '../../../src/catalog-api/request-target.ts'
 import type { RequestHandler } from './recording-upstream.ts'
 
-/** The listings of a foreign catalog. */
 export interface ListedCatalog {
   /** By namespace id, its parts joined by `$`; the root is the empty text. */
   readonly namespaces?: Readonly<Record<string, readonly string[]>>

@@ -20,7 +20,6 @@ import { healthPath } from './recording-upstream.ts'
 export interface GatewaySetup {
   /** By default `dev` may do everything. */
   readonly policies?: readonly WrittenPolicy[]
-  /** Principals with an API key besides `dev`. */
   readonly users?: readonly string[]
   /** Present for one of several processes. */
   readonly worker?: WorkerPart
@@ -41,7 +40,6 @@ export interface TestedGateway {
   readonly adminUrl: string
   readonly policyFile: string
   readonly auditFolder: string
-  /** The API key of a principal. */
   key(principal: string): string
   send(method: Dispatcher.HttpMethod, target: string, parts?: RequestOptions): Promise<TestResponse>
   get(target: string, parts?: RequestOptions): Promise<TestResponse>

@@ -6,7 +6,6 @@ import { eventually } from './waiting.ts'
 export interface RawConnection {
   readonly socket: Socket
   write(bytes: string | Buffer): void
-  /** Everything received so far. */
   received(): string
   isClosed(): boolean
   /** Resolves with everything received, once it matches. */

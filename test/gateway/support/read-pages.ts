@@ -34,7 +34,6 @@ export async function readPages(
   return pages
 }
 
-/** The names of all pages. */
 export function listNames(pages: readonly Page[]): string[] {
   return pages.flatMap(({ names }) => names)
 }

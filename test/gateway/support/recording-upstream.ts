@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** A request as it reached the upstream. */
 export interface ReceivedRequest {
   readonly method: string
   /** Raw request target. */

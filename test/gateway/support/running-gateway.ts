@@ -2,7 +2,6 @@ import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest'
 import { openGateway, type GatewaySetup, type TestedGateway } from './open-gateway.ts'
 import { respondWith, startRecordingUpstream, type RecordingUpstream } from './recording-upstream.ts'
 
-/** A gateway and its upstream. */
 export interface GatewayAndUpstream {
   readonly gateway: TestedGateway
   readonly upstream: RecordingUpstream

@@ -3,13 +3,11 @@ import type { OperationName } from '../../../src/catalog-api/operations.ts'
 import { createMinimalRequest } from './minimal-request.ts'
 import { getHeaderValues, type ReceivedRequest } from './recording-upstream.ts'
 
-/** A value and its location in a request. */
 export interface Statement {
   readonly place: FactSourcePath
   readonly value: unknown
 }
 
-/** A request with statements in their locations. */
 export interface StatedRequest {
   readonly method: 'GET' | 'POST'
   readonly target: string
@@ -68,7 +66,6 @@ export async function readStatedValue(
   return toText((JSON.parse(properties) as Record<string, unknown>)[key])
 }
 
-/** A value as the text of a query parameter. */
 export function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

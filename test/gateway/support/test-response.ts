@@ -1,4 +1,3 @@
-/** A response of the gateway. */
 export interface TestResponse {
   readonly status: number
   /** By lower-case name. */

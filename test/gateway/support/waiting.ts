@@ -14,7 +14,6 @@ export function createDeferred<Value = undefined>(): Deferred<Value> {
   return { promise, resolve: (value) => resolve?.(value) }
 }
 
-/** Retries until it passes, however busy the machine is. */
 export function eventually<Value>(attempt: () => Value | Promise<Value>): Promise<Value> {
   return vi.waitFor(attempt, { timeout: 20_000, interval: 20 })
 }

@@ -79,7 +79,6 @@ function pem(key: KeyObject): string {
     : key.export({ type: 'spki', format: 'pem' }).toString()
 }
 
-/** The credential headers of the last request. */
 function credentialsOf(arrivals: readonly ReceivedRequest[]): Record<string, string[]> {
   const arrival = arrivals.at(-1)
   const names = ['x-api-key', 'authorization', 'x-catalog-assertion']

@@ -99,7 +99,7 @@ it.each<[what: string, RequestHandler, ExpectedError]>([
   ['broken off', brokenOff('{"error":"too'), { kind: 'InvalidInput', status: 413, says: 'status 413' }],
   ['broken off at once', brokenOff(''), { kind: 'InvalidInput', status: 413, says: 'status 413' }],
   [
-    'compressed, though nobody asked for that',
+    'compressed without accept-encoding',
     respondWith(404, compressed, { 'content-type': 'application/json', 'content-encoding': 'gzip' }),
     { kind: 'Unsupported', status: 404, says: 'status 404' },
   ],

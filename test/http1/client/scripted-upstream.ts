@@ -5,7 +5,6 @@ import { createHttp1Client, type Http1Client } from '../../../src/http1/client/h
 import { sendRequest, type BufferedResponse } from '../../../src/http1/client/send-request.ts'
 import type { OutgoingRequest } from '../../../src/http1/client/outgoing-request.ts'
 
-/** Handles each request; its text is the first chunk of it. */
 export type Script = (socket: Socket, text: string) => unknown
 
 /** An upstream that writes scripted bytes, and a client of it. */

@@ -65,7 +65,6 @@ function at(fraction: number, change: (text: string, position: number) => string
   return (text) => change(text, Math.floor(fraction * (text.length + 1)))
 }
 
-/** One of the texts between the bars. */
 function oneOfThese(texts: string): fc.Arbitrary<string> {
   return fc.constantFrom(...texts.split('|'))
 }

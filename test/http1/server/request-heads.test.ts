@@ -25,7 +25,7 @@ describe('the head of a request', () => {
 
   it.each([
     ['a method in lower case', 'get / HTTP/1.1'],
-    ['a method that nobody knows', 'GETX / HTTP/1.1'],
+    ['an unknown method', 'GETX / HTTP/1.1'],
     ['no method', '/ HTTP/1.1'],
     ['no target', 'GET HTTP/1.1'],
     ['an empty target', 'GET  HTTP/1.1'],

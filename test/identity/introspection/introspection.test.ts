@@ -150,7 +150,7 @@ describe('responses', () => {
     ['without a subject', 'invalid_subject', active({ sub: undefined })],
     ['with a broken subject', 'invalid_subject', active({ sub: 'a\nb' })],
     ['with groups that are none', 'invalid_groups', active({ groups: [7] })],
-  ])('%s: refused, and not asked again for a while', async (_name, expected, response) => {
+  ])('%s: refused, and cached for a while', async (_name, expected, response) => {
     const { authenticator, server, advance } = await answering(says(response), { groupsClaim: 'groups' })
     expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe(expected)
     expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe('inactive_token')
@@ -168,7 +168,7 @@ describe('responses', () => {
     ['a redirect', (_request, response) => response.writeHead(302, { location: '/' }).end()],
     ['nothing, in time', () => undefined],
     ['too much', (_request, response) => response.end(' '.repeat(600_000))],
-  ])('%s: 503, and asked again at once', async (_name, response) => {
+  ])('%s: 503, and not cached', async (_name, response) => {
     const { authenticator, server } = await answering(response, { timeoutSeconds: 0.2 })
     for (const requested of [1, 2]) {
       expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe(

@@ -197,7 +197,11 @@ const forms: readonly JoseAttack[] = [
   ],
   ['a fourth part', malformed, ({ rsa }) => `${signed(rsa)}.AAAA`],
   ['five parts, as if it were encrypted', malformed, ({ rsa }) => `${signed(rsa)}.AAAA.AAAA`],
-  ['encrypted to nobody (dir)', malformed, () => `${encode({ alg: 'dir', enc: 'A256GCM' })}..AAAA.AAAA.AAAA`],
+  [
+    'encrypted with a shared key (dir)',
+    malformed,
+    () => `${encode({ alg: 'dir', enc: 'A256GCM' })}..AAAA.AAAA.AAAA`,
+  ],
   [
     'encrypted with a hostile p2c (CVE-2023-52428)',
     malformed,

@@ -95,7 +95,7 @@ it.each<[string, (retained: Record<string, unknown>) => string]>([
   ['do not say how old they are', (retained) => JSON.stringify({ ...retained, fetchedAt: undefined })],
   ['were cut off', (retained) => JSON.stringify(retained).slice(0, -10)],
   ['are empty', () => ''],
-])('kept keys that %s are not used, and do not stop the start', async (_what, change) => {
+])('persisted keys that %s are not used, and do not prevent the start', async (_what, change) => {
   await persistKeys()
   await writeFile(file, change(JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>))
   const authenticator = await openAuthenticator(options())

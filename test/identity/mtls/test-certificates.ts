@@ -14,7 +14,6 @@ export function hasOpenssl(): boolean {
   }
 }
 
-/** A certificate and its key, in PEM and as files. */
 export interface TestCertificate {
   readonly cert: string
   readonly key: string

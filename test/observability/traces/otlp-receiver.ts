@@ -23,7 +23,6 @@ export interface ReceivedSpan {
 export interface OtlpReceiver {
   readonly endpoint: string
   readonly spans: ReceivedSpan[]
-  /** One per batch. */
   readonly resources: Readonly<Record<string, unknown>>[]
   readonly bodies: string[]
   readonly headers: Readonly<Record<string, unknown>>[]

@@ -15,7 +15,6 @@ const sampled = { traceparent: `00-${traceId}-${clientSpan}-01`, tracestate: 've
 const otherTraceId = '5b8efff798038103d269b633813fc60c'
 const none = { rawHeaders: [] }
 
-/** Names of the direct children of a span, in order. */
 const beneath = (spans: readonly ReceivedSpan[], { spanId }: ReceivedSpan): string[] =>
   spans.filter(({ parentSpanId }) => parentSpanId === spanId).map(({ name }) => name)
 

@@ -29,7 +29,6 @@ const sensible = arbitraryRequest.filter(
 )
 const requests = fc.array(sensible, { minLength: 20, maxLength: 20 })
 
-/** Two policy lists that differ in one policy. */
 const edited = fc
   .tuple(arbitraryPolicies, arbitraryPolicies, fc.nat(5))
   .map(

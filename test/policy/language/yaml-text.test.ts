@@ -36,7 +36,7 @@ it.each([
   ["a: '''\nb: c''''", 'unterminated quote'],
   ["- 'a\n---\n- ''", 'unterminated quote'],
   ['a: "b\\"', 'unterminated quote'],
-])('refuses what the library lets pass: %j', (text, message) => {
+])('rejects invalid YAML that the library accepts: %j', (text, message) => {
   const errors: string[] = []
   readYaml(text, { root: () => undefined, error: (_, message) => errors.push(message) })
   expect(errors).toEqual([message])

@@ -10,7 +10,6 @@ export async function temporaryFolder(): Promise<string> {
   return folder
 }
 
-/** Writes files by their paths in the folder; creates missing folders. */
 export async function writeFiles(
   folder: string,
   files: Readonly<Record<string, string | Uint8Array>>,

@@ -10,7 +10,7 @@ async function tableOf(count: number) {
   return table
 }
 
-describe('how many rows', () => {
+describe('limits of a query', () => {
   it.each([
     [{}, 30],
     [{ k: unlimited, vector: [] }, 30],
@@ -57,7 +57,7 @@ describe('how many rows', () => {
   })
 })
 
-describe('which columns', () => {
+describe('selected columns', () => {
   it.each([
     [{ columns: ['id'] }, ['id']],
     [{ columns: { column_names: ['name', 'id'] } }, ['name', 'id']],
@@ -80,7 +80,7 @@ it('returns rows in the requested order', async () => {
   expect(rowsOf(response)).toEqual([{ id: 4 }, { id: 3 }])
 })
 
-describe('what is refused', () => {
+describe('invalid queries', () => {
   it.each([
     [{ filter: 'id >>> 2' }, 13],
     [{ filter: 'id / 0 > 1' }, 13],

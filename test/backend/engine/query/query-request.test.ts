@@ -3,7 +3,7 @@ import { queryTableRequestSchema } from '../../../../src/catalog-api/schemas/que
 
 const match = { terms: 'a', column: 'name' }
 
-describe('both forms of a query come out the same', () => {
+describe('both forms of a query are equal', () => {
   it.each([
     [{ vector: { single_vector: [1, 2] } }, { vector: [1, 2] }],
     [{ vector: { multi_vector: [[1], [2]] } }, { vector: [[1], [2]] }],
@@ -38,7 +38,7 @@ it('parses queries of the remote client', () => {
   })
 })
 
-describe('what is no query is refused', () => {
+describe('invalid queries are rejected', () => {
   it.each([
     { k: -1 },
     { k: 1.5 },

@@ -10,7 +10,6 @@ import { formatPolicies, type WrittenPolicy, type WrittenRule } from '../../poli
 
 const numRuns = isThorough ? 3000 : 120
 
-/** Rules that lint reports as redundant. */
 function shadowed(policies: readonly WrittenPolicy[]): ReadonlySet<string> {
   const found = lintRules(parseDocuments(policies)).filter(({ check }) => check === 'shadowed')
   return new Set(found.map(({ message }) => message.split(' ')[0] ?? ''))

@@ -1,0 +1,13 @@
+import type { Outcome } from './conformance.ts'
+
+/** Operations that the bundled catalog does not implement (406). */
+const unsupported = ['AlterTableBackfillColumns', 'CreateMaterializedView', 'RefreshMaterializedView']
+
+/** Lists the failures of the bundled catalog, and skipped cases of operations that it implements. */
+export function findFailures(outcomes: readonly Outcome[]): string[] {
+  return outcomes
+    .filter(({ result, operation }) =>
+      result === 'skipped' ? !unsupported.includes(operation) : result === 'failed',
+    )
+    .map(({ operation, title, result, message }) => `${operation}: ${title}: ${result}: ${message}`)
+}

@@ -1,0 +1,54 @@
+import type { Random } from './random.ts'
+
+/** The only namespace that the attacker may access. */
+export const allowedNamespace = 'sandbox'
+
+/** A forbidden table that attacks name. */
+export const forbiddenTable = ['production', 'orders'] as const
+
+/** Texts in forbidden objects that no request contains: no response may contain them. */
+export const secrets = {
+  table: 'hidden_7c1e5ab2',
+  namespace: 'unseen_93d04f6e',
+  property: 'private_e62b08d1',
+} as const
+
+/** Picks an id that the attacker may access, sometimes with an unusual name. */
+export function pickAllowedId(random: Random, kind: string): readonly string[] {
+  if (kind === 'namespace')
+    return random.pick([[allowedNamespace], [allowedNamespace, 'inner'], [allowedNamespace, 'n']])
+  const name = random.chance(0.7) ? random.pick(['orders', 'events']) : random.pick(unusualNames)
+  return random.chance(0.8) ? [allowedNamespace, name] : [allowedNamespace, 'inner', name]
+}
+
+/** Picks an id that the attacker may not access, for example the root. */
+export function pickForbiddenId(random: Random, kind: string): readonly string[] {
+  if (kind === 'namespace') return random.pick([[], ['production'], ['production', 'inner'], ['Sandbox']])
+  return random.pick([
+    forbiddenTable,
+    ['production', 'inner', 'orders'],
+    ['orders'],
+    ['SANDBOX', 'orders'],
+    ['sandbox ', 'orders'],
+  ])
+}
+
+const unusualNames = [
+  'a b',
+  'a+b',
+  'a.b',
+  'a;b',
+  'a:b@c',
+  'ä',
+  'ﬁ＄',
+  '...',
+  '~',
+  'version',
+  'index',
+  'list',
+  'x!*()',
+  '\u{1f600}',
+  '-',
+  'a&b=c',
+  '__proto__',
+]
