@@ -4,6 +4,7 @@ import type { AuditedObject, IntentEntry } from '../../audit/records/audit-recor
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import type { ChangeTracker, TrackedChange } from '../changes/change-tracker.ts'
 import { isOperationName, getOperation } from '../../catalog-api/operations.ts'
+import { advance } from '../context.ts'
 import { createEntryDetails } from '../facts/change-details.ts'
 import { listAdditionalPermissions, type RequiredPermission } from '../authorization/required-permission.ts'
 import type { Checked } from './check.ts'
@@ -38,17 +39,17 @@ const writeTimeoutMs = 10_000
  */
 export async function audit(request: Checked, { auditLog, changeTracker }: AuditOptions): Promise<Audited> {
   const mode = auditLog.modeFor(request.route.operation.name)
-  if (mode === 'off') return { ...request, intent: undefined }
+  if (mode === 'off') return advance(request, { intent: undefined })
   const change = changeTracker.startChange(createIntent(request, auditLog, changeTracker))
   if (mode === 'besteffort') {
     const receipt = auditLog.recordIntent(change.entry, false)
     // The log counts the failure, and the outcome reports it again.
     receipt.catch(() => undefined)
-    return { ...request, intent: { receipt, awaitsOutcome: false, change } }
+    return advance(request, { intent: { receipt, awaitsOutcome: false, change } })
   }
   try {
     const receipt = Promise.resolve(await writeIntent(auditLog, change.entry))
-    return { ...request, intent: { receipt, awaitsOutcome: mode === 'strict', change } }
+    return advance(request, { intent: { receipt, awaitsOutcome: mode === 'strict', change } })
   } catch (error) {
     change.complete({ result: 'failed', durationMs: 0 })
     throw error

@@ -2,7 +2,7 @@ import type { Authenticator } from '../../identity/authenticate.ts'
 import type { Principal } from '../../identity/principal.ts'
 import { AuthenticationError } from '../../identity/authentication-error.ts'
 import type { FailedAuthentications } from '../../limits/failed-authentications.ts'
-import type { Authenticated, Matched } from '../context.ts'
+import { advance, type Authenticated, type Matched } from '../context.ts'
 
 export interface AuthenticateOptions {
   readonly authenticator: Authenticator
@@ -28,5 +28,5 @@ export async function authenticate(
     if (isRefused) failedAuthentications.recordFailure(client)
     throw error
   }
-  return { ...request, principal }
+  return advance(request, { principal })
 }

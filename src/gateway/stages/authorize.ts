@@ -2,7 +2,7 @@ import type { StatedFacts } from '../../catalog-api/facts.ts'
 import type { Allowed, Decision } from '../../policy/engine/decision.ts'
 import type { AuthorizationRequest, RequestFacts } from '../../policy/conditions/authorization-request.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
-import type { Authenticated } from '../context.ts'
+import { advance, type Authenticated } from '../context.ts'
 import { createDeniedError } from '../authorization/denied-error.ts'
 import { readBodyFacts, readHeadFacts, type JsonObject } from '../facts/stated-facts.ts'
 import { createRequestFacts } from '../facts/request-facts.ts'
@@ -86,7 +86,7 @@ export function authorize(request: Authenticated, policies: PolicySet, now = new
           : toResult(requiredPermission, decision, authorizationRequest, policies),
     }
   })
-  return { ...request, permit: new HeadPermit({ policies, facts, stated: read.stated, decisions }) }
+  return advance(request, { permit: new HeadPermit({ policies, facts, stated: read.stated, decisions }) })
 }
 
 /** The members of a JSON body that were read, and whether these are all. */

@@ -19,7 +19,7 @@ import {
 } from '../body/read-body.ts'
 import { createJsonStream } from '../body/json-stream.ts'
 import { createChangeDetails } from '../facts/change-details.ts'
-import type { Matched } from '../context.ts'
+import { advance, type Matched } from '../context.ts'
 import type { DownstreamBody } from '../downstream.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import { restateBody, restateHead } from '../body/restate-facts.ts'
@@ -99,16 +99,16 @@ export async function check(
   const route = restated ? { ...request.route, parameters: restated.parameters } : request.route
   const located = findSoleUpstream(request, permit, route, upstreams)
   limitEntries(request, permit, limits)
-  return {
-    ...request,
-    ...located,
+  return advance(request, {
+    upstream: located.upstream,
+    upstreamTarget: located.upstreamTarget,
     permit,
     payload,
     payloadType,
     restatedHeaders: restated?.headers ?? [],
     allowedBy,
     details: createChangeDetails(request.route, permit.stated, members),
-  }
+  })
 }
 
 function checkBody(

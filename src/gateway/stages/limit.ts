@@ -6,6 +6,7 @@ import type { Limits } from '../../limits/limits.ts'
 import { getPrincipalKey, type LimitedRequest } from '../../limits/limit-key.ts'
 import { Overloaded, type LoadShedder } from '../../limits/overload/load-shedder.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
+import { advance } from '../context.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import type { Authorized, FullPermit } from './authorize.ts'
 
@@ -54,7 +55,7 @@ export function limit(
     if (response.isDestroyed) release()
     else response.onClose.add(release)
   })
-  return { ...request, countReceived: lease?.countReceived, reserveMemory }
+  return advance(request, { countReceived: lease?.countReceived, reserveMemory })
 }
 
 /**

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { assertFactSource } from '../../catalog-api/decisive-members.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { parseTarget } from '../../catalog-api/request-target.ts'
-import type { Matched, Received } from '../context.ts'
+import { advance, type Matched, type Received } from '../context.ts'
 import { buildUpstreamTarget } from '../upstream/upstream-target.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
@@ -27,7 +27,7 @@ export function match(request: Received, findRoute: FindRoute): Matched {
     throw refusal('unexpected_body', `unexpected body in a GET request for ${operation.name}`)
   }
   for (const name of tableHeaders) assertFactSource(operation, 'header', name)
-  return { ...request, ...found }
+  return advance(request, found)
 }
 
 export function createRouteFinder(upstreams: Upstreams): FindRoute {
