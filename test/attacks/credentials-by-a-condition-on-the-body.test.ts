@@ -45,6 +45,6 @@ it.each<[what: string, body: object | undefined, left: string]>([
 it('denies a request for credentials with another tag', async () => {
   await attacked.isRefused(
     { as: 'reader', target, body: { tag: 'v2', vend_credentials: true } },
-    { kind: 'PermissionDenied', says: /not allowed VendCredentials \(vend_credentials\) on "lake.t"/ },
+    { kind: 'PermissionDenied', says: /not allowed VendCredentials \(vend_credentials\) on "lake\$t"/ },
   )
 })

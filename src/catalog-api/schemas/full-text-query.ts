@@ -52,13 +52,16 @@ interface BooleanQuery {
 }
 
 const textQuery: z.ZodType<TextQuery> = z.lazy(() =>
-  z.xor([
-    z.object({ match: matchQuery }),
-    z.object({ phrase: phraseQuery }),
-    z.object({ boost: boostQuery }),
-    z.object({ multi_match: z.object({ match_queries: z.array(matchQuery).min(1) }) }),
-    z.object({ boolean: booleanQuery }),
-  ]),
+  z.xor(
+    [
+      z.object({ match: matchQuery }),
+      z.object({ phrase: phraseQuery }),
+      z.object({ boost: boostQuery }),
+      z.object({ multi_match: z.object({ match_queries: z.array(matchQuery).min(1) }) }),
+      z.object({ boolean: booleanQuery }),
+    ],
+    'expected an object with exactly one of match, phrase, boost, multi_match, boolean',
+  ),
 )
 
 z.globalRegistry.add(textQuery, { id: 'FtsQuery' })
@@ -98,12 +101,16 @@ export const fullTextQuerySchema = z.preprocess(
     context.addIssue({ code: 'custom', message: `expected at most ${maxQueryDepth} levels` })
     return z.NEVER
   },
-  z.union([
-    wordsQuery,
-    structuredQuery,
-    z.object({ string_query: wordsQuery }).transform((wrapper) => wrapper.string_query),
-    z.object({ structured_query: structuredQuery }).transform((wrapper) => wrapper.structured_query),
-  ]),
+  z.union(
+    [
+      wordsQuery,
+      structuredQuery,
+      z.object({ string_query: wordsQuery }).transform((wrapper) => wrapper.string_query),
+      z.object({ structured_query: structuredQuery }).transform((wrapper) => wrapper.structured_query),
+    ],
+    'expected {"string_query": {"query": words}} or {"structured_query": {"query": an object with exactly one of ' +
+      'match, phrase, boost, multi_match, boolean}}, or the content of either',
+  ),
 )
 
 function isShallow(value: unknown, levels: number): boolean {

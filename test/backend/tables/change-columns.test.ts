@@ -142,17 +142,17 @@ const refused: readonly [route: string, body: object, error: ErrorName][] = [
   ['alter_columns', { alterations: [{ path: 'id', data_type: { type: 'decimal32' } }] }, 'Unsupported'],
   ['alter_columns', { alterations: [{ path: 'id', data_type: 'utf8' }] }, 'TableSchemaValidationError'],
   ['alter_columns', { alterations: [{ path: 'id', rename: 'name' }] }, 'TableSchemaValidationError'],
-  ['alter_columns', { alterations: [{ path: 'nothing', rename: 'a' }] }, 'TableColumnNotFound'],
+  ['alter_columns', { alterations: [{ path: 'nothing', rename: 'a' }] }, 'InvalidInput'],
   ['alter_columns', { alterations: [{ path: 'id', virtual_column: { udf: 'x' } }] }, 'Unsupported'],
   ['drop_columns', { columns: [] }, 'InvalidInput'],
   ['drop_columns', { columns: ['id', 'id'] }, 'InvalidInput'],
-  ['drop_columns', { columns: ['nothing'] }, 'TableColumnNotFound'],
+  ['drop_columns', { columns: ['nothing'] }, 'InvalidInput'],
   ['drop_columns', { columns: ['id', 'name', 'embedding'] }, 'InvalidInput'],
   ['drop_columns', { columns: ['id'], branch: 'dev' }, 'TableBranchNotFound'],
   ['update_field_metadata', { updates: [] }, 'InvalidInput'],
   ['update_field_metadata', { updates: [{ path: 'id' }] }, 'InvalidInput'],
   ['update_field_metadata', { updates: [{ path: 'id', metadata: { a: 1 } }] }, 'InvalidInput'],
-  ['update_field_metadata', { updates: [{ path: 'nothing', metadata: {} }] }, 'TableColumnNotFound'],
+  ['update_field_metadata', { updates: [{ path: 'nothing', metadata: {} }] }, 'InvalidInput'],
 ]
 
 it('rejects invalid column changes without changing anything', async () => {

@@ -142,7 +142,7 @@ it('rejects requests that would crash the engine', async () => {
     ])
   }
   expect(await create('embedding', 'IVF_FLAT', { target_partition_size: 10 })).toEqual(errorOf('Unsupported'))
-  expect(await create('none', 'BTREE')).toEqual(errorOf('TableColumnNotFound'))
+  expect(await create('none', 'BTREE')).toEqual(errorOf('InvalidInput'))
   expect(
     await post('/v1/table/t/create_scalar_index', { column: 'embedding', index_type: 'IVF_FLAT' }),
   ).toEqual(errorOf('InvalidInput'))

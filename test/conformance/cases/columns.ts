@@ -62,7 +62,13 @@ export const columnCases = cases({
     },
     'what cannot be altered is refused': async ({ refused, standing }) => {
       const absent = { alterations: [{ path: 'nothing', nullable: true }] }
-      await refused('AlterTableAlterColumns', standing, { body: absent }, 'TableColumnNotFound')
+      await refused(
+        'AlterTableAlterColumns',
+        standing,
+        { body: absent },
+        'TableColumnNotFound',
+        'InvalidInput',
+      )
       const taken = { alterations: [{ path: 'name', rename: 'id' }] }
       await refused(
         'AlterTableAlterColumns',
@@ -85,6 +91,7 @@ export const columnCases = cases({
         standing,
         { body: { columns: ['nothing'] } },
         'TableColumnNotFound',
+        'InvalidInput',
       )
       await refused('AlterTableDropColumns', standing, { body: { columns: [] } }, 'InvalidInput')
     },
@@ -106,6 +113,7 @@ export const columnCases = cases({
         standing,
         { body: { updates: [{ path: 'nothing', metadata: { a: '1' } }] } },
         'TableColumnNotFound',
+        'InvalidInput',
       ),
   },
   UpdateTableSchemaMetadata: {

@@ -42,7 +42,13 @@ export const indexCases = cases({
     },
     'unknown types and columns are refused': async ({ refused, standing }) => {
       await refused('CreateTableIndex', standing, index('id', 'MAGIC'), 'InvalidInput')
-      await refused('CreateTableIndex', standing, index('nothing', 'BTREE'), 'TableColumnNotFound')
+      await refused(
+        'CreateTableIndex',
+        standing,
+        index('nothing', 'BTREE'),
+        'TableColumnNotFound',
+        'InvalidInput',
+      )
     },
   },
   CreateTableScalarIndex: {

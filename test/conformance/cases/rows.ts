@@ -92,6 +92,7 @@ export const rowCases = cases({
         standing,
         { body: rows(1), query: { on: 'nothing', when_not_matched_insert_all: 'true' } },
         'TableColumnNotFound',
+        'InvalidInput',
       ),
   },
   UpdateTable: {
@@ -123,7 +124,7 @@ export const rowCases = cases({
         await refused('UpdateTable', standing, { body: { updates } }, 'InvalidInput')
       }
       const body = { updates: [['nothing', '1']] }
-      await refused('UpdateTable', standing, { body }, 'TableColumnNotFound')
+      await refused('UpdateTable', standing, { body }, 'TableColumnNotFound', 'InvalidInput')
     },
   },
   DeleteFromTable: {
@@ -190,7 +191,13 @@ export const rowCases = cases({
       for (const query of [{ filter: 'id >> >' }, { k: -1 }, { k: 'many' }, { vector: 'near' }]) {
         await refused('QueryTable', standing, ask(query), 'InvalidInput')
       }
-      await refused('QueryTable', standing, ask({ filter: 'nothing > 1' }), 'TableColumnNotFound')
+      await refused(
+        'QueryTable',
+        standing,
+        ask({ filter: 'nothing > 1' }),
+        'TableColumnNotFound',
+        'InvalidInput',
+      )
       await refused('QueryTable', standing, ask({ version: 99 }), 'TableVersionNotFound')
       await refused('QueryTable', standing, ask({ branch: 'absent' }), 'TableBranchNotFound')
     },

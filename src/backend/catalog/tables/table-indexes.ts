@@ -15,7 +15,7 @@ const builds = new KeyedLock()
 const maxPendingBuilds = 100
 let pendingBuilds = 0
 
-/** Throws Unsupported (406), TableIndexAlreadyExists (409), TableColumnNotFound (404), ServiceUnavailable (503). */
+/** Throws Unsupported (406), TableIndexAlreadyExists (409), ServiceUnavailable (503). */
 export async function createTableIndex(
   context: CatalogContext,
   id: Identifier,

@@ -1,7 +1,7 @@
 import type { RequestOf } from '../../../catalog-api/schemas/operation-schemas.ts'
 import { readFileSchema } from '../arrow/arrow-frames.ts'
 import type { TablePoint } from '../table-point.ts'
-import { withCatalogErrors, withExpressionErrors } from '../native/native-errors.ts'
+import { withCatalogErrors } from '../native/native-errors.ts'
 import { findField } from '../schema/field-path.ts'
 import { toLanceType } from '../schema/lance-type.ts'
 import type { NativeAlteration } from '../native/native-changes.ts'
@@ -35,7 +35,7 @@ export function openColumns(context: EngineContext): TableColumns {
     retryConflicts(async () => change(await openTable(context, point)))
   return {
     add: async (point, columns) =>
-      withExpressionErrors(async () =>
+      withCatalogErrors(async () =>
         write(point, async (table) => {
           const added = columns.map(({ name, expression }) => ({
             name,

@@ -1,5 +1,5 @@
 import { Type } from 'apache-arrow/fb/type'
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { invalidInput } from '../../../catalog-api/catalog-error.ts'
 import type { IndexRequest } from '../../../catalog-api/schemas/indexes.ts'
 import type { ArrowSchema } from '../../../lib/arrow/schema.ts'
 import { readFileSchema } from '../arrow/arrow-frames.ts'
@@ -16,7 +16,7 @@ type IndexStatistics = NativeIndexStatistics
 
 export interface TableIndexes {
   /**
-   * Takes minutes for a large table. Throws Unsupported, TableIndexAlreadyExists, TableColumnNotFound, InvalidInput.
+   * Takes minutes for a large table. Throws Unsupported, TableIndexAlreadyExists, InvalidInput.
    */
   create(point: TablePoint, request: IndexRequest): Promise<void>
   /** Unordered. */
@@ -52,10 +52,8 @@ async function createIndex(context: EngineContext, point: TablePoint, request: I
       rejectFloatColumns(readFileSchema(await table.schema()), request.column)
     await table.createIndex(index, request.column, false, null, request.name ?? null, true)
   } catch (error) {
-    const failure = translateEngineError(error)
-    if (failure.kind === 'TableColumnNotFound') throw columnNotFoundError(request, error)
     // The engine panics on incompatible parameters.
-    if (!(error instanceof Error && error.message.includes('Panic'))) throw failure
+    if (!(error instanceof Error && error.message.includes('Panic'))) throw translateEngineError(error)
     throw invalidInput('the engine cannot build this index over these rows', { cause: error })
   }
 }
@@ -65,10 +63,4 @@ function rejectFloatColumns({ fields }: ArrowSchema, column: string): void {
   const vector = fields.find(({ name }) => name === column)
   if (vector?.children[0]?.type.id !== Type.FloatingPoint) return
   throw invalidInput('hamming distance requires a column of uint8 vectors')
-}
-
-function columnNotFoundError({ column }: IndexRequest, cause: unknown): CatalogError {
-  return new CatalogError('TableColumnNotFound', `the table has no column ${JSON.stringify(column)}`, {
-    cause,
-  })
 }

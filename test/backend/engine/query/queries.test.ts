@@ -86,9 +86,9 @@ describe('what is refused', () => {
     [{ filter: 'id / 0 > 1' }, 13],
     [{ vector: [1, 2, 3] }, 13],
     [{ vector: [1, 2], minimum_nprobes: 30, maximum_nprobes: 3 }, 13],
-    [{ columns: ['missing'] }, 12],
-    [{ vector: [1, 2], vector_column: 'missing' }, 12],
-    [{ order_by: [{ column_name: 'missing' }] }, 12],
+    [{ columns: ['missing'] }, 13],
+    [{ vector: [1, 2], vector_column: 'missing' }, 13],
+    [{ order_by: [{ column_name: 'missing' }] }, 13],
     [{ version: 77 }, 11],
     [{ branch: 'dev' }, 22],
     [{ use_lsm: true }, 0],
@@ -108,8 +108,8 @@ describe('what is refused', () => {
       0,
     ],
     [{ filter: 'timeout already exists' }, 13],
-    [{ filter: '`timeout already exists` = 1' }, 12],
-    [{ filter: 'id = 1 and more' }, 12],
+    [{ filter: '`timeout already exists` = 1' }, 13],
+    [{ filter: 'id = 1 and more' }, 13],
     [{ filter: 'id = 1 more' }, 13],
   ])('%j, with the code %i', async (request, code) => {
     const { query, location } = await tableOf(3)
