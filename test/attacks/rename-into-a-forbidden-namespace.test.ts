@@ -62,7 +62,10 @@ it('forwards and records equal destinations in both spellings as one', async () 
 
 it('rejects a part that contains the delimiter, whatever the permissions', async () => {
   const body = { ...name, new_namespace_id: ['sandbox$inner'] }
-  await attacked.isRefused({ target, body }, { kind: 'PermissionDenied', says: 'on "sandbox\\$inner\\$orders"' })
+  await attacked.isRefused(
+    { target, body },
+    { kind: 'PermissionDenied', says: 'on "sandbox\\$inner\\$orders"' },
+  )
   await attacked.isRefused({ target, body, as: 'dev' }, { kind: 'InvalidInput', says: /"sandbox\$inner"/ })
 })
 

@@ -35,9 +35,9 @@ export const indexCases = cases({
       const [index] = await indexesOf(world, await indexed(world))
       deepEqual([index?.index_name, index?.columns], ['by_id', ['id']])
     },
-    'a name that is taken is refused': async (world) => {
+    'a name that is taken by an index of another column is refused': async (world) => {
       const id = await indexed(world)
-      const body = { column: 'id', index_type: 'BTREE', name: 'by_id' }
+      const body = { column: 'name', index_type: 'BTREE', name: 'by_id' }
       await world.refused('CreateTableIndex', id, { body }, 'TableIndexAlreadyExists')
     },
     'unknown types and columns are refused': async ({ refused, standing }) => {

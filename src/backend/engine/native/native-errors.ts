@@ -29,7 +29,7 @@ const errorRules: readonly ErrorRule[] = [
   {
     pattern: /Index name '.*' already exists/i,
     kind: 'TableIndexAlreadyExists',
-    message: 'an index with this name exists; drop it first, or use another name',
+    message: 'another column has an index with this name; drop it first, or use another name',
   },
   {
     pattern: /Not found: [^,]*\/tree\/[^,]*\/_versions,/,
