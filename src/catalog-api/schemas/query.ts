@@ -36,9 +36,16 @@ const columnExpressions = z
   .record(name, z.string())
   .transform((map): Columns => ({ expressions: Object.entries(map) }))
 
+/** The form of older remote clients. */
+const columnPairs = z
+  .array(z.tuple([name, z.string()]))
+  .refine((pairs) => new Set(pairs.map(([alias]) => alias)).size === pairs.length, 'expected each alias once')
+  .transform((expressions): Columns => ({ expressions }))
+
 const columns = z.union(
   [
     columnNames,
+    columnPairs,
     z
       .strictObject({ column_names: columnNames.nullish(), column_aliases: columnExpressions.nullish() })
       .refine(
@@ -48,7 +55,8 @@ const columns = z.union(
       .transform((either): Columns | undefined => either.column_names ?? either.column_aliases ?? undefined),
     columnExpressions,
   ],
-  'expected {"column_names": names} or {"column_aliases": SQL expressions by alias}, or the content of either',
+  'expected {"column_names": names} or {"column_aliases": SQL expressions by alias}, or the content of either, or a ' +
+    'list of pairs [alias, SQL expression]',
 )
 
 const order = z.object({
@@ -59,7 +67,7 @@ const order = z.object({
 
 /**
  * Accepts the form of the catalog API (`vector: {single_vector}`, `columns: {column_names}`) and that of the remote
- * client (`vector: []`, `columns: []` or a map). Parsed `vector` is empty if the query is no vector search.
+ * client (`vector: []`, `columns: []`, a map or a list of pairs). Parsed `vector` is empty if the query is no vector search.
  */
 export const queryTableRequestSchema = z.object({
   k: countSchema.nullish(),
