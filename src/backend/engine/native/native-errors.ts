@@ -23,7 +23,7 @@ const errorRules: readonly ErrorRule[] = [
   },
   {
     pattern:
-      /Duplicate field name|Column .{1,200} already exists in the dataset|Type conflicts|Cannot cast column/is,
+      /Duplicate field name|All-null columns must be nullable|Column .{1,200} already exists in the dataset|Type conflicts|Cannot cast column/is,
     kind: 'TableSchemaValidationError',
   },
   {
