@@ -46,7 +46,8 @@ export async function executeOperation(
     schemaDialect: dialect.schemaDialect,
     caller,
   }
-  return dialect.writeResponse(operation.name, await catalog.execute(operation.name, call))
+  const result = await catalog.execute(dialect.servingOperation(operation.name), call)
+  return dialect.writeResponse(operation.name, result)
 }
 
 /** The envelope is already part of the call. */
