@@ -7,6 +7,7 @@ import type { CatalogContext } from './catalog/context/catalog-context.ts'
 import { batchCommitTables, batchCreateTableVersions } from './catalog/batches/commit-batch.ts'
 import {
   addColumns,
+  addNullColumns,
   alterColumns,
   dropColumns,
   updateFieldMetadata,
@@ -130,7 +131,10 @@ function createOperations(context: CatalogContext, receive: ReceiveUpload): Cata
     AnalyzeTableQueryPlan: ({ id, request }) => analyzeTableQueryPlan(context, id, request),
     GetTableStats: ({ id, request }) => getTableStats(context, id, request),
     UpdateTableSchemaMetadata: ({ id, request }) => updateTableSchemaMetadata(context, id, request),
-    AlterTableAddColumns: ({ id, request }) => addColumns(context, id, request),
+    AlterTableAddColumns: ({ id, request, upload }) =>
+      upload === undefined
+        ? addColumns(context, id, request)
+        : receive(upload, (bytes) => addNullColumns(context, id, bytes)),
     AlterTableAlterColumns: ({ id, request }) => alterColumns(context, id, request),
     AlterTableDropColumns: ({ id, request }) => dropColumns(context, id, request),
     UpdateFieldMetadata: ({ id, request }) => updateFieldMetadata(context, id, request),

@@ -41,6 +41,11 @@ export const lancedbServerHeader = 'phalanx-version'
 /** From this version on, the client sends several vectors and structured text queries. */
 export const lancedbServerVersion = '0.3.0'
 export const arrowStreamType = 'application/vnd.apache.arrow.stream'
+const arrowStreamTypeGrammar = /^application\/vnd\.apache\.arrow\.stream\s*(?:;|$)/i
+/** Whether a content-type is that of an Arrow stream, with any parameters. */
+export function isArrowStreamType(contentType: string): boolean {
+  return arrowStreamTypeGrammar.test(contentType)
+}
 export const arrowFileType = 'application/vnd.apache.arrow.file'
 
 const requestIdGrammar = /^[A-Za-z0-9._-]{1,128}$/

@@ -53,7 +53,14 @@ interface OperationDefinition {
   readonly object: ObjectKind
   readonly query?: Readonly<Record<string, ParameterType>>
   readonly required?: readonly string[]
+  /** Query parameters of old clients that are accepted and dropped. */
+  readonly droppedQuery?: readonly string[]
   readonly body: BodyForm
+  /**
+   * Besides JSON, an Arrow stream of a schema without rows is accepted. The content-type alone selects the reader. It
+   * states no facts.
+   */
+  readonly alsoArrowSchema?: true
   /** Facts with all sources of each. Sources of one fact must agree; all of them are set in the upstream request. */
   readonly facts?: { readonly [Name in FactName]?: readonly FactSourcePath[] }
   /** Accepted modes and behaviors. Any other is 400: only the upstream would understand it. */
@@ -413,6 +420,8 @@ export const operations = {
     path: '/v1/table/{id}/insert',
     object: 'table',
     query: { branch: 'string', mode: 'string' },
+    // LanceDB's clients up to 0.16. The id of a request comes from its header only.
+    droppedQuery: ['request_id'],
     body: 'arrow',
     facts: { branch: ['query.branch'], mode: ['query.mode'] },
     modes: ['Append', 'Overwrite'],
@@ -546,6 +555,7 @@ export const operations = {
     path: '/v1/table/{id}/add_columns',
     object: 'table',
     body: 'json',
+    alsoArrowSchema: true,
     facts: { branch: ['body.branch'] },
     readsAnyTable: 'virtual_column',
     effect: 'commit',
@@ -783,7 +793,9 @@ export interface Operation {
   readonly object: ObjectKind
   readonly query: ReadonlyMap<string, ParameterType>
   readonly required: readonly string[]
+  readonly droppedQuery: readonly string[]
   readonly body: BodyForm
+  readonly alsoArrowSchema: boolean
   /** Facts with their sources, in the order of the table. */
   readonly facts: readonly (readonly [FactName, readonly FactSource[]])[]
   /** Facts that a request can state in several sources. */
@@ -822,7 +834,9 @@ function completeOperation(name: OperationName): Operation {
     object: definition.object,
     query: new Map([['delimiter', 'string'], ...Object.entries(definition.query ?? {})]),
     required: definition.required ?? [],
+    droppedQuery: definition.droppedQuery ?? [],
     body: definition.body,
+    alsoArrowSchema: definition.alsoArrowSchema ?? false,
     facts,
     factsWithSeveralSources: facts.filter(([, sources]) => sources.filter(isDirectSource).length > 1),
     modes: definition.modes ?? [],

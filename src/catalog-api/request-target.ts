@@ -173,12 +173,18 @@ function segmentEnd(path: string, start: number): number {
 function readQuery(query: string, operation: Operation): { delimiter: string; parameters: QueryParameters } {
   const parameters = new Map<string, string | readonly string[]>()
   let delimiter: string | undefined
+  const dropped = new Set<string>()
   for (const pair of query === '' ? [] : query.split('&')) {
     const equals = pair.indexOf('=')
     if (equals < 1)
       throw refusal('invalid_query', `malformed query ${quoteForMessage(pair)}; expected name=value`)
     const name = decodeQuery(pair.slice(0, equals), 'a name in the query')
     const value = decodeQuery(pair.slice(equals + 1), `the query parameter ${quoteForMessage(name)}`)
+    if (operation.droppedQuery.includes(name)) {
+      if (dropped.has(name)) throw repeatedParameterError(name)
+      dropped.add(name)
+      continue
+    }
     const type = operation.query.get(name)
     if (type === undefined) {
       assertFactSource(operation, 'query', name)

@@ -62,7 +62,7 @@ it.each([
       body: Readable.from(body()),
       headers,
     })
-    expectError(response, { kind: 'PermissionDenied', says: /not allowed \w+ on "lake.orders"/ })
+    expectError(response, { kind: 'PermissionDenied', says: /not allowed \w+ on "lake\$orders"/ })
     for (const { body: arrived } of upstream.requests) await expect(arrived).rejects.toThrow('aborted')
   },
 )

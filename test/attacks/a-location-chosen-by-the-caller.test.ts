@@ -6,7 +6,7 @@ const attacked = attackedGateway()
 const location = 's3://bucket/production/orders.lance'
 const denied = {
   kind: 'PermissionDenied',
-  says: /not allowed ChooseLocation \(.+\) on "sandbox.orders"/,
+  says: /not allowed ChooseLocation \(.+\) on "sandbox\$orders"/,
 } as const
 
 it.each([

@@ -11,7 +11,7 @@ it.each(['describe', 'declare', 'create-empty'])('%s with vend_credentials is de
     { target: `/v1/table/sandbox$orders/${operation}`, body: { vend_credentials: true } },
     {
       kind: 'PermissionDenied',
-      says: /not allowed VendCredentials \(vend_credentials\) on "sandbox.orders"/,
+      says: /not allowed VendCredentials \(vend_credentials\) on "sandbox\$orders"/,
     },
   )
 })

@@ -21,7 +21,7 @@ it.each(['overwrite', 'Overwrite', '"Overwrite"'])('mode %s in a body requires i
   const register = { as: 'clerk', target: '/v1/table/sandbox$orders/register' }
   await attacked.expectRefused(
     { ...register, body: { location: 's3://bucket/orders', mode } },
-    { kind: 'PermissionDenied', says: /not allowed OverwriteTable \(mode=overwrite\) on "sandbox.orders"/ },
+    { kind: 'PermissionDenied', says: /not allowed OverwriteTable \(mode=overwrite\) on "sandbox\$orders"/ },
   )
   await attacked.expectForwarded({ ...register, body: { location: 's3://bucket/orders', mode: 'Create' } })
   await attacked.expectRefused(

@@ -17,7 +17,7 @@ const target = '/v1/table/lake$t/rename'
 const body = (namespace: string): string => `{"new_table_name":"u","new_namespace_id":["${namespace}"]}`
 
 it.each(['labelled', 'placed', 'only'])('denies a rename into %s', async (namespace) => {
-  const says = new RegExp(`not allowed CreateTable \\(the destination\\) on "${namespace}.u"`)
+  const says = new RegExp(`not allowed CreateTable \\(the destination\\) on "${namespace}\\$u"`)
   await attacked.expectRefused(
     { as: 'ci', target, body: body(namespace) },
     { kind: 'PermissionDenied', says },

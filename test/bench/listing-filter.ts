@@ -81,7 +81,9 @@ for (const count of [10, 1_000, 10_000]) {
   ] as const) {
     const route = parseTarget('GET', target)
     const kind = route.operation.lists === 'namespaces' ? 'namespace' : 'table'
-    const [source] = createListingSources(route, upstreams, () => Promise.resolve(JSON.parse(text)))
+    const [source] = createListingSources(route, upstreams, { rootTablesOnly: false }, () =>
+      Promise.resolve(JSON.parse(text)),
+    )
     // As for a new request: nothing is cached from the previous one.
     const poll = (from: ListingSource | undefined) => {
       const view = policies.visibilityFor({ principal, request })

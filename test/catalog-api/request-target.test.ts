@@ -13,6 +13,15 @@ const originForm =
 /** Targets whose id does not contain the default delimiter. */
 const writable = anyTarget.filter(({ id }) => id.every((part) => !part.includes('$')))
 
+describe('query parameters of old clients', () => {
+  it('drops the request id of an insert, and takes it once', () => {
+    const { parameters } = parseTarget('POST', '/v1/table/t/insert/?request_id=a%2Fb&mode=append')
+    expect([...parameters]).toEqual([['mode', 'append']])
+    expect(() => parseTarget('POST', '/v1/table/t/insert?request_id=a&request_id=a')).toThrow('is repeated')
+    expect(() => parseTarget('POST', '/v1/table/t/query?request_id=a')).toThrow('unknown query parameter')
+  })
+})
+
 describe('targets', () => {
   it('round-trip for every operation and any delimiter', () => {
     fc.assert(

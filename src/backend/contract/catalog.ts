@@ -34,7 +34,7 @@ export interface CatalogCall<Name extends OperationName> {
   readonly indexName: string
   /** Joins the parts of an id in this request and in the response to ListAllTables. */
   readonly delimiter: string
-  /** The members parsed by the operation's schema, with defaults. */
+  /** The members parsed by the operation's schema, with defaults; none if a schema of new columns is uploaded. */
   readonly request: OperationRequest<Name>
   /** The members as sent, for a catalog that forwards them: it has its own defaults, and may know other members. */
   readonly sentMembers: RequestMembers
@@ -61,7 +61,9 @@ export interface Upload {
 
 /** The parsed request of an operation; for an operation without a schema, the members as sent. */
 export type OperationRequest<Name extends OperationName> = Name extends DescribedOperation
-  ? RequestOf<Name>
+  ? Name extends OperationsMatching<{ alsoArrowSchema: true }>
+    ? Partial<RequestOf<Name>>
+    : RequestOf<Name>
   : RequestMembers
 
 type OperationResult<Name extends OperationName> =
@@ -74,7 +76,11 @@ type OperationResult<Name extends OperationName> =
         : RequestMembers
 
 type OperationUpload<Name extends OperationName> =
-  Name extends OperationsMatching<{ body: 'arrow' }> ? Upload : undefined
+  Name extends OperationsMatching<{ body: 'arrow' }>
+    ? Upload
+    : Name extends OperationsMatching<{ alsoArrowSchema: true }>
+      ? Upload | undefined
+      : undefined
 
 type OperationsMatching<Facts> = {
   [Name in OperationName]: (typeof operations)[Name] extends Facts ? Name : never

@@ -10,7 +10,7 @@ import { openColumns } from './tables/columns.ts'
 import { castDictionaryColumns } from './query/dictionary-columns.ts'
 import type { CountOptions, DescribeOptions, Engine, TableDescription } from './engine.ts'
 import type { TablePoint } from './table-point.ts'
-import { withCatalogErrors, withExpressionErrors, withUploadErrors } from './native/native-errors.ts'
+import { withCatalogErrors, withUploadErrors } from './native/native-errors.ts'
 import { openIndexes } from './tables/indexes.ts'
 import { readVersionManifest } from './manifest/manifest-store.ts'
 import { loadNative } from './native/native-module.ts'
@@ -62,7 +62,7 @@ export function openEngine(options: EngineOptions = {}): Engine {
       withUploadErrors(async () => insertRows(context, { location, branch }, upload, mode)),
     query: async (location, query) => withCatalogErrors(async () => queryRows(context, location, query)),
     count: async (location, options = {}) =>
-      withExpressionErrors(async () => countRows(context, location, options)),
+      withCatalogErrors(async () => countRows(context, location, options)),
     describe: async (location, options = {}) =>
       withCatalogErrors(async () => describeTable(context, location, options)),
     tags: openTags(context),

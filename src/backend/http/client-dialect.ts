@@ -17,6 +17,8 @@ import type { SchemaDialect } from '../engine/schema/json-arrow-schema.ts'
  */
 export interface ClientDialect {
   readonly schemaDialect: SchemaDialect
+  /** The operation that serves a request for `operation`. */
+  servingOperation(operation: OperationName): OperationName
   /** Added to every response. */
   readonly responseHeaders: Readonly<Record<string, string>>
   readMembers(operation: OperationName, members: RequestMembers, headers: IncomingHttpHeaders): RequestMembers
@@ -27,6 +29,7 @@ export interface ClientDialect {
 
 const catalogDialect: ClientDialect = {
   schemaDialect: 'namespace',
+  servingOperation: (operation) => operation,
   responseHeaders: {},
   readMembers: (_operation, members) => members,
   writeResponse: (_operation, result) => result,
@@ -35,6 +38,8 @@ const catalogDialect: ClientDialect = {
 
 const lancedbDialect: ClientDialect = {
   schemaDialect: 'lance',
+  // The client takes all tables for those in the root, and refuses the ids of others.
+  servingOperation: (operation) => (operation === 'ListAllTables' ? 'ListTables' : operation),
   responseHeaders: { [lancedbServerHeader]: lancedbServerVersion },
   readMembers(operation, members, headers) {
     // The client needs version and schema of a table that it opens, but does not request them.

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { isArrowStreamType } from '../../catalog-api/headers.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { CatalogCaller, Catalog, RequestMembers } from '../contract/catalog.ts'
 import type { ClientDialect } from './client-dialect.ts'
@@ -29,7 +30,8 @@ export async function executeOperation(
   const { operation, id, indexName = '', delimiter } = route
   const { headers } = request
   const body = openUpload(request.raw)
-  const isUpload = operation.body === 'arrow'
+  const isSchemaUpload = operation.alsoArrowSchema && isArrowStreamType(headers['content-type'] ?? '')
+  const isUpload = operation.body === 'arrow' || isSchemaUpload
   const members = isUpload ? {} : parseMembers(route, await readBody(body, maxJsonBytes))
   const merged = mergeMembers(route, members, headers)
   const caller = { ...connection, ...readCaller(headers, merged, hasAccessToken) }
@@ -38,13 +40,14 @@ export async function executeOperation(
     id,
     indexName,
     delimiter,
-    request: parseRequest(operation.name, sentMembers),
+    request: isSchemaUpload ? {} : parseRequest(operation.name, sentMembers),
     sentMembers,
     upload: isUpload ? body : undefined,
     schemaDialect: dialect.schemaDialect,
     caller,
   }
-  return dialect.writeResponse(operation.name, await catalog.execute(operation.name, call))
+  const result = await catalog.execute(dialect.servingOperation(operation.name), call)
+  return dialect.writeResponse(operation.name, result)
 }
 
 /** The envelope is already part of the call. */

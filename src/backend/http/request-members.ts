@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { z } from 'zod'
 import { invalidInput } from '../../catalog-api/catalog-error.ts'
 import { headerDialects } from '../../catalog-api/headers.ts'
 import { isSameIdentifier, quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
@@ -105,11 +106,29 @@ export function parseRequest(name: OperationName, members: RequestMembers): Oper
   if (!hasSchema(name)) return members
   const parsed = validateMembers(name, members)
   if (parsed.success) return parsed.data
-  const issue = parsed.error.issues[0]
-  const path = issue?.path.map(String).join('.') ?? ''
-  throw invalidInput(
-    `invalid member ${quoteForMessage(path)} of the request: ${issue?.message ?? 'unexpected value'}`,
-  )
+  const [issue] = parsed.error.issues
+  const { path, message } = issue === undefined ? unknownIssue : findDeepestIssue(issue)
+  const member = path.map(String).join('.')
+  throw invalidInput(`invalid member ${quoteForMessage(member)} of the request: ${message}`)
+}
+
+type Issue = Pick<z.core.$ZodIssue, 'path' | 'message'>
+
+const unknownIssue: Issue = { path: [], message: 'unexpected value' }
+
+/** A value in several forms is meant in the form that explains most of it. Without one, the issue lists the forms. */
+function findDeepestIssue(issue: z.core.$ZodIssue): Issue {
+  if (issue.code !== 'invalid_union') return issue
+  let deepest: Issue = { path: [], message: issue.message }
+  // At a depth of one, the member may be missing just because the value has another form.
+  let depth = 1
+  for (const [first] of issue.errors) {
+    const found = first === undefined ? deepest : findDeepestIssue(first)
+    if (found.path.length <= depth) continue
+    depth = found.path.length
+    deepest = found
+  }
+  return { path: [...issue.path, ...deepest.path], message: deepest.message }
 }
 
 function hasSchema(name: OperationName): name is DescribedOperation {

@@ -116,7 +116,11 @@ function describeFacts({ facts }: Operation): Record<string, readonly string[]> 
   )
 }
 
-function describeBody({ name, body }: Operation, request: JsonSchema, components: Components) {
+function describeBody(
+  { name, body, alsoArrowSchema }: Operation,
+  request: JsonSchema,
+  components: Components,
+) {
   if (body === 'none') return undefined
   if (body === 'arrow') return { required: true, content: { [arrowStreamType]: {} } }
   if (body === 'map') return { required: true, content: { 'application/json': { schema: mapOfPairs } } }
@@ -125,7 +129,10 @@ function describeBody({ name, body }: Operation, request: JsonSchema, components
   const described = takesBareQuery ? { anyOf: [schemaReference('QueryTableRequest'), request] } : request
   components.schemas.set(`${name}Request`, described)
   const schema = schemaReference(`${name}Request`)
-  return { required: 'required' in described, content: { 'application/json': { schema } } }
+  return {
+    required: 'required' in described,
+    content: { 'application/json': { schema }, ...(alsoArrowSchema && { [arrowStreamType]: {} }) },
+  }
 }
 
 function describeResponse(

@@ -10,7 +10,8 @@ const unsupportedMember = optionalMember(z.unknown())
 /** Columns that every table has without listing them in its schema. */
 const systemColumn = /^_row(id|addr|offset|_created_at_version|_last_updated_at_version)$/i
 
-const columnName = path
+/** The name of a new column. */
+export const columnName = path
   .refine((name) => !name.includes('.'), 'expected a name without "."')
   .refine((name) => !systemColumn.test(name), 'expected a name that is not one of the system columns')
 

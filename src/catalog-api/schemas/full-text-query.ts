@@ -35,8 +35,12 @@ export type TextQuery =
   | { readonly match: MatchQuery }
   | { readonly phrase: Readonly<z.output<typeof phraseQuery>> }
   | { readonly boost: BoostQuery }
-  | { readonly multi_match: { readonly match_queries: readonly MatchQuery[] } }
+  | { readonly multi_match: MultiMatchQuery }
   | { readonly boolean: BooleanQuery }
+
+interface MultiMatchQuery {
+  readonly match_queries: readonly MatchQuery[]
+}
 
 /** Rows that match `positive`, ranked lower if they also match `negative`. */
 interface BoostQuery {
@@ -51,14 +55,38 @@ interface BooleanQuery {
   readonly must_not: readonly TextQuery[]
 }
 
+/** The form of the remote client from 0.40 on; converted to `match_queries`. */
+const multiColumnMatch = z
+  .strictObject({
+    query: z.string(),
+    columns: z.array(z.string().min(1)).min(1),
+    boost: z.array(z.number()).nullish(),
+  })
+  .refine(
+    ({ columns, boost }) => boost == null || boost.length === columns.length,
+    'expected one boost for each column',
+  )
+  .transform(({ query: terms, columns, boost }): MultiMatchQuery => ({
+    match_queries: columns.map((column, index) => ({ terms, column, boost: boost?.[index] })),
+  }))
+
+/** Strict, because a member of the other form would be lost. */
+const multiMatchQuery = z.union(
+  [z.strictObject({ match_queries: z.array(matchQuery).min(1) }), multiColumnMatch],
+  'expected {"match_queries": [...]} or {"query": words, "columns": names, "boost": numbers}',
+)
+
 const textQuery: z.ZodType<TextQuery> = z.lazy(() =>
-  z.xor([
-    z.object({ match: matchQuery }),
-    z.object({ phrase: phraseQuery }),
-    z.object({ boost: boostQuery }),
-    z.object({ multi_match: z.object({ match_queries: z.array(matchQuery).min(1) }) }),
-    z.object({ boolean: booleanQuery }),
-  ]),
+  z.xor(
+    [
+      z.object({ match: matchQuery }),
+      z.object({ phrase: phraseQuery }),
+      z.object({ boost: boostQuery }),
+      z.object({ multi_match: multiMatchQuery }),
+      z.object({ boolean: booleanQuery }),
+    ],
+    'expected an object with exactly one of match, phrase, boost, multi_match, boolean',
+  ),
 )
 
 z.globalRegistry.add(textQuery, { id: 'FtsQuery' })
@@ -98,12 +126,16 @@ export const fullTextQuerySchema = z.preprocess(
     context.addIssue({ code: 'custom', message: `expected at most ${maxQueryDepth} levels` })
     return z.NEVER
   },
-  z.union([
-    wordsQuery,
-    structuredQuery,
-    z.object({ string_query: wordsQuery }).transform((wrapper) => wrapper.string_query),
-    z.object({ structured_query: structuredQuery }).transform((wrapper) => wrapper.structured_query),
-  ]),
+  z.union(
+    [
+      wordsQuery,
+      structuredQuery,
+      z.object({ string_query: wordsQuery }).transform((wrapper) => wrapper.string_query),
+      z.object({ structured_query: structuredQuery }).transform((wrapper) => wrapper.structured_query),
+    ],
+    'expected {"string_query": {"query": words}} or {"structured_query": {"query": an object with exactly one of ' +
+      'match, phrase, boost, multi_match, boolean}}, or the content of either',
+  ),
 )
 
 function isShallow(value: unknown, levels: number): boolean {

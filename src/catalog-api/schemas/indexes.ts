@@ -122,6 +122,11 @@ const createIndex = requestSchema({
 
 export type IndexRequest = Readonly<z.output<typeof createIndex>>
 
+/** The name that the engine gives to an index without one. */
+export function defaultIndexName(column: string): string {
+  return `${column}_idx`
+}
+
 const pointMembers = { version: optionalMember(int64), branch: optionalMember(z.string()) }
 
 const indexContent = z.object({

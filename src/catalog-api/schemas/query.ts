@@ -7,20 +7,23 @@ const distanceTypes = ['l2', 'cosine', 'dot', 'hamming'] as const
 const name = z.string().min(1)
 
 const vectors = z
-  .union([
-    z.array(z.number()).transform((vector) => [vector]),
-    z.array(z.array(z.number())),
-    z
-      .object({
-        single_vector: z.array(z.number()).nullish(),
-        multi_vector: z.array(z.array(z.number())).nullish(),
-      })
-      .refine(
-        (both) => both.single_vector == null || both.multi_vector == null,
-        'expected only one of the two',
-      )
-      .transform((either) => either.multi_vector ?? [either.single_vector ?? []]),
-  ])
+  .union(
+    [
+      z.array(z.number()).transform((vector) => [vector]),
+      z.array(z.array(z.number())),
+      z
+        .object({
+          single_vector: z.array(z.number()).nullish(),
+          multi_vector: z.array(z.array(z.number())).nullish(),
+        })
+        .refine(
+          (both) => both.single_vector == null || both.multi_vector == null,
+          'expected only one of the two',
+        )
+        .transform((either) => either.multi_vector ?? [either.single_vector ?? []]),
+    ],
+    'expected {"single_vector": numbers} or {"multi_vector": lists of numbers}, or the content of either',
+  )
   .transform((list) => list.filter((vector) => vector.length > 0))
   .refine((list) => list.length <= maxVectors, `expected at most ${maxVectors} vectors`)
 
@@ -33,17 +36,28 @@ const columnExpressions = z
   .record(name, z.string())
   .transform((map): Columns => ({ expressions: Object.entries(map) }))
 
-const columns = z.union([
-  columnNames,
-  z
-    .strictObject({ column_names: columnNames.nullish(), column_aliases: columnExpressions.nullish() })
-    .refine(
-      (both) => both.column_names == null || both.column_aliases == null,
-      'expected only one of the two',
-    )
-    .transform((either): Columns | undefined => either.column_names ?? either.column_aliases ?? undefined),
-  columnExpressions,
-])
+/** The form of older remote clients. */
+const columnPairs = z
+  .array(z.tuple([name, z.string()]))
+  .refine((pairs) => new Set(pairs.map(([alias]) => alias)).size === pairs.length, 'expected each alias once')
+  .transform((expressions): Columns => ({ expressions }))
+
+const columns = z.union(
+  [
+    columnNames,
+    columnPairs,
+    z
+      .strictObject({ column_names: columnNames.nullish(), column_aliases: columnExpressions.nullish() })
+      .refine(
+        (both) => both.column_names == null || both.column_aliases == null,
+        'expected only one of the two',
+      )
+      .transform((either): Columns | undefined => either.column_names ?? either.column_aliases ?? undefined),
+    columnExpressions,
+  ],
+  'expected {"column_names": names} or {"column_aliases": SQL expressions by alias}, or the content of either, or a ' +
+    'list of pairs [alias, SQL expression]',
+)
 
 const order = z.object({
   column_name: name,
@@ -53,7 +67,7 @@ const order = z.object({
 
 /**
  * Accepts the form of the catalog API (`vector: {single_vector}`, `columns: {column_names}`) and that of the remote
- * client (`vector: []`, `columns: []` or a map). Parsed `vector` is empty if the query is no vector search.
+ * client (`vector: []`, `columns: []`, a map or a list of pairs). Parsed `vector` is empty if the query is no vector search.
  */
 export const queryTableRequestSchema = z.object({
   k: countSchema.nullish(),

@@ -26,7 +26,7 @@ const conditionFlags = [
 
 const mergeInsertRequest = requestSchema({
   branch,
-  on: z.union([z.array(column).min(1), column.transform((one) => [one])]),
+  on: z.union([z.array(column).min(1), column.transform((one) => [one])], 'expected the names of columns'),
   when_matched_update_all: flagMember,
   when_matched_update_all_filt: optionalMember(z.string()),
   when_not_matched_insert_all: flagDefaultingToTrue,

@@ -1,8 +1,12 @@
 import type { Principal } from '../../identity/principal.ts'
 import { challenge } from '../../identity/authentication-error.ts'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { namespaceNotFound, tableNotFound, transactionNotFound } from '../../catalog-api/not-found.ts'
+import {
+  formatIdentifierForMessage,
+  namespaceNotFound,
+  tableNotFound,
+  transactionNotFound,
+} from '../../catalog-api/not-found.ts'
 import {
   isOperationName,
   getOperation,
@@ -61,8 +65,7 @@ export function createDeniedError(
 }
 
 function describeDenial({ permission, id, requiredBy }: RequiredPermission): string {
-  const object = id.length === 0 ? 'the root' : quoteForMessage(id.join('.'))
-  return `you are not allowed ${permission}${requiredBy === undefined ? '' : ` (${requiredBy})`} on ${object}`
+  return `you are not allowed ${permission}${requiredBy === undefined ? '' : ` (${requiredBy})`} on ${formatIdentifierForMessage(id)}`
 }
 
 /**

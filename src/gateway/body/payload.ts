@@ -4,7 +4,8 @@ import type { ArrowMeter } from './arrow-meter.ts'
 /** The body of an upstream request. */
 export type Payload =
   | { readonly form: 'none' }
-  | { readonly form: 'bytes'; readonly bytes: Buffer }
+  /** `meter` has measured an Arrow stream. */
+  | { readonly form: 'bytes'; readonly bytes: Buffer; readonly meter?: ArrowMeter }
   /** If the stream fails, the attempt is aborted, so the upstream never receives a complete request. */
   | {
       readonly form: 'stream'

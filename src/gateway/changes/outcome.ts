@@ -69,5 +69,5 @@ function parseResponse({ status, body }: UpstreamResponse): unknown {
 }
 
 function getUploadFacts({ payload }: SentChange): OutcomeEntry['upload'] {
-  return payload.form === 'stream' ? payload.meter?.getFacts() : undefined
+  return payload.form === 'none' ? undefined : payload.meter?.getFacts()
 }

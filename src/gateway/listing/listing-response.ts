@@ -52,7 +52,9 @@ export async function createListingResponse(
   const limit = getLimit(route)
   const scope = createTokenScope(request)
   const { position, startAfter } = readPosition(route, pageTokens, scope)
-  const sources = createListingSources(route, upstreams, (upstream, target) =>
+  // LanceDB's clients take the response for the names in the root, as their server sends them, and refuse other ids.
+  const rootTablesOnly = isLancedb(request)
+  const sources = createListingSources(route, upstreams, { rootTablesOnly }, (upstream, target) =>
     readUpstreamJson(upstream, target, {
       holder: getPrincipalKey(principal),
       response,
@@ -80,7 +82,7 @@ export async function createListingResponse(
       ...gatewayHeaders({
         requestId: head.requestId,
         policyRevision: policies.revision,
-        isLancedb: head.database !== undefined,
+        isLancedb: isLancedb(request),
       }),
     ],
     body: Buffer.from(JSON.stringify(body)),
@@ -95,10 +97,17 @@ function getLimit({ parameters }: RouteMatch): number {
  * The caller and the listing that a page token belongs to. Policies are not part of it: each page is filtered by those
  * in force, and a position only leads to another part of the same listing.
  */
-function createTokenScope({ principal, route: { operation, id, parameters } }: PermittedListing): string {
+function createTokenScope(request: PermittedListing): string {
+  const { principal, route } = request
+  const { operation, id, parameters } = route
   // A principal named "anonymous" is not the caller without credentials.
   const caller = principal.method === 'anonymous' ? null : principal.name
-  return JSON.stringify([1, caller, operation.name, id, parameters.get('include_declared') ?? 'true'])
+  const includesDeclared = parameters.get('include_declared') ?? 'true'
+  return JSON.stringify([1, caller, operation.name, id, includesDeclared, isLancedb(request)])
+}
+
+function isLancedb({ head }: PermittedListing): boolean {
+  return head.database !== undefined
 }
 
 /**

@@ -10,6 +10,11 @@ import { compareIdentifiers, type ListingSource, type SourcePage } from './listi
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
+interface ListingScope {
+  /** Whether a listing of all tables is restricted to those in the root. */
+  readonly rootTablesOnly: boolean
+}
+
 /** Reads the response of an upstream to an operation. */
 export type ReadUpstream = (
   upstream: Upstream,
@@ -19,14 +24,20 @@ export type ReadUpstream = (
 /**
  * Creates the sources of a listing: the listing of the upstream of the namespace, without names that belong to other
  * upstreams, and the names of mount points, whether or not that upstream has such namespaces. A listing of all tables
- * merges those of all upstreams, each without names that belong to others.
+ * merges those of all upstreams, each without names that belong to others; if it is restricted to the root, only one
+ * upstream has such tables.
  */
 export function createListingSources(
   route: RouteMatch,
   upstreams: Upstreams,
+  { rootTablesOnly }: ListingScope,
   read: ReadUpstream,
 ): readonly ListingSource[] {
   const { lists } = route.operation
+  if (lists === 'all tables' && rootTablesOnly) {
+    const source = createAllTablesSource(upstreams.root, route, upstreams, read)
+    return [{ ...source, toIdentifier: (name) => omitNested(source.toIdentifier(name)) }]
+  }
   if (lists === 'all tables') {
     return upstreams.all.map((upstream) => createAllTablesSource(upstream, route, upstreams, read))
   }
@@ -41,6 +52,10 @@ export function createListingSources(
     toIdentifier: (name) => (elsewhere.has(name) ? undefined : own.toIdentifier(name)),
   }
   return lists === 'namespaces' ? [rest, createMountSource(route.id, leadingOn)] : [rest]
+}
+
+function omitNested(id: Identifier | undefined): Identifier | undefined {
+  return id?.length === 1 ? id : undefined
 }
 
 function createAllTablesSource(

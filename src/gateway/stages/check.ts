@@ -1,5 +1,5 @@
 import { refusal } from '../../catalog-api/catalog-error.ts'
-import { arrowStreamType } from '../../catalog-api/headers.ts'
+import { arrowStreamType, isArrowStreamType } from '../../catalog-api/headers.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { Details } from '../../audit/records/audit-record.ts'
 import type { Limits } from '../../limits/limits.ts'
@@ -18,6 +18,7 @@ import {
   type BodyStart,
 } from '../body/read-body.ts'
 import { createJsonStream } from '../body/json-stream.ts'
+import { readSchemaStream } from '../../lib/arrow/schema-stream.ts'
 import { createChangeDetails } from '../facts/change-details.ts'
 import { advance, type Matched } from '../context.ts'
 import type { DownstreamBody } from '../downstream.ts'
@@ -116,8 +117,13 @@ function checkBody(
   body: DownstreamBody,
   limits: BodyLimits,
 ): CheckedBody | Promise<CheckedBody> {
-  if (request.route.operation.body === 'arrow') return checkArrow(request, body, limits)
-  return request.head.hasBody ? checkJson(request, body, limits) : checkNoBody(request)
+  const { operation } = request.route
+  const { hasBody, contentType } = request.head
+  if (operation.body === 'arrow') return checkArrow(request, body, limits)
+  if (!hasBody) return checkNoBody(request)
+  const isArrowSchema =
+    operation.alsoArrowSchema && contentType !== undefined && isArrowStreamType(contentType)
+  return isArrowSchema ? checkArrowSchema(request, body, limits) : checkJson(request, body, limits)
 }
 
 async function checkJson(request: Admitted, body: DownstreamBody, limits: BodyLimits): Promise<CheckedBody> {
@@ -197,12 +203,7 @@ function checkArrow(request: Admitted, body: DownstreamBody, { maxArrowBytes }: 
       `the content-type is ${quoteForMessage(contentType)}; expected ${arrowStreamType}`,
     )
   }
-  if (contentEncoding !== undefined && contentEncoding !== 'identity') {
-    throw refusal(
-      'unsupported_content_encoding',
-      `the content-encoding is ${quoteForMessage(contentEncoding)}; send the Arrow stream uncompressed`,
-    )
-  }
+  assertUncompressed(contentEncoding, 'the Arrow stream')
   const permit = authorizeBody(request, undefined)
   const checked = { permit, payloadType: arrowStreamType, members: {} }
   if (!hasBody) return { ...checked, payload: { form: 'none' } }
@@ -217,6 +218,27 @@ function checkArrow(request: Admitted, body: DownstreamBody, { maxArrowBytes }: 
     ...(dependsOnTime(permit) && { end: () => reauthorize(request, permit) }),
   })
   return { ...checked, payload: { form: 'stream', body: body.stream, length: contentLength, meter } }
+}
+
+/** Nothing but a schema is forwarded: an upstream that ignores the content-type could read other bytes as JSON. */
+async function checkArrowSchema(
+  request: Admitted,
+  body: DownstreamBody,
+  { maxJsonBytes }: BodyLimits,
+): Promise<CheckedBody> {
+  const { contentEncoding, contentLength } = request.head
+  const { countReceived, reserveMemory } = request
+  assertUncompressed(contentEncoding, 'the Arrow stream')
+  assertBodyLength(contentLength, maxJsonBytes)
+  const chunks = readChunks(body.stream, maxJsonBytes, countReceived)
+  const { bytes } = await readBodyStart(chunks, maxJsonBytes, reserveMemory)
+  if (readSchemaStream(bytes) === undefined) {
+    throw refusal('malformed_body', 'the body is not an Arrow IPC stream of a schema without rows')
+  }
+  const meter = new ArrowMeter()
+  meter.push(bytes)
+  const permit = authorizeBody(request, { members: {}, isWhole: true })
+  return { permit, payload: { form: 'bytes', bytes, meter }, payloadType: arrowStreamType, members: {} }
 }
 
 /** Operations that state something only in a body have stated nothing. */
@@ -238,12 +260,7 @@ function assertBodyNotRequired({ route }: Matched): void {
 }
 
 function assertJsonHeaders({ head: { contentType, contentEncoding } }: Matched): void {
-  if (contentEncoding !== undefined && contentEncoding !== 'identity') {
-    throw refusal(
-      'unsupported_content_encoding',
-      `the content-encoding is ${quoteForMessage(contentEncoding)}; send the JSON body uncompressed`,
-    )
-  }
+  assertUncompressed(contentEncoding, 'the JSON body')
   if (contentType === undefined) return
   const encoding = charsetParameter.exec(contentType)?.[1] ?? 'utf-8'
   if (!jsonContentType.test(contentType) || !/^utf-?8$/i.test(encoding)) {
@@ -252,4 +269,12 @@ function assertJsonHeaders({ head: { contentType, contentEncoding } }: Matched):
       `the content-type is ${quoteForMessage(contentType)}; expected application/json in UTF-8`,
     )
   }
+}
+
+function assertUncompressed(contentEncoding: string | undefined, what: string): void {
+  if (contentEncoding === undefined || contentEncoding === 'identity') return
+  throw refusal(
+    'unsupported_content_encoding',
+    `the content-encoding is ${quoteForMessage(contentEncoding)}; send ${what} uncompressed`,
+  )
 }

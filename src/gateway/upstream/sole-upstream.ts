@@ -1,6 +1,7 @@
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import { assertSeparable, quoteForMessage } from '../../catalog-api/identifiers.ts'
+import { formatIdentifierForMessage } from '../../catalog-api/not-found.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { Matched } from '../context.ts'
@@ -85,7 +86,7 @@ function assertMountsUntouched(
       continue
     throw refusal(
       'mounted_namespace_in_place',
-      `${quoteForMessage(requiredPermission.id.join('.'))} is a namespace that leads to another catalog`,
+      `${formatIdentifierForMessage(requiredPermission.id)} is a namespace that leads to another catalog`,
     )
   }
 }

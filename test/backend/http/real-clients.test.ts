@@ -41,6 +41,17 @@ it('the remote client works on tables and namespaces', async () => {
   expect((await client.listNamespaces()).namespaces).toEqual([])
 })
 
+it('the remote client lists the tables in the root, page by page', async () => {
+  const { url, post, get } = await runningBackend()
+  await post('/v1/namespace/a/create')
+  for (const id of ['a$0', 'a$t', 'b', 'c', 'd']) await post(`/v1/table/${id}/declare`)
+  const client = await connect('db://test', { apiKey: 'any', hostOverride: url() })
+  expect(await client.tableNames()).toEqual(['b', 'c', 'd'])
+  expect(await client.tableNames({ limit: 2 })).toEqual(['b', 'c'])
+  expect(await client.tableNames({ limit: 2, startAfter: 'c' })).toEqual(['d'])
+  expect((await get('/v1/table')).json).toEqual({ tables: ['a$0', 'a$t', 'b', 'c', 'd'] })
+})
+
 it('commits versions that the catalog client wrote to storage', async () => {
   const { url, get, post } = await runningBackend()
   const client = await connectNamespace('rest', { uri: url() })

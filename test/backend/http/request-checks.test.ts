@@ -69,6 +69,29 @@ it('names the invalid member', async () => {
   }
 })
 
+it('says what a member in several forms may be, or where the form that fits goes wrong', async () => {
+  const { post } = await runningBackend()
+  const wrong: [body: object, error: string][] = [
+    [{ vector: 'abc' }, 'invalid member "vector" of the request: expected {"single_vector": numbers} or'],
+    [{ vector: ['a'] }, 'invalid member "vector" of the request: expected {"single_vector": numbers} or'],
+    [{ vector: { single_vector: ['a'] } }, 'invalid member "vector.single_vector.0" of the request: '],
+    [{ columns: 'abc' }, 'invalid member "columns" of the request: expected {"column_names": names} or'],
+    [
+      { full_text_query: { query: { search: {} } } },
+      'exactly one of match, phrase, boost, multi_match, boolean',
+    ],
+    [
+      { full_text_query: { query: { match: { terms: 5 } } } },
+      'invalid member "full_text_query.query.match.terms" of the request: Invalid input: expected string',
+    ],
+  ]
+  for (const [body, error] of wrong) {
+    const response = await post('/v1/table/t/query', { k: 1, ...body })
+    expect(response).toEqual(errorOf('InvalidInput'))
+    expect((response.json as { error: string }).error).toContain(error)
+  }
+})
+
 it('rejects a body that is too large or not a JSON object', async () => {
   const { post } = await runningBackend({ limits: { maxJsonBytes: 100_000 } })
   const describe = (body: string | Uint8Array, headers?: Record<string, string>) =>

@@ -61,12 +61,41 @@ it('returns an Arrow file for a query', async () => {
 it('rejects an invalid query', async () => {
   const { post } = await withTable()
   expect(await post('/v1/table/t/query', { k: 1, filter: 'id >> >' })).toEqual(errorOf('InvalidInput'))
-  expect(await post('/v1/table/t/query', { k: 1, filter: 'nothing > 1' })).toEqual(
-    errorOf('TableColumnNotFound'),
-  )
+  expect(await post('/v1/table/t/query', { k: 1, filter: 'nothing > 1' })).toEqual(errorOf('InvalidInput'))
   expect(await post('/v1/table/t/query', { k: 'many' })).toEqual(errorOf('InvalidInput'))
   expect(await post('/v1/table/t/query', { k: 1, branch: 'dev' })).toEqual(errorOf('TableBranchNotFound'))
   expect(await post('/v1/table/t/query', { k: 1, version: 9 })).toEqual(errorOf('TableVersionNotFound'))
+})
+
+const missing = 'no\nthing'
+const requestsForMissingColumn: readonly (readonly [path: string, body: object])[] = [
+  ['query', { k: 1, columns: [missing] }],
+  ['query', { k: 1, filter: `\`${missing}\` > 1` }],
+  ['query', { k: 1, order_by: [{ column_name: missing }] }],
+  ['query', { k: 1, vector: [1, 2], vector_column: missing }],
+  ['query', { k: 1, full_text_query: { query: 'a', columns: [missing] } }],
+  ['count_rows', { predicate: `\`${missing}\` > 1` }],
+  ['update', { updates: [[missing, '1']] }],
+  ['update', { updates: [['id', `\`${missing}\``]] }],
+  ['delete', { predicate: `\`${missing}\` > 1` }],
+  ['add_columns', { new_columns: [{ name: 'a', expression: `\`${missing}\`` }] }],
+  ['alter_columns', { alterations: [{ path: missing, rename: 'a' }] }],
+  ['drop_columns', { columns: [missing] }],
+  ['update_field_metadata', { updates: [{ path: missing, metadata: { a: 'b' } }] }],
+  ['create_index', { column: missing, index_type: 'BTREE', name: 'a' }],
+  ['explain_plan', { query: { k: 1, columns: [missing] } }],
+]
+
+it('names a missing column in a 400, because clients take a 404 for a missing table', async () => {
+  const { post } = await withTable()
+  for (const [path, body] of requestsForMissingColumn) {
+    const response = await post(`/v1/table/t/${path}`, body)
+    expect([path, response]).toEqual([path, errorOf('InvalidInput', 400)])
+    expect((response.json as { error: string }).error).toContain(String.raw`no\nthing`)
+  }
+  const merge = await post('/v1/table/t/merge_insert?on=no%0Athing', streamOf(orders(1)))
+  expect(merge).toEqual(errorOf('InvalidInput', 400))
+  expect((merge.json as { error: string }).error).toContain(String.raw`no\nthing`)
 })
 
 it('loses no row of concurrent appends', async () => {

@@ -1,5 +1,15 @@
 import { connect } from '@lancedb/lancedb'
-import { tableFromIPC } from 'apache-arrow'
+import {
+  Dictionary,
+  Field,
+  FixedSizeList,
+  Float32,
+  Int32,
+  Schema,
+  Table,
+  Utf8,
+  tableFromIPC,
+} from 'apache-arrow'
 import { expect, it } from 'vitest'
 import type { ErrorName } from '../../../src/catalog-api/catalog-error.ts'
 import { orders, rowsOf, streamOf } from '../engine/sample-tables.ts'
@@ -11,13 +21,13 @@ async function withTable() {
   /** The columns as `name type`, with a `!` if not nullable. */
   const columns = async () => {
     const { json } = await backend.post('/v1/table/t/describe?load_detailed_metadata=true', {})
-    const { fields } = (json as { schema: { fields: Field[] } }).schema
+    const { fields } = (json as { schema: { fields: DescribedField[] } }).schema
     return fields.map(({ name, type, nullable }) => `${name} ${type.type}${nullable ? '' : '!'}`)
   }
   return { ...backend, columns }
 }
 
-interface Field {
+interface DescribedField {
   readonly name: string
   readonly type: { readonly type: string }
   readonly nullable: boolean
@@ -39,6 +49,39 @@ it('columns are added with the values of expressions', async () => {
   ])
   const response = await post('/v1/table/t/query', { k: 9, filter: 'id = 2', columns: ['double', 'empty'] })
   expect(rowsOf(tableFromIPC(response.bytes()))).toEqual([{ double: 4, empty: null }])
+})
+
+const arrowType = { 'content-type': 'application/vnd.apache.arrow.stream' }
+const nullableInt = (name: string) => new Field(name, new Int32(), true)
+const schemaOf = (...fields: Field[]) => streamOf(new Table(new Schema(fields), []))
+
+it('columns of an Arrow schema are added, null in every row', async () => {
+  const { post, columns } = await withTable()
+  const vector = new Field('v', new FixedSizeList(4, new Field('item', new Float32(), true)), true)
+  const words = new Field('words', new Dictionary(new Utf8(), new Int32()), true)
+  const schema = schemaOf(nullableInt('year'), vector, words)
+  expect(await post('/v1/table/t/add_columns/', schema, arrowType)).toEqual(responseOf({ version: 2 }))
+  expect((await columns()).slice(3)).toEqual(['year int32', 'v fixed_size_list', 'words utf8'])
+  const response = await post('/v1/table/t/query', { k: 9, columns: ['id', 'year', 'v', 'words'] })
+  expect(rowsOf(tableFromIPC(response.bytes()))).toEqual(
+    [0, 1, 2].map((id) => ({ id, year: null, v: null, words: null })),
+  )
+})
+
+it.each([
+  ['rows', streamOf(orders(1)), 'InvalidInput'],
+  ['JSON', Buffer.from('{"new_columns":[{"name":"a","expression":"1"}]}'), 'InvalidInput'],
+  ['no column', schemaOf(), 'InvalidInput'],
+  ['a column without a name', schemaOf(nullableInt('')), 'InvalidInput'],
+  ['a system column', schemaOf(nullableInt('_rowid')), 'InvalidInput'],
+  ['a path', schemaOf(nullableInt('a.b')), 'InvalidInput'],
+  ['an existing column of the same type', schemaOf(nullableInt('id')), 'TableSchemaValidationError'],
+  ['a column twice', schemaOf(nullableInt('a'), nullableInt('a')), 'TableSchemaValidationError'],
+  ['a column without nulls', schemaOf(new Field('a', new Int32(), false)), 'TableSchemaValidationError'],
+] as const)('refuses an Arrow schema with %s', async (_what, body, error) => {
+  const { post, columns } = await withTable()
+  expect(await post('/v1/table/t/add_columns', body, arrowType)).toEqual(errorOf(error))
+  expect(await columns()).toHaveLength(3)
 })
 
 it('columns are renamed, and get other types', async () => {
@@ -142,17 +185,17 @@ const refused: readonly [route: string, body: object, error: ErrorName][] = [
   ['alter_columns', { alterations: [{ path: 'id', data_type: { type: 'decimal32' } }] }, 'Unsupported'],
   ['alter_columns', { alterations: [{ path: 'id', data_type: 'utf8' }] }, 'TableSchemaValidationError'],
   ['alter_columns', { alterations: [{ path: 'id', rename: 'name' }] }, 'TableSchemaValidationError'],
-  ['alter_columns', { alterations: [{ path: 'nothing', rename: 'a' }] }, 'TableColumnNotFound'],
+  ['alter_columns', { alterations: [{ path: 'nothing', rename: 'a' }] }, 'InvalidInput'],
   ['alter_columns', { alterations: [{ path: 'id', virtual_column: { udf: 'x' } }] }, 'Unsupported'],
   ['drop_columns', { columns: [] }, 'InvalidInput'],
   ['drop_columns', { columns: ['id', 'id'] }, 'InvalidInput'],
-  ['drop_columns', { columns: ['nothing'] }, 'TableColumnNotFound'],
+  ['drop_columns', { columns: ['nothing'] }, 'InvalidInput'],
   ['drop_columns', { columns: ['id', 'name', 'embedding'] }, 'InvalidInput'],
   ['drop_columns', { columns: ['id'], branch: 'dev' }, 'TableBranchNotFound'],
   ['update_field_metadata', { updates: [] }, 'InvalidInput'],
   ['update_field_metadata', { updates: [{ path: 'id' }] }, 'InvalidInput'],
   ['update_field_metadata', { updates: [{ path: 'id', metadata: { a: 1 } }] }, 'InvalidInput'],
-  ['update_field_metadata', { updates: [{ path: 'nothing', metadata: {} }] }, 'TableColumnNotFound'],
+  ['update_field_metadata', { updates: [{ path: 'nothing', metadata: {} }] }, 'InvalidInput'],
 ]
 
 it('rejects invalid column changes without changing anything', async () => {

@@ -12,7 +12,10 @@ async function withRows(rows = 300) {
     backend.post('/v1/table/t/create_index', { column, index_type, ...more })
   const list = async (body?: object) => {
     const { json } = await backend.post('/v1/table/t/index/list', body)
-    return json as { indexes: { index_name: string; index_type: string }[]; page_token?: string }
+    return json as {
+      indexes: { index_name: string; index_type: string; index_uuid: string }[]
+      page_token?: string
+    }
   }
   return { ...backend, create, list }
 }
@@ -142,7 +145,7 @@ it('rejects requests that would crash the engine', async () => {
     ])
   }
   expect(await create('embedding', 'IVF_FLAT', { target_partition_size: 10 })).toEqual(errorOf('Unsupported'))
-  expect(await create('none', 'BTREE')).toEqual(errorOf('TableColumnNotFound'))
+  expect(await create('none', 'BTREE')).toEqual(errorOf('InvalidInput'))
   expect(
     await post('/v1/table/t/create_scalar_index', { column: 'embedding', index_type: 'IVF_FLAT' }),
   ).toEqual(errorOf('InvalidInput'))
@@ -154,22 +157,49 @@ it('rejects requests that would crash the engine', async () => {
   }
 }, 20_000)
 
-it('rejects a duplicate index name, also concurrently', async () => {
+it('rejects the name of an index of another column or type', async () => {
   const { create, post, list } = await withRows()
-  const racers = Array.from({ length: 5 }, () => create('id', 'BTREE', { name: 'one' }))
-  expect(
-    (await Promise.all(racers)).map(({ status }) => status).toSorted((one, other) => one - other),
-  ).toEqual([200, 409, 409, 409, 409])
+  expect(await create('id', 'BTREE', { name: 'one' })).toEqual(responseOf({}))
   expect(await create('name', 'BTREE', { name: 'one' })).toEqual(errorOf('TableIndexAlreadyExists'))
-  const scalar = await post('/v1/table/t/create_scalar_index', {
-    column: 'id',
-    index_type: 'BITMAP',
-    name: null,
-  })
+  const bitmap = { column: 'id', index_type: 'BITMAP', name: 'one' }
+  for (const route of ['create_index', 'create_scalar_index']) {
+    const response = await post(`/v1/table/t/${route}`, bitmap)
+    expect(response).toEqual(errorOf('TableIndexAlreadyExists'))
+    expect((response.json as { error: string }).error).toContain('"one" has the type BTREE, not BITMAP')
+  }
+  const scalar = await post('/v1/table/t/create_scalar_index', { ...bitmap, name: null })
   expect(scalar).toEqual(responseOf({}))
   expect(await create('id', 'BTREE')).toEqual(errorOf('TableIndexAlreadyExists'))
-  expect((await list()).indexes).toHaveLength(2)
+  const { indexes } = await list()
+  expect(indexes.map(({ index_name, index_type }) => [index_name, index_type])).toEqual([
+    ['id_idx', 'BITMAP'],
+    ['one', 'BTREE'],
+  ])
 })
+
+it('replaces an index of the same column and type, also concurrently', async () => {
+  const { create, post, list } = await withRows()
+  for (const [column, type, more] of [
+    ['id', 'BTREE', {}],
+    ['id', 'SCALAR', { name: 'one' }],
+    ['name', 'FTS', {}],
+    ['embedding', 'IVF_FLAT', { num_partitions: 1 }],
+  ] as const) {
+    const build = () => create(column, type, more)
+    const builds = await Promise.all([build(), build(), build()])
+    expect(builds).toEqual(builds.map(() => responseOf({})))
+  }
+  const scalar = await post('/v1/table/t/create_scalar_index', { column: 'id', index_type: 'btree' })
+  expect(scalar).toEqual(responseOf({}))
+  const before = (await list()).indexes.find(({ index_name }) => index_name === 'id_idx')
+  await post('/v1/table/t/insert', streamOf(orders(5)))
+  expect(await create('id', 'BTREE')).toEqual(responseOf({}))
+  const { indexes } = await list()
+  expect(indexes.map(({ index_name }) => index_name)).toEqual(['embedding_idx', 'id_idx', 'name_idx', 'one'])
+  const after = indexes.find(({ index_name }) => index_name === 'id_idx')
+  expect(after).toMatchObject({ num_unindexed_rows: 0 })
+  expect(after).not.toMatchObject({ index_uuid: before?.index_uuid })
+}, 20_000)
 
 it('runs concurrent builds in sequence', async () => {
   const { create, list, post } = await withRows(2000)

@@ -61,7 +61,13 @@ export const columnCases = cases({
     },
     'rejects invalid alterations': async ({ expectError, sampleTable }) => {
       const absent = { alterations: [{ path: 'nothing', nullable: true }] }
-      await expectError('AlterTableAlterColumns', sampleTable, { body: absent }, 'TableColumnNotFound')
+      await expectError(
+        'AlterTableAlterColumns',
+        sampleTable,
+        { body: absent },
+        'TableColumnNotFound',
+        'InvalidInput',
+      )
       const taken = { alterations: [{ path: 'name', rename: 'id' }] }
       await expectError(
         'AlterTableAlterColumns',
@@ -84,6 +90,7 @@ export const columnCases = cases({
         sampleTable,
         { body: { columns: ['nothing'] } },
         'TableColumnNotFound',
+        'InvalidInput',
       )
       await expectError('AlterTableDropColumns', sampleTable, { body: { columns: [] } }, 'InvalidInput')
     },
@@ -105,6 +112,7 @@ export const columnCases = cases({
         sampleTable,
         { body: { updates: [{ path: 'nothing', metadata: { a: '1' } }] } },
         'TableColumnNotFound',
+        'InvalidInput',
       ),
   },
   UpdateTableSchemaMetadata: {

@@ -34,14 +34,20 @@ export const indexCases = cases({
       const [index] = await indexesOf(fixture, await indexed(fixture))
       deepEqual([index?.index_name, index?.columns], ['by_id', ['id']])
     },
-    'rejects an existing name': async (fixture) => {
+    'rejects the name of an index of another column': async (fixture) => {
       const id = await indexed(fixture)
-      const body = { column: 'id', index_type: 'BTREE', name: 'by_id' }
+      const body = { column: 'name', index_type: 'BTREE', name: 'by_id' }
       await fixture.expectError('CreateTableIndex', id, { body }, 'TableIndexAlreadyExists')
     },
     'rejects unknown types and columns': async ({ expectError, sampleTable }) => {
       await expectError('CreateTableIndex', sampleTable, index('id', 'MAGIC'), 'InvalidInput')
-      await expectError('CreateTableIndex', sampleTable, index('nothing', 'BTREE'), 'TableColumnNotFound')
+      await expectError(
+        'CreateTableIndex',
+        sampleTable,
+        index('nothing', 'BTREE'),
+        'TableColumnNotFound',
+        'InvalidInput',
+      )
     },
   },
   CreateTableScalarIndex: {

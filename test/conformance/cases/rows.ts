@@ -99,6 +99,7 @@ export const rowCases = cases({
         sampleTable,
         { body: rows(1), query: { on: 'nothing', when_not_matched_insert_all: 'true' } },
         'TableColumnNotFound',
+        'InvalidInput',
       ),
   },
   UpdateTable: {
@@ -130,7 +131,7 @@ export const rowCases = cases({
         await expectError('UpdateTable', sampleTable, { body: { updates } }, 'InvalidInput')
       }
       const body = { updates: [['nothing', '1']] }
-      await expectError('UpdateTable', sampleTable, { body }, 'TableColumnNotFound')
+      await expectError('UpdateTable', sampleTable, { body }, 'TableColumnNotFound', 'InvalidInput')
     },
   },
   DeleteFromTable: {
@@ -197,7 +198,13 @@ export const rowCases = cases({
       for (const query of [{ filter: 'id >> >' }, { k: -1 }, { k: 'many' }, { vector: 'near' }]) {
         await expectError('QueryTable', sampleTable, ask(query), 'InvalidInput')
       }
-      await expectError('QueryTable', sampleTable, ask({ filter: 'nothing > 1' }), 'TableColumnNotFound')
+      await expectError(
+        'QueryTable',
+        sampleTable,
+        ask({ filter: 'nothing > 1' }),
+        'TableColumnNotFound',
+        'InvalidInput',
+      )
       await expectError('QueryTable', sampleTable, ask({ version: 99 }), 'TableVersionNotFound')
       await expectError('QueryTable', sampleTable, ask({ branch: 'absent' }), 'TableBranchNotFound')
     },

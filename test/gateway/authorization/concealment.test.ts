@@ -39,8 +39,8 @@ const refused = (what: string) =>
   ({ kind: 'PermissionDenied', says: `^you are not allowed ${what}` }) as const
 
 it.each([
-  ['/v1/table/open$orders/drop', refused('DropTable on "open.orders"')],
-  ['/v1/table/open$new/declare', refused('DeclareTable on "open.new"')],
+  ['/v1/table/open$orders/drop', refused('DropTable on "open$orders"')],
+  ['/v1/table/open$new/declare', refused('DeclareTable on "open$new"')],
   ['/v1/table/open$vault/describe', tableNotFound('open$vault')],
   ['/v1/table/open$vault/drop', tableNotFound('open$vault')],
   ['/v1/namespace/open$hr/describe', namespaceNotFound('open$hr')],
@@ -83,7 +83,7 @@ it('records the actual denial in the audit log', async () => {
         status: 404,
         reason: 'denied',
         rule: expect.objectContaining({ policy: 'open', rule: 'no-vault' }) as object,
-        details: { needs: 'you are not allowed DropTable on "open.vault"' },
+        details: { needs: 'you are not allowed DropTable on "open$vault"' },
       }),
     )
 })

@@ -22,6 +22,18 @@ function upload(bytes: number, see: (chunk: Buffer) => void): Readable {
   return Readable.from(chunks(), { objectMode: false, highWaterMark: 64 * 1024 })
 }
 
+it('the request id of a query is neither forwarded nor the id of the request', async () => {
+  const { gateway, upstream } = shared
+  const headers = { 'x-request-id': 'of-the-header' }
+  const target = `${insert}/?request_id=of-the-query&mode=append`
+  const response = await gateway.post(target, { body: 'rows', headers })
+  expect(response).toMatchObject({ status: 200, headers: { 'x-request-id': 'of-the-header' } })
+  expect(upstream.requests.map((request) => request.target)).toEqual([`${insert}?mode=append`])
+  expect(getHeaderValues(upstream.requests[0] ?? { rawHeaders: [] }, 'x-request-id')).toEqual([
+    'of-the-header',
+  ])
+})
+
 it.each(['in chunks', 'with a length'])('64 MiB %s reach the upstream byte for byte', async (how) => {
   const { gateway, upstream } = shared
   const sent = createHash('sha256')

@@ -9,7 +9,7 @@ import { requirePoint } from '../consistency/table-point.ts'
 export async function addColumns(
   context: CatalogContext,
   id: Identifier,
-  { branch, new_columns: added }: RequestOf<'AlterTableAddColumns'>,
+  { branch, new_columns: added = [] }: Partial<RequestOf<'AlterTableAddColumns'>>,
 ): Promise<ResponseOf<'AlterTableAddColumns'>> {
   for (const { name, computed, virtual_column: virtual } of added) {
     rejectUnsupportedMembers(name, { computed, virtual_column: virtual })
@@ -21,6 +21,18 @@ export async function addColumns(
   })
   const version = await changeColumns(context, id, branch, (point) =>
     context.engine.columns.add(point, columns),
+  )
+  return { version }
+}
+
+/** Adds the columns of a complete Arrow IPC stream of a schema without rows. Their values are null. */
+export async function addNullColumns(
+  context: CatalogContext,
+  id: Identifier,
+  schema: Uint8Array,
+): Promise<ResponseOf<'AlterTableAddColumns'>> {
+  const version = await changeColumns(context, id, undefined, (point) =>
+    context.engine.columns.addNull(point, schema),
   )
   return { version }
 }

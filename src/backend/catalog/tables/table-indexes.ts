@@ -1,6 +1,6 @@
 import { CatalogError } from '../../../catalog-api/catalog-error.ts'
 import { assertName, quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
-import type { IndexRequest } from '../../../catalog-api/schemas/indexes.ts'
+import { defaultIndexName, type IndexRequest } from '../../../catalog-api/schemas/indexes.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
 import type { TableIndex } from '../../engine/tables/indexes.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
@@ -15,13 +15,16 @@ const builds = new KeyedLock()
 const maxPendingBuilds = 100
 let pendingBuilds = 0
 
-/** Throws Unsupported (406), TableIndexAlreadyExists (409), TableColumnNotFound (404), ServiceUnavailable (503). */
+/**
+ * Creates an index, or replaces one with the same name, column and type, as LanceDB's server does: its clients repeat a
+ * request that got 409. Throws Unsupported (406), TableIndexAlreadyExists (409), ServiceUnavailable (503).
+ */
 export async function createTableIndex(
   context: CatalogContext,
   id: Identifier,
   request: IndexRequest,
 ): Promise<ResponseOf<'CreateTableIndex'>> {
-  assertName(request.name ?? `${request.column}_idx`, 'the name of the index')
+  assertName(request.name ?? defaultIndexName(request.column), 'the name of the index')
   const { table, point } = await requirePoint(context, id, { branch: request.branch })
   if (pendingBuilds >= maxPendingBuilds) {
     throw new CatalogError('ServiceUnavailable', 'too many pending index builds; retry later', {

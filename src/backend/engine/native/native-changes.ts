@@ -16,6 +16,8 @@ export interface NativeTableChanges {
   delete(predicate: string): Promise<DeleteResult>
   mergeInsert(on: string[]): NativeMerge
   addColumns(columns: AddColumnsSql[]): Promise<AddColumnsResult>
+  /** The columns of an Arrow IPC file, with null as values. */
+  addColumnsWithSchema(file: Buffer): Promise<AddColumnsResult>
   alterColumns(alterations: NativeAlteration[]): Promise<AlterColumnsResult>
   dropColumns(columns: string[]): Promise<DropColumnsResult>
   updateFieldMetadata(updates: NativeFieldUpdate[]): Promise<UpdateFieldMetadataResult>
@@ -49,7 +51,8 @@ interface NativeFieldUpdate {
 
 /** The methods that must exist. */
 export const changeMethods = {
-  table: 'stats update delete mergeInsert addColumns alterColumns dropColumns updateFieldMetadata',
+  table:
+    'stats update delete mergeInsert addColumns addColumnsWithSchema alterColumns dropColumns updateFieldMetadata',
   merge:
     'whenMatchedUpdateAll whenNotMatchedInsertAll whenNotMatchedBySourceDelete useIndex setTimeout execute',
 } as const

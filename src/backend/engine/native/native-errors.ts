@@ -8,10 +8,13 @@ interface ErrorRule {
   readonly message?: string
 }
 
-/** The engine's errors differ only in their text, and some repeat text of the caller: those come first. */
+/**
+ * The engine's errors differ only in their text, and some repeat text of the caller: those come first. A missing column
+ * is InvalidInput, not TableColumnNotFound: LanceDB's clients report every 404 as a missing table.
+ */
 const errorRules: readonly ErrorRule[] = [
   { pattern: /sql parser error|Error parsing statement/i, kind: 'InvalidInput' },
-  { pattern: /No field named/i, kind: 'TableColumnNotFound' },
+  { pattern: /No field named/i, kind: 'InvalidInput' },
   {
     // Clients retry a 503, and a retry would take as long.
     pattern: /merge insert timed out/i,
@@ -20,13 +23,13 @@ const errorRules: readonly ErrorRule[] = [
   },
   {
     pattern:
-      /Duplicate field name|Column .{1,200} already exists in the dataset|Type conflicts|Cannot cast column/i,
+      /Duplicate field name|All-null columns must be nullable|Column .{1,200} already exists in the dataset|Type conflicts|Cannot cast column/is,
     kind: 'TableSchemaValidationError',
   },
   {
     pattern: /Index name '.*' already exists/i,
     kind: 'TableIndexAlreadyExists',
-    message: 'an index with this name exists; drop it first, or use another name',
+    message: 'another column has an index with this name; drop it first, or use another name',
   },
   {
     pattern: /Not found: [^,]*\/tree\/[^,]*\/_versions,/,
@@ -73,8 +76,9 @@ const errorRules: readonly ErrorRule[] = [
     kind: 'TableSchemaValidationError',
   },
   {
-    pattern: /column .{1,200} (not found|does not exist)|Field (path .*|'.*') not found/i,
-    kind: 'TableColumnNotFound',
+    // Names may contain line breaks.
+    pattern: /column .{1,200} (not found|does not exist)|Field (path .*|'.*') not found/is,
+    kind: 'InvalidInput',
   },
   {
     pattern: /Fragment \d+ does not contain any data/i,
@@ -131,16 +135,6 @@ export async function withCatalogErrors<Result>(call: () => Promise<Result>): Pr
   }
 }
 
-/** Like `withCatalogErrors`, but a missing column is InvalidInput: the SQL of the request is wrong. */
-export async function withExpressionErrors<Result>(call: () => Promise<Result>): Promise<Result> {
-  try {
-    return await call()
-  } catch (error) {
-    const failure = translateEngineError(error)
-    throw failure.kind === 'TableColumnNotFound' ? invalidInput(failure.message, { cause: error }) : failure
-  }
-}
-
 /** For calls that read an upload: it fails in many ways, so an unknown error is InvalidInput unless storage failed. */
 export async function withUploadErrors<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
@@ -152,22 +146,26 @@ export async function withUploadErrors<Result>(call: () => Promise<Result>): Pro
   }
 }
 
+/** Line breaks are escaped, because names and SQL of the caller may contain them. */
 function cleanMessage(text: string, pattern: RegExp): string {
-  const lines = text.split('\n')
-  const line = lines.find((one) => pattern.test(one)) ?? lines[0] ?? ''
-  const [message = ''] = line.split(/, ?\/\S+\.rs:\d+| {2}Caused by/)
+  const parts = text.split(/,\s?\/\S+\.rs:\d+(?::\d+)?| {2}Caused by:?/)
+  const message = parts.find((part) => pattern.test(part)) ?? parts[0] ?? ''
   return message
+    .trim()
     .replace(/^Failed to [a-z ]+: /, '')
     .replace(/^GenericFailure, /, '')
-    .replace(/ in (?:dataset )?schema:? (?:Field\(|Schema ).*$/, '')
+    .replace(/ in (?:dataset )?schema:? (?:Field\(|Schema ).*$/s, '')
     .replace(/^lance error: /, '')
     .replace(
       /^((LanceError\(\w+\)|Invalid user input|Invalid input|Unprocessable|Query Execution error)[:,] )+/,
       '',
     )
-    .replace(/, location: .*$/, '')
+    .replace(/, location: .*$/s, '')
     .replace(/, source\.__merge_source_sentinel/, '')
     .replaceAll(/\S*\/\S*/g, (word) => (/[\w.-]+\/[\w.-]+\//.test(word) ? '<path>' : word))
+    .trim()
+    .replaceAll(/\.\n(?=[A-Z])/g, '. ')
+    .replaceAll(/[\n\v\f\r]/g, (lineBreak) => JSON.stringify(lineBreak).slice(1, -1))
     .slice(0, maxMessageLength)
     .trim()
 }

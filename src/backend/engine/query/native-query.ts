@@ -22,10 +22,6 @@ export function rejectUnsupported(query: TableQuery): void {
   const unsupported: readonly [string, boolean][] = [
     ['use_lsm', query.use_lsm === true],
     ['approx_mode', query.approx_mode != null],
-    [
-      'a filter after a search by text',
-      hasText && !hasTextAndVector && query.prefilter === false && !!query.filter,
-    ],
     ['a search by text and by more than one vector', hasText && query.vector.length > 1],
     ['an offset in a search by text and vector', hasTextAndVector && !!query.offset],
     ['an order in a search by text and vector', hasTextAndVector && !!query.order_by?.length],
@@ -79,8 +75,8 @@ function toVectorQuery(
     native.distanceRange(query.lower_bound ?? null, query.upper_bound ?? null)
   }
   if (query.bypass_vector_index) native.bypassVectorIndex()
-  // Prefiltering is the default: k rows are k rows that pass the filter.
-  if (query.prefilter === false) native.postfilter()
+  // Prefiltering is the default: k rows are k rows that pass the filter. The engine cannot filter after a search by text.
+  if (query.prefilter === false && query.full_text_query == null) native.postfilter()
   return native
 }
 

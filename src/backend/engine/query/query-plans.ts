@@ -1,7 +1,7 @@
 import type { TableQuery } from '../../../catalog-api/schemas/query.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { TablePoint } from '../table-point.ts'
-import { withExpressionErrors } from '../native/native-errors.ts'
+import { withCatalogErrors } from '../native/native-errors.ts'
 import { openTable } from '../native/open-table.ts'
 import type { EngineContext } from '../native/open-table.ts'
 import { rejectUnsupported, toNativeQuery } from './native-query.ts'
@@ -21,11 +21,11 @@ export function openPlans(context: EngineContext): QueryPlans {
   }
   return {
     explain: async (point, query, verbose) =>
-      withExpressionErrors(async () =>
+      withCatalogErrors(async () =>
         removePaths(storage, await (await prepare(point, query)).explainPlan(verbose), point.location),
       ),
     analyze: async (point, query) =>
-      withExpressionErrors(async () =>
+      withCatalogErrors(async () =>
         removePaths(storage, await (await prepare(point, query)).analyzePlan(), point.location),
       ),
   }

@@ -1,7 +1,12 @@
+import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { quoteForMessage } from '../../../catalog-api/identifiers.ts'
+import { columnName } from '../../../catalog-api/schemas/columns.ts'
 import type { RequestOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import { readFileSchema } from '../arrow/arrow-frames.ts'
+import { readSchemaStream } from '../../../lib/arrow/schema-stream.ts'
+import { streamToFile } from '../arrow/arrow-file.ts'
+import { malformedArrowError, readFileSchema } from '../arrow/arrow-frames.ts'
 import type { TablePoint } from '../table-point.ts'
-import { withCatalogErrors, withExpressionErrors } from '../native/native-errors.ts'
+import { withCatalogErrors } from '../native/native-errors.ts'
 import { findField } from '../schema/field-path.ts'
 import { toLanceType } from '../schema/lance-type.ts'
 import type { NativeAlteration } from '../native/native-changes.ts'
@@ -21,6 +26,8 @@ export interface TableColumns {
     point: TablePoint,
     columns: readonly { readonly name: string; readonly expression: string }[],
   ): Promise<number>
+  /** Adds the columns of a complete Arrow IPC stream of a schema without rows. Their values are null. */
+  addNull(point: TablePoint, schema: Uint8Array): Promise<number>
   alter(point: TablePoint, alterations: readonly Alteration[]): Promise<number>
   drop(point: TablePoint, columns: readonly string[]): Promise<number>
   /** Changes the metadata of fields. Returns the resulting metadata by field path. */
@@ -35,7 +42,7 @@ export function openColumns(context: EngineContext): TableColumns {
     retryConflicts(async () => change(await openTable(context, point)))
   return {
     add: async (point, columns) =>
-      withExpressionErrors(async () =>
+      withCatalogErrors(async () =>
         write(point, async (table) => {
           const added = columns.map(({ name, expression }) => ({
             name,
@@ -44,6 +51,8 @@ export function openColumns(context: EngineContext): TableColumns {
           return (await table.addColumns(added)).version
         }),
       ),
+    addNull: async (point, schema) =>
+      withCatalogErrors(async () => write(point, async (table) => addNullColumns(context, table, schema))),
     alter: async (point, alterations) =>
       withCatalogErrors(async () =>
         write(point, async (table) => (await table.alterColumns(alterations.map(toNative))).version),
@@ -57,6 +66,29 @@ export function openColumns(context: EngineContext): TableColumns {
         write(point, async (table) => updateMetadata(context, point, table, updates)),
       ),
   }
+}
+
+/** The engine would accept a column that exists, and panic later on the name of a system column. */
+async function addNullColumns(
+  { decodedUploadBytes }: EngineContext,
+  table: NativeTable,
+  stream: Uint8Array,
+): Promise<number> {
+  const schema = readSchemaStream(stream)
+  if (schema === undefined) throw malformedArrowError('it is not a schema without rows')
+  if (schema.fields.length === 0) throw invalidInput('the schema has no columns; expected at least one')
+  const existing = new Set(readFileSchema(await table.schema()).fields.map(({ name }) => name))
+  for (const { name } of schema.fields) {
+    const problem = columnName.safeParse(name).error?.issues[0]
+    if (problem !== undefined)
+      throw invalidInput(`invalid name ${quoteForMessage(name)} of a column: ${problem.message}`)
+    if (existing.has(name)) {
+      const message = `the column ${quoteForMessage(name)} already exists`
+      throw new CatalogError('TableSchemaValidationError', message)
+    }
+  }
+  const { file } = streamToFile(stream, decodedUploadBytes)
+  return (await table.addColumnsWithSchema(file)).version
 }
 
 function toNative({ path, rename, nullable, data_type: dataType }: Alteration): NativeAlteration {

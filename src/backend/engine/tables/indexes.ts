@@ -1,12 +1,14 @@
 import { Type } from 'apache-arrow/fb/type'
 import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import type { IndexRequest } from '../../../catalog-api/schemas/indexes.ts'
+import { quoteForMessage } from '../../../catalog-api/identifiers.ts'
+import { defaultIndexName, type IndexRequest } from '../../../catalog-api/schemas/indexes.ts'
 import type { ArrowSchema } from '../../../lib/arrow/schema.ts'
 import { readFileSchema } from '../arrow/arrow-frames.ts'
 import type { TablePoint } from '../table-point.ts'
 import { withCatalogErrors, translateEngineError } from '../native/native-errors.ts'
 import { formatIndexType, toNativeIndex } from './native-index.ts'
 import type { NativeIndexConfiguration, NativeIndexStatistics } from '../native/native-references.ts'
+import type { NativeTable } from '../native/native-module.ts'
 import { openTable, type EngineContext } from '../native/open-table.ts'
 
 /** The type is spelled as in the catalog API. */
@@ -16,7 +18,8 @@ type IndexStatistics = NativeIndexStatistics
 
 export interface TableIndexes {
   /**
-   * Takes minutes for a large table. Throws Unsupported, TableIndexAlreadyExists, TableColumnNotFound, InvalidInput.
+   * Replaces an index with the same name, column and type. Takes minutes for a large table. Builds of one table must not
+   * run concurrently. Throws Unsupported, TableIndexAlreadyExists, InvalidInput.
    */
   create(point: TablePoint, request: IndexRequest): Promise<void>
   /** Unordered. */
@@ -50,14 +53,29 @@ async function createIndex(context: EngineContext, point: TablePoint, request: I
     const table = await openTable(context, point)
     if (request.distance_type === 'hamming')
       rejectFloatColumns(readFileSchema(await table.schema()), request.column)
-    await table.createIndex(index, request.column, false, null, request.name ?? null, true)
+    const replaces = await replacesIndex(table, request)
+    await table.createIndex(index, request.column, replaces, null, request.name ?? null, true)
   } catch (error) {
-    const failure = translateEngineError(error)
-    if (failure.kind === 'TableColumnNotFound') throw columnNotFoundError(request, error)
     // The engine panics on incompatible parameters.
-    if (!(error instanceof Error && error.message.includes('Panic'))) throw failure
+    if (!(error instanceof Error && error.message.includes('Panic'))) throw translateEngineError(error)
     throw invalidInput('the engine cannot build this index over these rows', { cause: error })
   }
+}
+
+/**
+ * Whether an index with the requested name exists. The engine checks only that it has the same column. Throws
+ * TableIndexAlreadyExists if it has another type.
+ */
+async function replacesIndex(table: NativeTable, request: IndexRequest): Promise<boolean> {
+  const name = request.name ?? defaultIndexName(request.column)
+  const existing = (await table.listIndices()).find((index) => index.name === name)
+  if (existing === undefined) return false
+  const type = formatIndexType(existing.indexType)
+  if (type === request.index_type) return true
+  throw new CatalogError(
+    'TableIndexAlreadyExists',
+    `the index ${quoteForMessage(name)} has the type ${type}, not ${request.index_type}; drop it first, or use another name`,
+  )
 }
 
 /** The engine panics on them. */
@@ -65,10 +83,4 @@ function rejectFloatColumns({ fields }: ArrowSchema, column: string): void {
   const vector = fields.find(({ name }) => name === column)
   if (vector?.children[0]?.type.id !== Type.FloatingPoint) return
   throw invalidInput('hamming distance requires a column of uint8 vectors')
-}
-
-function columnNotFoundError({ column }: IndexRequest, cause: unknown): CatalogError {
-  return new CatalogError('TableColumnNotFound', `the table has no column ${JSON.stringify(column)}`, {
-    cause,
-  })
 }

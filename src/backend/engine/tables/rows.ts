@@ -1,7 +1,7 @@
 import type { MergeInsert } from '../../../catalog-api/schemas/row-changes.ts'
 import { streamToFile } from '../arrow/arrow-file.ts'
 import type { TablePoint } from '../table-point.ts'
-import { withCatalogErrors, withExpressionErrors, withUploadErrors } from '../native/native-errors.ts'
+import { withCatalogErrors, withUploadErrors } from '../native/native-errors.ts'
 import type { NativeMerge } from '../native/native-changes.ts'
 import type { NativeTable } from '../native/native-module.ts'
 import { openTable } from '../native/open-table.ts'
@@ -49,7 +49,7 @@ export function openRows(context: EngineContext): TableRows {
         }),
       ),
     delete: async (point, predicate) =>
-      withExpressionErrors(async () =>
+      withCatalogErrors(async () =>
         retryConflicts(async () => {
           const table = await openTable(context, point)
           const { numDeletedRows, version } = await table.delete(parenthesizeExpression(predicate))

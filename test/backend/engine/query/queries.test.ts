@@ -51,6 +51,23 @@ describe('limits of a query', () => {
     [{ full_text_query: { query: 'order', columns: ['name'] }, k: 4 }, 4],
     [{ full_text_query: { query: 'order', columns: ['name'] }, vector: [1, 1], k: 4 }, 4],
     [{ full_text_query: { structured_query: { query: { match: { terms: '17', column: 'name' } } } } }, 1],
+    [{ full_text_query: { query: { multi_match: { query: '17', columns: ['name'], boost: [1] } } } }, 1],
+    // A search by text filters before, although the request says after.
+    [{ full_text_query: { query: '17', columns: ['name'] }, filter: 'id >= 20', prefilter: false }, 0],
+    [
+      { full_text_query: { query: 'order', columns: ['name'] }, filter: 'id >= 27', prefilter: false, k: 3 },
+      3,
+    ],
+    [
+      {
+        full_text_query: { query: 'order', columns: ['name'] },
+        vector: [0, 1],
+        filter: 'id >= 27',
+        prefilter: false,
+        k: 3,
+      },
+      3,
+    ],
   ])('%j finds %i rows', async (request, rows) => {
     const { query } = await tableOf(30)
     expect((await query(request)).numRows).toBe(rows)
@@ -62,6 +79,7 @@ describe('selected columns', () => {
     [{ columns: ['id'] }, ['id']],
     [{ columns: { column_names: ['name', 'id'] } }, ['name', 'id']],
     [{ columns: { double: 'id * 2' } }, ['double']],
+    [{ columns: [['double', 'id * 2']] }, ['double']],
     [{ columns: { column_aliases: { number: 'id' } } }, ['number']],
     [{ columns: ['id'], with_row_id: true }, ['id', '_rowid']],
     [{ columns: ['id'], vector: [1, 1] }, ['id', '_distance']],
@@ -86,15 +104,14 @@ describe('invalid queries', () => {
     [{ filter: 'id / 0 > 1' }, 13],
     [{ vector: [1, 2, 3] }, 13],
     [{ vector: [1, 2], minimum_nprobes: 30, maximum_nprobes: 3 }, 13],
-    [{ columns: ['missing'] }, 12],
-    [{ vector: [1, 2], vector_column: 'missing' }, 12],
-    [{ order_by: [{ column_name: 'missing' }] }, 12],
+    [{ columns: ['missing'] }, 13],
+    [{ vector: [1, 2], vector_column: 'missing' }, 13],
+    [{ order_by: [{ column_name: 'missing' }] }, 13],
     [{ version: 77 }, 11],
     [{ branch: 'dev' }, 22],
     [{ use_lsm: true }, 0],
     [{ approx_mode: 'fast' }, 0],
     [{ full_text_query: { query: { phrase: { terms: 'a b' } } } }, 0],
-    [{ full_text_query: { query: 'a' }, filter: 'id > 1', prefilter: false }, 0],
     [{ full_text_query: { query: 'a' }, vector: [1, 2], offset: 1 }, 0],
     [{ full_text_query: { query: 'a' }, vector: [1, 2], order_by: [{ column_name: 'id' }] }, 0],
     [
@@ -108,8 +125,8 @@ describe('invalid queries', () => {
       0,
     ],
     [{ filter: 'timeout already exists' }, 13],
-    [{ filter: '`timeout already exists` = 1' }, 12],
-    [{ filter: 'id = 1 and more' }, 12],
+    [{ filter: '`timeout already exists` = 1' }, 13],
+    [{ filter: 'id = 1 and more' }, 13],
     [{ filter: 'id = 1 more' }, 13],
   ])('%j, with the code %i', async (request, code) => {
     const { query, location } = await tableOf(3)

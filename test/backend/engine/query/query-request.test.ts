@@ -16,6 +16,32 @@ describe('both forms of a query are equal', () => {
       { full_text_query: { structured_query: { query: { match } } } },
       { full_text_query: { query: { match } } },
     ],
+    [
+      { columns: { column_aliases: { a: 'b + 1', c: 'd' } } },
+      {
+        columns: [
+          ['a', 'b + 1'],
+          ['c', 'd'],
+        ],
+      },
+    ],
+    ...[
+      (multi_match: object) => ({ multi_match }),
+      (multi_match: object) => ({ boolean: { must: [{ multi_match }] } }),
+      (multi_match: object) => ({ boost: { positive: { multi_match }, negative: { match } } }),
+    ].map((nest): [object, object] => [
+      {
+        full_text_query: {
+          query: nest({
+            match_queries: [
+              { terms: 'a', column: 'name', boost: 1 },
+              { terms: 'a', column: 'text', boost: 2.5 },
+            ],
+          }),
+        },
+      },
+      { full_text_query: { query: nest({ query: 'a', columns: ['name', 'text'], boost: [1, 2.5] }) } },
+    ]),
   ])('%j means %j', (ofTheInterface, ofTheRemoteClient) => {
     expect(queryTableRequestSchema.parse(ofTheInterface)).toEqual(
       queryTableRequestSchema.parse(ofTheRemoteClient),
@@ -49,6 +75,25 @@ describe('invalid queries are rejected', () => {
     { vector: Array.from({ length: 1001 }, () => [1]) },
     { columns: { column_names: ['id'], column_aliases: { a: 'b' } } },
     { columns: [1] },
+    { columns: ['id', ['a', 'b']] },
+    { columns: [['a', 'b', 'c']] },
+    { columns: [['a']] },
+    { columns: [['', 'b']] },
+    {
+      columns: [
+        ['a', 'b'],
+        ['a', 'c'],
+      ],
+    },
+    ...[
+      { match_queries: [match], query: 'a', columns: ['name'] },
+      { match_queries: [match], boost: [1] },
+      { query: 'a', columns: ['name'], match_queries: [] },
+      { query: 'a', columns: ['name'], slop: 1 },
+      { query: 'a', columns: ['name'], boost: [1, 2] },
+      { query: 'a', columns: [] },
+      { query: 'a' },
+    ].map((multi_match) => ({ full_text_query: { query: { multi_match } } })),
     { distance_type: 'manhattan' },
     { version: -1 },
     { full_text_query: { query: { match, phrase: { terms: 'b' } } } },
