@@ -78,7 +78,7 @@ function createMemberVisitor(
   const recorded = listDetailMembers(operation)
   const { emptyIsAbsent } = operation
   const holdsOptional = listOptionalParents(operation)
-  /** Names of the open members by depth; lists have none. */
+  /** Names of the open members by depth; lists have none, so the path of an object in a list equals no other. */
   const path: string[] = []
 
   function interestInBody(name: string): MemberInterest {
@@ -114,8 +114,7 @@ function createMemberVisitor(
     isAbsentIfEmpty: (name, depth) =>
       depth === 1
         ? emptyIsAbsent.has(name)
-        : holdsOptional.has(path[1] ?? '') &&
-          emptyIsAbsent.has(path.filter((part) => part !== undefined).join('.')),
+        : holdsOptional.has(path[1] ?? '') && emptyIsAbsent.has(path.slice(1).join('.')),
     visitValue(text, name, depth) {
       if (depth > 1) {
         checkQueryMember(request, name, JSON.parse(text))

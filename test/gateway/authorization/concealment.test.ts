@@ -39,8 +39,8 @@ const refused = (what: string) =>
   ({ kind: 'PermissionDenied', says: `^you are not allowed ${what}` }) as const
 
 it.each([
-  ['/v1/table/open$orders/drop', refused('DropTable on "open$orders"')],
-  ['/v1/table/open$new/declare', refused('DeclareTable on "open$new"')],
+  ['/v1/table/open$orders/drop', refused(String.raw`DropTable on "open\$orders"`)],
+  ['/v1/table/open$new/declare', refused(String.raw`DeclareTable on "open\$new"`)],
   ['/v1/table/open$vault/describe', tableNotFound('open$vault')],
   ['/v1/table/open$vault/drop', tableNotFound('open$vault')],
   ['/v1/namespace/open$hr/describe', namespaceNotFound('open$hr')],

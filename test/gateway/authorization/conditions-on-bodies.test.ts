@@ -61,7 +61,7 @@ type Row = [
 
 const rows: readonly Row[] = [
   ['a commit to a branch of CI', 'ci', 'orders/version/create', { ...commit, branch: 'ci/7' }],
-  ['a commit to main', 'ci', 'orders/version/create', commit, /CreateTableVersion on "lake\.orders"/],
+  ['a commit to main', 'ci', 'orders/version/create', commit, /CreateTableVersion on "lake\$orders"/],
   ['main by name', 'ci', 'orders/version/create', { ...commit, branch: 'main' }, /CreateTableVersion/],
   ['main by nothing', 'ci', 'orders/version/create', { ...commit, branch: '' }, /CreateTableVersion/],
   ['an update of a branch', 'ci', 'orders/update', { branch: 'ci/7', updates: [] }],

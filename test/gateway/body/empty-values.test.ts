@@ -70,6 +70,12 @@ describe('an empty value that counts as absent is removed', () => {
       '{"query":{"vector":{"multi_vector":[[1]]},"k":1}}',
     ],
     [
+      `${table}/explain_plan`,
+      '{"id":[],"context":{},"query":{"columns":{"column_names":["a"],"column_aliases":{}},"full_text_query":' +
+        '{"string_query":{"query":"a"},"structured_query":{}}}}',
+      '{"query":{"columns":{"column_names":["a"]},"full_text_query":{"string_query":{"query":"a"}}}}',
+    ],
+    [
       `${table}/analyze_plan`,
       '{"id":[],"vector":{"single_vector":[1],"multi_vector":[]},"k":1}',
       '{"vector":{"single_vector":[1]},"k":1}',
@@ -113,6 +119,13 @@ describe('an empty value is a value', () => {
     [`${table}/exists`, '{"nested":{"id":[],"context":{}}}'],
     [`${table}/exists`, '{"list":[{"id":[]},[]]}'],
     [`${table}/query`, '{"query":{"vector":{"single_vector":[]}}}'],
+    // Objects in lists have other paths.
+    [`${table}/query`, '{"vector":[{"single_vector":[]}]}'],
+    [`${table}/explain_plan`, '{"query":[{"id":[],"vector":{"single_vector":[]}}]}'],
+    [`${table}/explain_plan`, '{"query":{"vector":[{"single_vector":[]}]}}'],
+    // Strings and numbers.
+    [`${table}/describe`, '{"branch":"","version":0}'],
+    [`${table}/explain_plan`, '{"query":{"filter":"","k":0,"version":0}}'],
     // Maps of the caller, bare and wrapped.
     [`${table}/schema_metadata/update`, '{"metadata":{}}'],
     [`${table}/schema_metadata/update`, '{"metadata":{},"context":{},"id":["lake","t"]}'],
@@ -208,6 +221,12 @@ describe('an empty query parameter', () => {
     [`${table}/version/list?limit=0`, `/v1/table/lake%24t/version/list?limit=0`],
   ])('%s is absent', async (target, arrives) => {
     expect((await arrivalOf(target)).target).toBe(arrives)
+  })
+
+  it('a flag that is false is sent, because its absence may mean true', async () => {
+    const flags = 'use_index=false&when_not_matched_insert_all=false'
+    const arrival = await arrivalOf(`${table}/merge_insert?on=id&${flags}`, 'arrow', stream)
+    expect(arrival.target).toBe(`/v1/table/lake%24t/merge_insert?on=id&${flags}`)
   })
 
   it('is absent for the timeout', async () => {
