@@ -75,7 +75,7 @@ export function createHttp1GatewayServer(options: Http1GatewayServerOptions): Ht
     try {
       await handle(request, body, response, pipeline, trace)
       body.release()
-      drainRequestBody(request)
+      if (response.keepAlive) drainRequestBody(request)
     } catch (error) {
       body.release()
       refuse(request, response, trace, error)
@@ -89,7 +89,7 @@ export function createHttp1GatewayServer(options: Http1GatewayServerOptions): Ht
     const error = toCatalogError(cause)
     observer.requestRefused(trace, error)
     sendErrorResponse(response, error, trace)
-    drainRequestBody(request)
+    if (response.keepAlive) drainRequestBody(request)
   }
 
   function refuseConnect({ socket, remoteAddress }: IncomingRequest): void {
