@@ -61,14 +61,17 @@ for (const name of operationNames) {
 
 /**
  * Parses a request target (origin form, RFC 3986); every part is decoded exactly once, nothing is normalised, so it has
- * exactly one meaning. One trailing slash is accepted. Throws CatalogError: 400 outside the grammar, 404 for an unknown
- * route, 405 for another method.
+ * exactly one meaning. One trailing slash is accepted. The path must start with the base path, as it is written there,
+ * exactly once. Throws CatalogError: 400 outside the grammar, 404 for an unknown route, 405 for another method.
  */
-export function parseTarget(method: string, target: string): RouteMatch {
-  const { path, query } = splitTarget(target)
-  const route = findRoute(path)
+export function parseTarget(method: string, target: string, basePath = ''): RouteMatch {
+  const { path: wholePath, query } = splitTarget(target)
+  const isBelow = wholePath.startsWith(`${basePath}/`)
+  const path = isBelow ? wholePath.slice(basePath.length) : wholePath
+  const route = isBelow ? findRoute(path) : undefined
   if (route === undefined) {
-    throw refusal('unknown_route', `unknown route ${quoteForMessage(path)}`)
+    const expected = isBelow ? '' : `; expected a path below ${quoteForMessage(basePath)}`
+    throw refusal('unknown_route', `unknown route ${quoteForMessage(wholePath)}${expected}`)
   }
   const { operation } = route
   if (method !== operation.method && !(operation.alsoGet && method === 'GET')) {

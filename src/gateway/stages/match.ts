@@ -30,9 +30,10 @@ export function match(request: Received, findRoute: FindRoute): Matched {
   return { ...request, ...found }
 }
 
-export function createRouteFinder(upstreams: Upstreams): FindRoute {
+/** Creates the finder of the routes below `basePath`; none is empty. */
+export function createRouteFinder(upstreams: Upstreams, basePath = ''): FindRoute {
   return (method, target) => {
-    const route = parseTarget(method, target)
+    const route = parseTarget(method, target, basePath)
     const upstream = upstreams.forId(route.id)
     return { route, upstream, upstreamTarget: buildUpstreamTarget(upstream, route) }
   }
