@@ -78,6 +78,7 @@ export async function startGateway({ settings, staticKey, worker }: GatewayOptio
         findRoute: cacheRoutes(createRouteFinder(upstreams, listen.basePath)),
         dialects: new Set(['catalog', ...settings.dialects]),
         maxHeaders: limits.maxHeaderCount,
+        scheme: tls === undefined ? 'http' : 'https',
         authenticator,
         failedAuthentications: limiting.limits.failedAuthentications,
         policies,
