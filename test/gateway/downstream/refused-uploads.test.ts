@@ -7,6 +7,8 @@ import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
 import type { GatewaySetup } from '../support/open-gateway.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
+import { rawRequest } from '../support/raw-request.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
 
@@ -40,6 +42,29 @@ it.each(framings)('a Node client gets the refusal of an upload of 40 MB with %s'
   for (let count = 0; count < 5; count += 1)
     expect(await uploadWithNode(framing)).toMatch(/^403 .*InsertIntoTable.*"code":15/)
   expect(shared.upstream.requests).toEqual([])
+})
+
+it('keeps the connection if little is left of a refused body', async () => {
+  const { gateway } = shared
+  const connection = openRawConnection(gateway.url)
+  const head = (user: string) =>
+    rawRequest([
+      `POST ${insert} HTTP/1.1`,
+      'host: g',
+      `x-api-key: ${gateway.key(user)}`,
+      'content-length: 60000',
+    ])
+  connection.write(head('reader'))
+  await connection.waitFor(/^HTTP\/1.1 403 [^]*connection: keep-alive[^]*}$/)
+  connection.write('x'.repeat(60_000) + head('reader'))
+  await connection.waitFor(/}HTTP\/1.1 403 [^]*}$/)
+})
+
+it('closes the connection after 401 if anything is left of the body', async () => {
+  const { gateway } = shared
+  const connection = openRawConnection(gateway.url)
+  connection.write(rawRequest([`POST ${insert} HTTP/1.1`, 'host: g', 'content-length: 1']))
+  expect(await connection.waitForEnd()).toMatch(/^HTTP\/1.1 401 [^]*connection: close[^]*}$/)
 })
 
 const hasJava = spawnSync('java', ['-version']).status === 0

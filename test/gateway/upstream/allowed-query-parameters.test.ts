@@ -60,6 +60,17 @@ describe('an allowed query parameter', () => {
     expect([...upstream.requests, ...lake.requests]).toEqual([])
   })
 
+  it('of a batch is that of the upstream of its objects', async () => {
+    const { gateway, upstream, lake } = await startTwo()
+    const entry = { id: ['lake', 'orders'], version: 2, manifest_path: 'lake/orders/_versions/s' }
+    const send = (name: string) =>
+      gateway.post(`/v1/table/version/batch-create?${name}=1`, { body: { entries: [entry] } })
+    expectError(await send('trace'), { kind: 'InvalidInput', says: 'unknown query parameter "trace"' })
+    expect(await send('region')).toMatchObject({ status: 200 })
+    expect(upstream.requests).toEqual([])
+    expect(lake.requests.map(({ target }) => target)).toEqual(['/v1/table/version/batch-create?region=1'])
+  })
+
   it('goes to its upstream only, when a listing is merged from several', async () => {
     const { gateway, upstream, lake } = await startTwo()
     await gateway.get('/v1/table?trace=one')
