@@ -26,7 +26,18 @@ export interface RouteMatch {
   readonly delimiter: string
   readonly indexName: string | undefined
   readonly parameters: QueryParameters
+  /** Query parameters outside the catalog API that were allowed by name, decoded once. */
+  readonly extraParameters?: ReadonlyMap<string, string>
 }
+
+export interface TargetOptions {
+  /** Precedes every path; empty or without a slash at its end. */
+  readonly basePath?: string
+  /** Names of query parameters that are accepted besides those of the catalog API. */
+  readonly allowedParameters?: ReadonlySet<string>
+}
+
+const noParameters: ReadonlySet<string> = new Set()
 
 interface Route {
   readonly operation: Operation
@@ -61,16 +72,23 @@ for (const name of operationNames) {
 
 /**
  * Parses a request target (origin form, RFC 3986); every part is decoded exactly once, nothing is normalised, so it has
- * exactly one meaning. One trailing slash is accepted. Throws CatalogError: 400 outside the grammar, 404 for an unknown
- * route, 405 for another method.
+ * exactly one meaning. One trailing slash is accepted. The path must start with the base path, as it is written there,
+ * exactly once. Throws CatalogError: 400 outside the grammar, 404 for an unknown route, 405 for another method.
  */
-export function parseTarget(method: string, target: string): RouteMatch {
-  const { path, query } = splitTarget(target)
-  const route = findRoute(path)
-  if (route === undefined) {
-    throw refusal('unknown_route', `unknown route ${quoteForMessage(path)}`)
+export function parseTarget(
+  method: string,
+  target: string,
+  { basePath = '', allowedParameters = noParameters }: TargetOptions = {},
+): RouteMatch {
+  const { path: wholePath, query } = splitTarget(target)
+  const isBelow = wholePath.startsWith(`${basePath}/`)
+  const path = isBelow ? wholePath.slice(basePath.length) : wholePath
+  const found = isBelow ? findRoute(path) : undefined
+  if (found === undefined) {
+    const expected = isBelow ? '' : `; expected a path below ${quoteForMessage(basePath)}`
+    throw refusal('unknown_route', `unknown route ${quoteForMessage(wholePath)}${expected}`)
   }
-  const { operation } = route
+  const { operation } = found
   if (method !== operation.method && !(operation.alsoGet && method === 'GET')) {
     const allow = operation.alsoGet ? 'GET, POST' : operation.method
     throw refusal(
@@ -81,17 +99,18 @@ export function parseTarget(method: string, target: string): RouteMatch {
       },
     )
   }
-  const { delimiter, parameters } = readQuery(query, operation)
-  const id = route.hasId ? parseIdentifier(decode(segmentAt(path, idSegment), 'the id'), delimiter) : []
-  if (id.length === 0 && route.hasId && operation.object !== 'namespace') {
+  const { delimiter, parameters, extraParameters } = readQuery(query, operation, allowedParameters)
+  const id = found.hasId ? parseIdentifier(decode(segmentAt(path, idSegment), 'the id'), delimiter) : []
+  if (id.length === 0 && found.hasId && operation.object !== 'namespace') {
     throw refusal(
       'invalid_id',
       `${operation.name} takes the id of a ${operation.object}; the root is a namespace`,
     )
   }
-  const indexName = route.hasIndex ? decode(segmentAt(path, indexSegment), 'the index name') : undefined
+  const indexName = found.hasIndex ? decode(segmentAt(path, indexSegment), 'the index name') : undefined
   if (indexName !== undefined) assertName(indexName, 'the index name')
-  return { operation, id, delimiter, indexName, parameters }
+  const route = { operation, id, delimiter, indexName, parameters }
+  return extraParameters.size === 0 ? route : { ...route, extraParameters }
 }
 
 /**
@@ -99,7 +118,7 @@ export function parseTarget(method: string, target: string): RouteMatch {
  * request is retained, because it applies to the response. Throws InvalidInput (400) if the id cannot be joined by it.
  */
 export function buildTarget(target: RouteMatch, idDelimiter: string = defaultDelimiter): string {
-  const { operation, id, indexName, parameters } = target
+  const { operation, id, indexName, parameters, extraParameters = [] } = target
   const delimiter = operation.object === 'none' ? target.delimiter : idDelimiter
   let path = operation.path
   if (operation.object !== 'none') path = path.replace('{id}', () => encode(formatIdentifier(id, delimiter)))
@@ -108,6 +127,7 @@ export function buildTarget(target: RouteMatch, idDelimiter: string = defaultDel
   for (const [name, value] of parameters) {
     for (const one of typeof value === 'string' ? [value] : value) query += `&${name}=${encode(one)}`
   }
+  for (const [name, value] of extraParameters) query += `&${encode(name)}=${encode(value)}`
   return query === '' ? path : `${path}?${query.slice(1)}`
 }
 
@@ -170,7 +190,12 @@ function segmentEnd(path: string, start: number): number {
   return slash === -1 ? path.length : slash
 }
 
-function readQuery(query: string, operation: Operation): { delimiter: string; parameters: QueryParameters } {
+function readQuery(
+  query: string,
+  operation: Operation,
+  allowed: ReadonlySet<string>,
+): Required<Pick<RouteMatch, 'delimiter' | 'parameters' | 'extraParameters'>> {
+  const extraParameters = new Map<string, string>()
   const parameters = new Map<string, string | readonly string[]>()
   let delimiter: string | undefined
   const dropped = new Set<string>()
@@ -186,6 +211,11 @@ function readQuery(query: string, operation: Operation): { delimiter: string; pa
       continue
     }
     const type = operation.query.get(name)
+    if (type === undefined && allowed.has(name)) {
+      if (extraParameters.has(name)) throw repeatedParameterError(name)
+      extraParameters.set(name, value)
+      continue
+    }
     if (type === undefined) {
       assertFactSource(operation, 'query', name)
       throw unknownParameterError(name, operation)
@@ -202,7 +232,11 @@ function readQuery(query: string, operation: Operation): { delimiter: string; pa
     if (!parameters.has(name))
       throw refusal('invalid_query', `missing query parameter ${quoteForMessage(name)} of ${operation.name}`)
   }
-  return { delimiter: delimiter ?? defaultDelimiter, parameters: omitEmptyParameters(parameters) }
+  return {
+    delimiter: delimiter ?? defaultDelimiter,
+    parameters: omitEmptyParameters(parameters),
+    extraParameters,
+  }
 }
 
 function addParameter(
@@ -255,7 +289,8 @@ function omitEmptyParameters(parameters: Map<string, string | readonly string[]>
   return parameters
 }
 
-function unknownParameterError(name: string, operation: Operation): CatalogError {
+/** InvalidInput (400). */
+export function unknownParameterError(name: string, operation: Operation): CatalogError {
   const known = [...operation.query.keys()].join(', ')
   return refusal(
     'invalid_query',

@@ -4,6 +4,8 @@ import { callerLimitFields, findRepeatedNames } from './caller-limit-settings.ts
 const milliseconds = z.int().positive().max(2_147_483_647)
 const count = z.int().positive()
 const path = z.string().min(1)
+/** Segments of unreserved characters (RFC 3986, 2.3), which no reader decodes or normalizes; no dot segments. */
+const basePathPattern = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9\-._~]+)+$/
 
 const tlsSchema = z
   .strictObject({
@@ -34,6 +36,17 @@ const tlsSchema = z
 export const listenSchema = z.strictObject({
   host: z.string().default('127.0.0.1').describe('Listen address; 0.0.0.0 for all interfaces.'),
   port: z.int().min(0).max(65_535).default(2333).describe('0 picks a free one.'),
+  basePath: z
+    .string()
+    .regex(
+      basePathPattern,
+      'expected a path of letters, digits, "-", ".", "_", "~" and "/", without a slash at its end: "/lance"',
+    )
+    .optional()
+    .describe(
+      'Path before all paths of the catalog API and its documents: with /lance, the URL of the catalog ends in ' +
+        '/lance, and no other path is served.',
+    ),
   tls: tlsSchema.optional().describe('TLS 1.2 or later instead of plain HTTP.'),
 })
 

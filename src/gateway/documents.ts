@@ -20,12 +20,15 @@ export interface ServedDocument {
  */
 export type FindDocument = (request: Received) => ServedDocument | undefined
 
-/** Creates the finder of the documents of a gateway; `jwks` is the JWKS of its assertions, if it signs any. */
-export function createDocumentFinder(jwks: string | undefined): FindDocument {
+/**
+ * Creates the finder of the documents of a gateway, below `basePath`; none is empty. `jwks` is the JWKS of its
+ * assertions, if it signs any.
+ */
+export function createDocumentFinder(jwks: string | undefined, basePath = ''): FindDocument {
   const documents = new Map<string, ServedDocument>([
-    [openApiPath, { name: 'openapi', bytes: Buffer.from(getOpenApiDocument()) }],
+    [basePath + openApiPath, { name: 'openapi', bytes: Buffer.from(getOpenApiDocument(basePath)) }],
   ])
-  if (jwks !== undefined) documents.set(jwksPath, { name: 'jwks', bytes: Buffer.from(jwks) })
+  if (jwks !== undefined) documents.set(basePath + jwksPath, { name: 'jwks', bytes: Buffer.from(jwks) })
   return ({ head: { method, target, hasBody } }) => {
     const document = documents.get(target)
     if (document === undefined) return undefined

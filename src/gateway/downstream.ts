@@ -43,6 +43,12 @@ export interface DownstreamResponse {
   readonly onDrain: CallbackList
   /** Whether the connection serves further requests. To be set before `writeHead`. */
   keepAlive: boolean
+  /**
+   * To be called before `writeHead` if nothing needs the rest of the request body, which may close the connection after
+   * the response. `drains`: the rest is read and discarded, within limits, so that a client that writes all of its
+   * upload before it reads gets the response.
+   */
+  abandonBody(drains: boolean): void
   /** Sets status and headers (lower-case names and values in turn). */
   writeHead(status: number, headers: readonly string[]): void
   /**

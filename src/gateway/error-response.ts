@@ -14,6 +14,11 @@ export function toCatalogError(error: unknown): CatalogError {
   })
 }
 
+/** Nobody without a credential may make the gateway read an upload. */
+function isUnauthenticated({ kind, reason }: CatalogError): boolean {
+  return kind === 'Unauthenticated' || reason === 'too_many_failed_authentications'
+}
+
 /** Text of one byte a character, the same in UTF-8 and Latin-1. */
 const asciiText = /^[\0-\x7f]*$/
 
@@ -56,6 +61,7 @@ export function sendErrorResponse(
     return
   }
   const { headers, body } = formatErrorResponse(error, context)
+  response.abandonBody(!isUnauthenticated(error))
   if (error instanceof BodyTimeout) response.keepAlive = false
   response.writeHead(error.status, headers)
   scheduleAtTickEnd(() => response.end(body))

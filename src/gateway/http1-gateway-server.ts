@@ -25,8 +25,8 @@ export interface Http1GatewayServerOptions {
 
 export interface Http1GatewayServer {
   readonly setCertificates: Http1Server['setCertificates']
-  /** Resolves with the URL when requests are accepted. */
-  listen(where: Pick<ListenSettings, 'host' | 'port'>): Promise<string>
+  /** Resolves with the URL of the catalog when requests are accepted. */
+  listen(where: Pick<ListenSettings, 'host' | 'port' | 'basePath'>): Promise<string>
   /** Why no requests should be sent to this server: it does not listen yet, or is about to stop. */
   readonly findProblem: () => string | undefined
   /**
@@ -75,7 +75,7 @@ export function createHttp1GatewayServer(options: Http1GatewayServerOptions): Ht
     try {
       await handle(request, body, response, pipeline, trace)
       body.release()
-      drainRequestBody(request)
+      if (response.keepAlive) drainRequestBody(request)
     } catch (error) {
       body.release()
       refuse(request, response, trace, error)
@@ -89,7 +89,7 @@ export function createHttp1GatewayServer(options: Http1GatewayServerOptions): Ht
     const error = toCatalogError(cause)
     observer.requestRefused(trace, error)
     sendErrorResponse(response, error, trace)
-    drainRequestBody(request)
+    if (response.keepAlive) drainRequestBody(request)
   }
 
   function refuseConnect({ socket, remoteAddress }: IncomingRequest): void {
@@ -101,11 +101,11 @@ export function createHttp1GatewayServer(options: Http1GatewayServerOptions): Ht
   return {
     setCertificates: (context) => listener.setCertificates(context),
     findProblem: () => problem,
-    async listen({ host, port }) {
+    async listen({ host, port, basePath = '' }) {
       const bound = await listener.listen({ host, port })
       problem = undefined
       const scheme = options.listener.tls === undefined ? 'http' : 'https'
-      return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${bound}`
+      return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${bound}${basePath}`
     },
     async close() {
       problem = 'the gateway is shutting down'

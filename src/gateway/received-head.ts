@@ -6,7 +6,7 @@ export interface ReceivedHead {
   /** Address of the peer of the connection. */
   readonly client: string
   readonly method: string
-  /** Raw request target (RFC 9112, 3.2). Never forwarded. */
+  /** Raw request target in origin form (RFC 9112, 3.2). Never forwarded. */
   readonly target: string
   readonly credentials: Credentials
   /** Names in lower case and values, alternately: the headers that the other members do not cover. */

@@ -2,13 +2,13 @@ import { Field, Int32, RecordBatchStreamWriter, Schema, Table, vectorFromArray }
 import { expect, it } from 'vitest'
 import { getHeaderValues } from '../gateway/support/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
-import { requiring } from './policy-templates.ts'
+import { createRequirePolicy } from './policy-templates.ts'
 
 // New columns are sent as JSON or as an Arrow schema. A body that is read as one and used as the other would hide code
 // and branches.
 const attacked = attackedGateway({
   users: ['ci', 'dev'],
-  policies: [requiring('lake', { branches: ['ci/*'], except: { users: ['dev'] } })],
+  policies: [createRequirePolicy('lake', { branches: ['ci/*'], except: { users: ['dev'] } })],
 })
 
 const target = '/v1/table/lake$orders/add_columns'

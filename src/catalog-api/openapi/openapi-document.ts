@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { getMembers } from '../../lib/json/is-object.ts'
+import { memoize } from '../../lib/memoize.ts'
 import { apiKeyHeader, arrowFileType, arrowStreamType, factHeaders } from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'
 import { describeErrors, errorResponseSchema, errorsForOperation } from './error-responses.ts'
@@ -26,15 +27,14 @@ const mapOfPairs: JsonSchema = {
   additionalProperties: { type: ['string', 'null'] },
 }
 
-let cachedDocument: string | undefined
+const getDocument = memoize((serverUrl: string) => JSON.stringify(describeInterface(serverUrl)))
 
-/** Returns the OpenAPI 3.1 document of the interface as JSON, created once. */
-export function getOpenApiDocument(): string {
-  cachedDocument ??= JSON.stringify(describeInterface())
-  return cachedDocument
+/** Returns the OpenAPI 3.1 document of the interface below `basePath` as JSON, created once; no base path is empty. */
+export function getOpenApiDocument(basePath = ''): string {
+  return getDocument(basePath === '' ? '/' : basePath)
 }
 
-function describeInterface(): object {
+function describeInterface(serverUrl: string): object {
   const components: Components = {
     schemas: new Map([['ErrorResponse', errorResponseSchema]]),
     responses: new Map(),
@@ -50,7 +50,7 @@ function describeInterface(): object {
       description: `Every operation takes the query parameter "delimiter" (default "${defaultDelimiter}"), and any path may end in a slash. Members of a request that are not listed are ignored.`,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: serverUrl }],
     security: [{ apiKey: [] }, { bearer: [] }],
     paths,
     components: {

@@ -10,6 +10,7 @@ import {
   type Identifier,
 } from '../../catalog-api/identifiers.ts'
 import { allowedHeadersSettings } from './allowed-headers-settings.ts'
+import { allowedQueryParametersSetting } from './allowed-query-parameters-setting.ts'
 import { callerIdentities } from './caller-identity.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
@@ -95,6 +96,7 @@ const upstreamFieldsSchema = z.strictObject({
         'names another one is refused. Without it, no database is sent, and callers may name any.',
     ),
   ...allowedHeadersSettings,
+  allowedQueryParameters: allowedQueryParametersSetting,
   maxConnections: catalogAddressSettings.maxConnections.describe('Maximum connections for small requests.'),
   maxBulkConnections: z
     .int()

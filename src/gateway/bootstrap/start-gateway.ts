@@ -74,10 +74,11 @@ export async function startGateway({ settings, staticKey, worker }: GatewayOptio
     certificates.setListener(tls?.context.cert)
     const server = createHttp1GatewayServer({
       pipeline: {
-        findDocument: createDocumentFinder(assertions?.jwks),
-        findRoute: cacheRoutes(createRouteFinder(upstreams)),
+        findDocument: createDocumentFinder(assertions?.jwks, listen.basePath),
+        findRoute: cacheRoutes(createRouteFinder(upstreams, listen.basePath)),
         dialects: new Set(['catalog', ...settings.dialects]),
         maxHeaders: limits.maxHeaderCount,
+        scheme: tls === undefined ? 'http' : 'https',
         authenticator,
         failedAuthentications: limiting.limits.failedAuthentications,
         policies,

@@ -21,16 +21,24 @@ export function listDetailMembers(operation: Operation): ReadonlySet<string> {
 
 /**
  * Creates the details of a change for the audit log: the facts that were authorized, under their names in the
- * interface, and other recorded members of the operation. They are limited in size and never contain table data.
+ * interface, other recorded members of the operation, and query parameters outside the interface. They are limited in size and never contain table data.
  */
 export function createChangeDetails(
-  { operation, indexName, parameters }: RouteMatch,
+  { operation, indexName, parameters, extraParameters }: RouteMatch,
   stated: StatedFacts,
   members: JsonObject,
 ): Details {
   if (operation.effect === 'read') return {}
   const details = createDetails(operation, stated, (name) => parameters.get(name) ?? getMember(members, name))
-  return indexName === undefined ? details : { ...details, index_name: indexName }
+  return {
+    ...details,
+    ...(indexName !== undefined && { index_name: indexName }),
+    ...(extraParameters !== undefined && { query_parameters: listParameters(extraParameters) }),
+  }
+}
+
+function listParameters(parameters: ReadonlyMap<string, string>): Details[string] {
+  return Object.fromEntries([...parameters].map(([name, value]) => [name, truncateDetail(value)]))
 }
 
 /** Creates the details of a batch entry. */

@@ -87,6 +87,7 @@ export async function forward(
   }
   const error = createUpstreamError(upstreamResponse, request.upstream, outgoing?.headers ?? [])
   const { headers, body } = formatErrorResponse(hideReferences(error, request), responseContext(request))
+  response.abandonBody(true)
   response.writeHead(error.status, headers)
   scheduleAtTickEnd(() => response.end(body))
   return error

@@ -30,9 +30,14 @@ export function match(request: Received, findRoute: FindRoute): Matched {
   return advance(request, found)
 }
 
-export function createRouteFinder(upstreams: Upstreams): FindRoute {
+/**
+ * Creates the finder of the routes below `basePath`; none is empty. A query parameter that only another upstream accepts
+ * is refused when the upstream is certain (`findSoleUpstream`).
+ */
+export function createRouteFinder(upstreams: Upstreams, basePath = ''): FindRoute {
+  const allowedParameters = new Set(upstreams.all.flatMap((upstream) => [...upstream.allowedQueryParameters]))
   return (method, target) => {
-    const route = parseTarget(method, target)
+    const route = parseTarget(method, target, { basePath, allowedParameters })
     const upstream = upstreams.forId(route.id)
     return { route, upstream, upstreamTarget: buildUpstreamTarget(upstream, route) }
   }

@@ -11,6 +11,7 @@ import type { HeaderDialect } from '../../catalog-api/headers.ts'
 import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { contextKeyToHeader } from '../context-keys.ts'
+import { toOriginForm, type Scheme } from '../origin-form.ts'
 import type { Received } from '../context.ts'
 import type { DownstreamRequest } from '../downstream.ts'
 import type { ReceivedHead } from '../received-head.ts'
@@ -33,16 +34,19 @@ const guardedHeaders: ReadonlySet<string> = new Set([
 export interface ReceiveOptions {
   readonly dialects: ReadonlySet<HeaderDialect>
   readonly maxHeaders: number
+  /** Scheme of the listener. */
+  readonly scheme: Scheme
 }
 
 /**
  * Stage 1: reads the head of a request from its raw header list, in one pass. Throws InvalidInput (400, 417, 431, 505)
  * for a head that two readers could interpret differently: a repeated or connection-listed header that matters, an
- * underscore spelling of one, a reserved context key, a dialect that is not accepted.
+ * underscore spelling of one, a reserved context key, a dialect that is not accepted, an absolute target that contradicts
+ * host or listener.
  */
 export function receive(
   request: DownstreamRequest,
-  { dialects: accepted, maxHeaders }: ReceiveOptions,
+  { dialects: accepted, maxHeaders, scheme }: ReceiveOptions,
   requestId: string,
 ): Received {
   const single = new Map<string, string>()
@@ -97,7 +101,7 @@ export function receive(
     requestId,
     client: request.remoteAddress,
     method,
-    target,
+    target: toOriginForm(target, single.get('host'), scheme),
     credentials: {
       apiKey: single.get(apiKeyHeader),
       authorization: single.get('authorization'),

@@ -3,7 +3,7 @@ import type { StatedFacts } from '../../catalog-api/facts.ts'
 import { assertSeparable, quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { formatIdentifierForMessage } from '../../catalog-api/not-found.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import { unknownParameterError, type RouteMatch } from '../../catalog-api/request-target.ts'
 import type { Matched } from '../context.ts'
 import { listAdditionalPermissions, type PermissionDecision } from '../authorization/required-permission.ts'
 import { buildUpstreamTarget } from './upstream-target.ts'
@@ -18,7 +18,7 @@ interface RequestDecisions {
 /**
  * Finds the one upstream of all objects that a request concerns, and the target of `route` there. Throws InvalidInput
  * (400) if objects lie at different upstreams or have names that theirs could split, and for a client that names another
- * database than the upstream has; a conflict (409) if the request would remove or replace a namespace that another
+ * database than the upstream has or sends a query parameter that it does not accept; a conflict (409) if the request would remove or replace a namespace that another
  * upstream is mounted below.
  */
 export function findSoleUpstream(
@@ -44,6 +44,7 @@ export function findSoleUpstream(
   }
   assertMountsUntouched(route, decided, upstreams)
   assertDatabase(request.head.database, upstream)
+  assertParametersAllowed(route, upstream)
   const isAsMatched = upstream === request.upstream && route === request.route
   return {
     upstream,
@@ -89,6 +90,14 @@ function assertMountsUntouched(
       `${formatIdentifierForMessage(requiredPermission.id)} is a namespace that leads to another catalog`,
     )
   }
+}
+
+function assertParametersAllowed(
+  { operation, extraParameters }: RouteMatch,
+  { allowedQueryParameters }: Upstream,
+): void {
+  for (const name of extraParameters?.keys() ?? [])
+    if (!allowedQueryParameters.has(name)) throw unknownParameterError(name, operation)
 }
 
 /** The name is not forwarded, so a client that means another database must not reach this one. */

@@ -3,13 +3,16 @@ import { buildTarget, type RouteMatch } from '../../catalog-api/request-target.t
 import type { Upstream } from './upstream.ts'
 
 /**
- * Builds the request target for `upstream`. Throws InvalidInput (400) if the upstream could parse the id as another
+ * Builds the request target for `upstream`, without extra parameters that it does not accept: a listing is read from
+ * several upstreams. Throws InvalidInput (400) if the upstream could parse the id as another
  * one.
  */
 export function buildUpstreamTarget(
-  { basePath, delimiter, separators }: Upstream,
+  { basePath, delimiter, separators, allowedQueryParameters }: Upstream,
   route: RouteMatch,
 ): string {
   assertSeparable(route.id, separators)
-  return basePath + buildTarget(route, delimiter)
+  if (route.extraParameters === undefined) return basePath + buildTarget(route, delimiter)
+  const accepted = [...route.extraParameters].filter(([name]) => allowedQueryParameters.has(name))
+  return basePath + buildTarget({ ...route, extraParameters: new Map(accepted) }, delimiter)
 }

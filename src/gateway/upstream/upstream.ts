@@ -34,6 +34,7 @@ export interface UpstreamOptions {
   readonly database?: string | undefined
   /** Lower-case names of headers that are forwarded besides those of the interface. */
   readonly allowedRequestHeaders?: readonly string[]
+  readonly allowedQueryParameters?: readonly string[]
   readonly allowedResponseHeaders?: readonly string[]
   /** PEM texts, and the name to verify. The certificate of the upstream is always verified. */
   readonly tls: {
@@ -81,6 +82,8 @@ export interface Upstream {
   readonly allowedRequestHeaders: ReadonlySet<string>
   /** Headers of responses that are forwarded to callers. */
   readonly allowedResponseHeaders: ReadonlySet<string>
+  /** Query parameters of callers that are forwarded, besides those of the catalog API. */
+  readonly allowedQueryParameters: ReadonlySet<string>
   readonly callerHeaders: CallerHeaders
   /** Whether it authenticates callers itself. */
   readonly forwardsCredential: boolean
@@ -137,6 +140,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     database,
     allowedRequestHeaders: new Set([...allowedRequestHeaders, ...(options.allowedRequestHeaders ?? [])]),
     allowedResponseHeaders: new Set([...allowedResponseHeaders, ...(options.allowedResponseHeaders ?? [])]),
+    allowedQueryParameters: new Set(options.allowedQueryParameters),
     callerHeaders: options.callerHeaders ?? (() => []),
     forwardsCredential: options.identity === 'original',
     timeouts,

@@ -3,7 +3,7 @@ import type { IncomingRequest } from './incoming-request.ts'
 const maxDrainBytes = 16 * 1024 * 1024
 const drainTimeoutMs = 10_000
 
-/** A client that is still sending reads its response only afterwards, and the body precedes the next request. */
+/** Reads and discards the rest of a body, which precedes the next request of the connection. */
 export function drainRequestBody(request: IncomingRequest): void {
   if (request.isComplete || request.isAborted) return
   let bytes = 0

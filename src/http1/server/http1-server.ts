@@ -7,6 +7,7 @@ import {
 } from 'node:tls'
 import type { ErrorResponse } from './error-response.ts'
 import type { IncomingRequest } from './incoming-request.ts'
+import { LingerSlots } from './lingering-close.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
 import type { RequestError, RequestErrorReason } from './request-error.ts'
 import type { RequestScheduler } from './request-queue.ts'
@@ -88,6 +89,7 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
     maxHeadBytes: options.maxHeadBytes,
     timeouts,
     scheduler: options.scheduler,
+    lingerSlots: new LingerSlots(),
     isDraining: false,
     onRequest: handler.onRequest,
     onRequestError: ({ reason, message }, remoteAddress) =>

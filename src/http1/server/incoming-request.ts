@@ -17,6 +17,12 @@ export interface RequestConnection {
   applyFlowControl(): void
 }
 
+const discard: RequestBodyHandler = {
+  onRequestData: () => undefined,
+  onRequestEnd: () => undefined,
+  onRequestError: () => undefined,
+}
+
 /** The body is read from the connection only while a handler consumes it. */
 export class IncomingRequest {
   readonly head: RequestHead
@@ -28,6 +34,7 @@ export class IncomingRequest {
   #state: 'receiving' | 'complete' | 'aborted'
   #handler: RequestBodyHandler | undefined
   #isPaused = false
+  #receivedBytes = 0
 
   constructor(head: RequestHead, receivedAt: number, connection: RequestConnection) {
     this.head = head
@@ -44,6 +51,12 @@ export class IncomingRequest {
 
   get isAborted(): boolean {
     return this.#state === 'aborted'
+  }
+
+  /** Bytes of the body that have not been consumed; Infinity if its length is unknown. */
+  get remainingBytes(): number {
+    if (this.isComplete) return 0
+    return typeof this.head.body === 'number' ? this.head.body - this.#receivedBytes : Infinity
   }
 
   get wantsBody(): boolean {
@@ -92,6 +105,12 @@ export class IncomingRequest {
     if (this.#handler === handler) this.#handler = undefined
   }
 
+  /** Discards the bytes of the body that have been received; the handler before is replaced. */
+  discardReceived(): void {
+    this.consume(discard)
+    this.detach(discard)
+  }
+
   pause(): void {
     this.#isPaused = true
   }
@@ -103,6 +122,7 @@ export class IncomingRequest {
   }
 
   receive(chunk: Buffer): void {
+    this.#receivedBytes += chunk.length
     this.#handler?.onRequestData(chunk)
   }
 

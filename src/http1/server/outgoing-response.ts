@@ -10,6 +10,9 @@ import type { IncomingRequest } from './incoming-request.ts'
 /** Only this class writes them. */
 const connectionHeaders: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 
+/** How much of an abandoned body is read to keep the connection open. */
+const maxSkippedBytes = 64 * 1024
+
 export interface ResponseConnection {
   /** Announced to the client. */
   readonly keepAliveSeconds: number
@@ -32,6 +35,8 @@ export class OutgoingResponse {
   status = 0
   /** Whether the connection serves further requests. To be set before `writeHead`. */
   keepAlive: boolean
+  /** Whether the rest of the request body is read and discarded, within limits, before the connection closes. */
+  drainsBody = false
   readonly #connection: ResponseConnection
   readonly #socket: Socket
   #state: 'open' | 'ended' | 'complete' | 'destroyed' = 'open'
@@ -68,6 +73,25 @@ export class OutgoingResponse {
     return this.#connection.bytesSent
   }
 
+  /**
+   * To be called before `writeHead` if nothing needs the rest of the request body. The connection closes after the
+   * response if more than 64 KiB, or an unknown amount, is left; without `drains`, if anything is left.
+   */
+  abandonBody(drains: boolean): void {
+    const { request } = this
+    if (!this.#awaitsContinue) {
+      request.discardReceived()
+      if (request.isComplete || (drains && request.remainingBytes <= maxSkippedBytes)) return
+    }
+    this.keepAlive = false
+    this.drainsBody = drains
+  }
+
+  /** The client may or may not send the body after another response: nothing behind the head can be parsed. */
+  get #awaitsContinue(): boolean {
+    return this.request.head.expectsContinue && !this.#hasSentContinue && !this.request.isComplete
+  }
+
   writeContinue(): void {
     if (this.#state !== 'open' || this.hasHead) return
     this.#hasSentContinue = true
@@ -77,9 +101,8 @@ export class OutgoingResponse {
   /** Takes lower-case names and values in turn. Throws for headers that are not one line or control the connection. */
   writeHead(status: number, headers: readonly string[]): void {
     if (this.hasHead || this.#state !== 'open') return
-    const { method, version, expectsContinue } = this.request.head
-    // The client may or may not send the body now: nothing behind the head can be parsed.
-    if (expectsContinue && !this.#hasSentContinue && !this.request.isComplete) this.keepAlive = false
+    const { method, version } = this.request.head
+    if (this.#awaitsContinue) this.keepAlive = false
     let length: string | undefined
     let hasDate = false
     // RFC 9110, section 8.6: 204 has no content-length; for 304 it would be the length of the representation.

@@ -19,8 +19,11 @@ export interface RequestHead {
 
 const methods: ReadonlySet<string> = new Set(METHODS)
 const requestLine = /^([A-Z-]+) ([\x21-\x7e]+) HTTP\/([0-9]\.[0-9])$/
-/** Origin and asterisk form (RFC 9112, section 3.2). Parsers differ on whether an absolute target overrides `host`. */
-const targetForm = /^[/*]/
+/**
+ * Origin, asterisk and absolute form (RFC 9112, section 3.2). Parsers differ on whether an absolute target overrides
+ * `host`: the handler must compare them.
+ */
+const targetForm = /^(?:[/*]|https?:\/\/(?:[A-Za-z0-9\-._~:]+@)?[A-Za-z0-9\-._~:[\]]+(?:[/?]|$))/
 /** Parsers differ on whether a tab is whitespace around the value (RFC 9112, section 5) or a part of it. */
 const framingWithTab = /\r\n(?:content-length|transfer-encoding):[^\r]*\t/i
 const requestLinePrefix =
@@ -52,7 +55,8 @@ function parseRequestLine(line: string): Pick<RequestHead, 'method' | 'target' |
   const [, method = '', target = '', version = ''] = match
   if (!methods.has(method)) throw malformed('the method is unknown')
   // The authority form of CONNECT is of no use to a server that refuses the method.
-  if (method !== 'CONNECT' && !targetForm.test(target)) throw malformed('the target is not a path')
+  if (method !== 'CONNECT' && !targetForm.test(target))
+    throw malformed('the target is neither a path nor an http URL')
   return { method, target, version }
 }
 

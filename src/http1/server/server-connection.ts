@@ -3,6 +3,7 @@ import { closeGracefully } from '../../lib/net/close-gracefully.ts'
 import { trackReadMemory } from '../codec/read-memory.ts'
 import { closeWithError, type ErrorResponse } from './error-response.ts'
 import { IncomingRequest, type RequestConnection } from './incoming-request.ts'
+import { LingeringClose, type LingerSlots } from './lingering-close.ts'
 import { OutgoingResponse, type ResponseConnection } from './outgoing-response.ts'
 import { RequestError } from './request-error.ts'
 import type { RequestHead } from './request-head.ts'
@@ -25,6 +26,7 @@ export interface ConnectionHandler {
   readonly maxHeadBytes: number
   readonly timeouts: ConnectionTimeouts
   readonly scheduler: RequestScheduler
+  readonly lingerSlots: LingerSlots
   /** Whether every response is the last one of its connection. */
   readonly isDraining: boolean
   onRequest(request: IncomingRequest, response: OutgoingResponse): void
@@ -50,6 +52,8 @@ type State =
   | { readonly kind: 'drainingBody'; readonly request: IncomingRequest }
   /** The rest of the request is malformed; its response had started, and is the last one. Input is discarded. */
   | { readonly kind: 'finishing'; readonly response: OutgoingResponse }
+  /** The last response is complete; the rest of its upload is discarded, so that the client gets to read it. */
+  | { readonly kind: 'lingering'; readonly close: LingeringClose }
   /** Closed, or about to be when the last bytes have been written. Input is discarded. */
   | { readonly kind: 'closing' }
 
@@ -57,6 +61,9 @@ const closing: State = { kind: 'closing' }
 
 /** Maximum ratio of the age that is subtracted at random, so that simultaneous connections do not expire together. */
 const ageJitter = 0.1
+
+/** Bytes that are discarded before a connection closes: what the client may have sent before it saw the response. */
+const maxDiscardedBytes = 256 * 1024
 
 /** A downstream connection. Serves one request at a time; pipelined bytes stay unread until the response is complete. */
 export class ServerConnection implements RequestConnection, ResponseConnection, RequestParserHandler {
@@ -67,6 +74,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   readonly #handler: ConnectionHandler
   readonly #parser: RequestParser
   #unparsed: Buffer | undefined
+  #discardedBytes = 0
   #receivedAt = performance.now()
   /** Bytes of the connection when the last response ended. */
   #bytesReadBefore = 0
@@ -145,6 +153,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     else if (state.kind === 'readingHead' && now - state.since > headersTimeoutMs)
       this.#reject(new RequestError('request_timeout', 'the head was not received in time'))
     else if (state.kind === 'idle' && now - state.since > keepAliveTimeoutMs) this.#abort()
+    else if (state.kind === 'lingering' && state.close.hasExpired(now)) this.#abort()
   }
 
   applyFlowControl(): void {
@@ -158,8 +167,10 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     if (state.kind === 'finishing') this.#close()
     if (state.kind !== 'serving') return
     const { request, response } = state
-    if (!response.keepAlive || this.socket.destroyed) this.#close()
-    else if (request.isComplete) this.#becomeIdle()
+    if (!response.keepAlive || this.socket.destroyed) {
+      if (response.drainsBody && !request.isComplete) this.#linger()
+      else this.#close()
+    } else if (request.isComplete) this.#becomeIdle()
     else this.#state = { kind: 'drainingBody', request }
   }
 
@@ -183,8 +194,18 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   }
 
   readonly #onData = (bytes: Buffer): void => {
-    const { kind } = this.#state
-    if (kind === 'finishing' || kind === 'closing') return
+    const state = this.#state
+    const { kind } = state
+    if (kind === 'finishing') return
+    if (kind === 'closing') {
+      this.#discardedBytes += bytes.length
+      if (this.#discardedBytes > maxDiscardedBytes) this.socket.pause()
+      return
+    }
+    if (kind === 'lingering') {
+      if (!state.close.discard(bytes.length)) this.#abort()
+      return
+    }
     this.#receivedAt = performance.now()
     trackReadMemory(bytes)
     this.#unparsed = this.#unparsed === undefined ? bytes : Buffer.concat([this.#unparsed, bytes])
@@ -271,6 +292,18 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     closeGracefully(this.socket)
   }
 
+  /** Closes the connection when the client has, or at the limits of a lingering close. */
+  #linger(): void {
+    if (this.socket.destroyed || !this.#handler.lingerSlots.acquire(this.remoteAddress)) {
+      this.#close()
+      return
+    }
+    this.#stop()
+    this.#state = { kind: 'lingering', close: new LingeringClose(performance.now()) }
+    if (this.socket.isPaused()) this.socket.resume()
+    this.socket.end()
+  }
+
   #abort(): void {
     this.#stop()
     this.socket.destroy()
@@ -281,6 +314,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     this.#state = closing
     this.#unparsed = undefined
     if (state.kind === 'queued') this.#handler.scheduler.cancel(this.#startRequest)
+    if (state.kind === 'lingering') this.#handler.lingerSlots.release(this.remoteAddress)
     if (state.kind === 'serving' || state.kind === 'drainingBody') state.request.abort()
   }
 
@@ -296,7 +330,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
       this.#startRequest()
     }
     const state = this.#state
-    if (state.kind === 'finishing' || state.kind === 'closing') return
+    if (state.kind === 'finishing' || state.kind === 'lingering' || state.kind === 'closing') return
     const isIncomplete = state.kind === 'readingHead' || ('request' in state && !state.request.isComplete)
     if (isIncomplete)
       this.#reject(new RequestError('incomplete_request', 'the connection ended before the request'))

@@ -104,7 +104,7 @@ async function openIn(folder: string, upstreamUrl: string, setup: GatewaySetup):
     staticKey: { text: keys.get('dev') ?? '', principal: 'dev', groups: [] },
     ...(setup.worker && { worker: setup.worker }),
   })
-  const pool = new Pool(gateway.url)
+  const pool = new Pool(new URL(gateway.url).origin)
   const key = (principal: string): string => keys.get(principal) ?? principal
   const open: TestedGateway['open'] = (method, target, parts = {}) =>
     pool.request({ method, path: target, ...sentParts(parts, key) })

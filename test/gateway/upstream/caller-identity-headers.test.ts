@@ -188,6 +188,19 @@ it('publishes nothing if nothing is signed', async () => {
   expect((await gateway.get('/.well-known/jwks.json', { as: null })).status).toBe(404)
 })
 
+it('publishes the keys below the base path only', async () => {
+  const { adjust, ...rest } = setup({ identity: 'assertion' })
+  const { gateway } = await startGatewayAndUpstream({
+    ...rest,
+    adjust: async (settings, folder) => ({
+      ...((await adjust?.(settings, folder)) ?? settings),
+      listen: { ...settings.listen, basePath: '/lance' },
+    }),
+  })
+  expect((await publishedKeys(gateway.url)).keys).toHaveLength(1)
+  expect((await gateway.get('/.well-known/jwks.json', { as: null })).status).toBe(404)
+})
+
 async function publishedKeys(url: string): Promise<JSONWebKeySet> {
   const response = await fetch(`${url}/.well-known/jwks.json`)
   expect(response.status).toBe(200)

@@ -37,7 +37,8 @@ const extension = fc
   .map((text) => `;${text}`)
 const oddTarget = fc.oneof(
   oneOfThese(
-    '*|*a|a|http://h/|https://h|http:/h|http://|ftp://u:p@h/x|h:1|//h/|/#f|/a#?b|/?#|/\xc3\xa9|/\xe9|/a?\xff|/\x80|' +
+    '*|*a|a|http://h/|https://h|http://h:1/a?b#c|https://a@h/|http://a:b@h:80/|http://[::1]:1/|http://h?a|http://h:/|http://:@/|http://a.-_~:[]/|HTTP://h/|' +
+      'http:/h|http://|ftp://u:p@h/x|h:1|//h/|/#f|/a#?b|/?#|/\xc3\xa9|/\xe9|/a?\xff|/\x80|' +
       '/\x7f|/"<>\\^`{}|/%|/%zz|?a|#|/\t|/\x0b|/\x0c|/;a=b|/..//.',
   ),
   fc.string({

@@ -1,0 +1,115 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
+import type { GatewaySetup } from '../support/open-gateway.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
+import { rawRequest } from '../support/raw-request.ts'
+import { respondWith } from '../support/recording-upstream.ts'
+import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
+
+const setup: GatewaySetup = { users: ['reader'] }
+const shared = useSharedGateway(setup)
+const insert = '/v1/table/orders/insert'
+const uploadBytes = 40 * 1024 * 1024
+const framings = ['length', 'chunks'] as const
+
+/** Writes the whole upload before it reads. Resolves with the response, or rejects with the error of the client. */
+function uploadWithNode(framing: 'length' | 'chunks'): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const upload = request(`${shared.gateway.url}${insert}`, {
+      method: 'POST',
+      headers: {
+        'x-api-key': shared.gateway.key('reader'),
+        'content-type': 'application/vnd.apache.arrow.stream',
+        ...(framing === 'length' && { 'content-length': uploadBytes }),
+      },
+    })
+    upload.on('error', reject).on('response', (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+      response.on('end', () => resolve(`${response.statusCode} ${text}`))
+    })
+    upload.end(Buffer.alloc(uploadBytes))
+  })
+}
+
+it.each(framings)('a Node client gets the refusal of an upload of 40 MB with %s', async (framing) => {
+  for (let count = 0; count < 5; count += 1)
+    expect(await uploadWithNode(framing)).toMatch(/^403 .*InsertIntoTable.*"code":15/)
+  expect(shared.upstream.requests).toEqual([])
+})
+
+it('keeps the connection if little is left of a refused body', async () => {
+  const { gateway } = shared
+  const connection = openRawConnection(gateway.url)
+  const head = (user: string) =>
+    rawRequest([
+      `POST ${insert} HTTP/1.1`,
+      'host: g',
+      `x-api-key: ${gateway.key(user)}`,
+      'content-length: 60000',
+    ])
+  connection.write(head('reader'))
+  await connection.waitFor(/^HTTP\/1.1 403 [^]*connection: keep-alive[^]*}$/)
+  connection.write('x'.repeat(60_000) + head('reader'))
+  await connection.waitFor(/}HTTP\/1.1 403 [^]*}$/)
+})
+
+it('closes the connection after 401 if anything is left of the body', async () => {
+  const { gateway } = shared
+  const connection = openRawConnection(gateway.url)
+  connection.write(rawRequest([`POST ${insert} HTTP/1.1`, 'host: g', 'content-length: 1']))
+  expect(await connection.waitForEnd()).toMatch(/^HTTP\/1.1 401 [^]*connection: close[^]*}$/)
+})
+
+const hasJava = spawnSync('java', ['-version']).status === 0
+if (!hasJava) console.warn('SKIPPED: the uploads of a Java client, as there is no java on this machine.')
+
+describe.skipIf(!hasJava)('a Java client, which writes the whole upload before it reads', () => {
+  const program = join(import.meta.dirname, 'UploadClient.java')
+
+  async function upload(url: string, key: string, framing: string, ...caFile: string[]): Promise<string> {
+    const args = [program, `${url}${insert}`, key, String(uploadBytes), framing, ...caFile]
+    const { stdout } = await promisify(execFile)('java', args)
+    return stdout
+  }
+
+  it.each(framings)(
+    'gets the refusal of an upload of 40 MB with %s',
+    { timeout: 60_000 },
+    async (framing) => {
+      const { gateway, upstream } = shared
+      expect(await upload(gateway.url, gateway.key('reader'), framing)).toMatch(/^403 .*InsertIntoTable/)
+      expect(upstream.requests).toEqual([])
+    },
+  )
+
+  it('gets the refusal of an upstream during an upload of 40 MB', { timeout: 60_000 }, async () => {
+    const { gateway, upstream } = shared
+    upstream.answering = respondWith(409, { error: 'being dropped', code: 19 })
+    expect(await upload(gateway.url, gateway.key('dev'), 'length')).toMatch(/^409 .*being dropped/)
+  })
+
+  it.skipIf(!hasOpenssl())('gets the refusal over TLS', { timeout: 60_000 }, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'uploads-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const authority = await makeAuthority(folder, 'own')
+    const { certFile, keyFile } = await authority.issue('gateway', 'IP:127.0.0.1')
+    const { gateway } = await startGatewayAndUpstream({
+      ...setup,
+      adjust: (settings) => ({
+        ...settings,
+        listen: { ...settings.listen, tls: { certFile, keyFile, clientAuth: 'none' } },
+      }),
+    })
+    for (const framing of framings) {
+      const response = await upload(gateway.url, gateway.key('reader'), framing, authority.certFile)
+      expect(response).toMatch(/^403 .*InsertIntoTable/)
+    }
+  })
+})
