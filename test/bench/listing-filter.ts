@@ -54,6 +54,7 @@ const upstreams = createUpstreams([
     name: 'catalog',
     url: 'http://127.0.0.1:9',
     reservedInNames: [],
+    headerDialect: 'catalog',
     credentials: [],
     tls: {},
     maxConnections: 1,

@@ -106,8 +106,7 @@ function responseContext({ head, allowedBy }: Audited): ResponseContext {
 
 function createUpstreamRequest(request: Audited): UpstreamRequest {
   const { payload, payloadType, upstream } = request
-  const headers = createRequestHeaders(upstream, request)
-  headers.push(...request.restatedHeaders)
+  const headers = createRequestHeaders(upstream, request, request.restatedHeaders)
   if (payloadType !== undefined) headers.push('content-type', payloadType)
   if (payload.form === 'stream' && payload.length !== undefined) {
     headers.push('content-length', String(payload.length))

@@ -1,5 +1,5 @@
 import { defaultDelimiter, type Identifier } from '../../catalog-api/identifiers.ts'
-import { lancedbDatabaseHeader, lancedbPrefixHeader } from '../../catalog-api/headers.ts'
+import { lancedbDatabaseHeader, lancedbPrefixHeader, type HeaderDialect } from '../../catalog-api/headers.ts'
 import {
   allowedRequestHeaders,
   allowedResponseHeaders,
@@ -22,6 +22,8 @@ export interface UpstreamOptions {
   readonly delimiter?: string | undefined
   /** Characters that no part of an id may contain besides the delimiter. */
   readonly reservedInNames: readonly string[]
+  /** Names of the catalog headers that it receives. */
+  readonly headerDialect: HeaderDialect
   /** Namespaces of the upstream; undefined for the upstream that serves everything else. */
   readonly namespaces?: readonly Identifier[] | undefined
   /** Credential of the gateway: header names and values in turn. */
@@ -73,6 +75,8 @@ export interface Upstream {
   readonly delimiter: string
   /** The delimiter, and other characters at which the catalog may split ids. */
   readonly separators: readonly string[]
+  /** Names of the catalog headers that it receives. */
+  readonly headerDialect: HeaderDialect
   readonly namespaces: readonly Identifier[] | undefined
   /** Headers of every request, the credential of the gateway and the database: names and values in turn. */
   readonly fixedHeaders: readonly string[]
@@ -132,6 +136,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     basePath,
     delimiter,
     separators: [...new Set([delimiter, ...options.reservedInNames])],
+    headerDialect: options.headerDialect,
     namespaces: options.namespaces,
     fixedHeaders,
     database,
