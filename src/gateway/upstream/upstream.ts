@@ -12,6 +12,7 @@ import { createConnectionSlots, type ConnectionSlots } from './connection-slots.
 import { createRetryBudget, type RetryBudget, type RetrySettings } from './retry-budget.ts'
 import { createHttp1Client, type Http1Client } from '../../http1/client/http1-client.ts'
 import { startHealthChecker, type HealthChecker } from './health-checker.ts'
+import { createTransitionReporter, type UpstreamObserver } from './upstream-observer.ts'
 
 export interface UpstreamOptions {
   /** Name for logs, metrics and audit records. */
@@ -101,7 +102,7 @@ export interface Upstream {
 }
 
 /** Creates the client and starts health checks. Requests need not wait for either. */
-export function createUpstream(options: UpstreamOptions): Upstream {
+export function createUpstream(options: UpstreamOptions, observer?: UpstreamObserver): Upstream {
   const url = new URL(options.url)
   const { name, database, timeouts } = options
   const fixedHeaders = [...options.credentials, ...createDatabaseHeaders(database)]
@@ -118,6 +119,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     },
   })
   const breaker = new CircuitBreaker(options.circuitBreaker, () => health.checkNow())
+  const reportTransitions = observer && createTransitionReporter(name, observer)
   const health = startHealthChecker({
     ...options.healthCheck,
     url,
@@ -127,7 +129,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     delimiter,
     headers: fixedHeaders,
     failingIntervalMs: options.circuitBreaker.probeIntervalMs,
-    onResult: (isUp) => breaker.recordProbe(isUp),
+    onResult: (problem) => {
+      breaker.recordProbe(problem === undefined)
+      reportTransitions?.({ isHealthy: health.isHealthy(), circuit: breaker.state }, problem)
+    },
   })
   const queue = { maxPending: options.maxPendingRequests, queueTimeoutMs: timeouts.queueTimeoutMs }
   return {

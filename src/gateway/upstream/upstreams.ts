@@ -1,5 +1,6 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
+import type { UpstreamObserver } from './upstream-observer.ts'
 
 /** The catalogs behind the gateway. */
 export interface Upstreams {
@@ -21,8 +22,8 @@ interface MountNode {
 }
 
 /** Creates the upstreams; exactly one must have no namespaces. */
-export function createUpstreams(options: readonly UpstreamOptions[]): Upstreams {
-  const all = options.map(createUpstream)
+export function createUpstreams(options: readonly UpstreamOptions[], observer?: UpstreamObserver): Upstreams {
+  const all = options.map((each) => createUpstream(each, observer))
   const root = all.find(({ namespaces }) => namespaces === undefined)
   if (root === undefined) throw new Error('no upstream serves the root')
   const tree: MountNode = { upstream: root, children: new Map() }
