@@ -31,6 +31,8 @@ export const apiKeyHeader = 'x-api-key'
 export const requestIdHeader = 'x-request-id'
 /** Sent with every response that passed authorization: the revision of the policies that decided. */
 export const policyRevisionHeader = 'x-catalog-policy-revision'
+/** Sent with a listing that lacks names: the namespaces whose catalogs failed, percent-encoded; `*` if there are many. */
+export const incompleteHeader = 'x-catalog-gateway-incomplete'
 /** Asserts the caller to the upstream. Only the gateway may send it. */
 export const assertionHeader = 'x-catalog-assertion'
 /** The headers by which a remote client of LanceDB names `db://DATABASE/PREFIX`. Each of its requests has the first. */

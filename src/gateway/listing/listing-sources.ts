@@ -6,7 +6,7 @@ import {
   type Identifier,
 } from '../../catalog-api/identifiers.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import { compareIdentifiers, type ListingSource, type SourcePage } from './listing-page.ts'
+import { compareIdentifiers, SourceUnavailable, type ListingSource, type SourcePage } from './listing-page.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
@@ -19,7 +19,7 @@ export type ReadUpstream = (
 /**
  * Creates the sources of a listing: the listing of the upstream of the namespace, without names that belong to other
  * upstreams, and the names of mount points, whether or not that upstream has such namespaces. A listing of all tables
- * merges those of all upstreams, each without names that belong to others.
+ * merges those of all upstreams, each without names that belong to others, and does without upstreams that fail.
  */
 export function createListingSources(
   route: RouteMatch,
@@ -53,7 +53,8 @@ function createAllTablesSource(
   return {
     name: upstream.name,
     // No part of a valid id contains this delimiter, so a name cannot be mistaken for another id.
-    read: (token, size) => readPage(read, upstream, { ...route, delimiter }, token, size),
+    read: (token, size) =>
+      readPage(read, upstream, { ...route, delimiter }, token, size).catch(throwIfIndispensable),
     toIdentifier: (name) => toIdentifierAt(upstream, upstreams, () => parseIdentifier(name, delimiter)),
   }
 }
@@ -124,6 +125,18 @@ function emptyIfNamespaceMissing(error: unknown): SourcePage {
   if (error instanceof CatalogError && error.kind === 'NamespaceNotFound')
     return { names: [], next: undefined }
   throw error
+}
+
+/**
+ * A listing of all tables can do without an upstream that is down, or that lacks the operation. A refusal of the caller
+ * or of the request is an error of the listing.
+ */
+function throwIfIndispensable(error: unknown): never {
+  if (!(error instanceof CatalogError)) throw error
+  if (error.status >= 500) throw new SourceUnavailable(error)
+  if (error.kind !== 'Unsupported' && error.status !== 404) throw error
+  const message = 'ListAllTables is not supported; list the namespaces and the tables of each'
+  throw new SourceUnavailable(new CatalogError('Unsupported', message, { cause: error.cause }))
 }
 
 function invalidListingError(message: string): CatalogError {
