@@ -2,12 +2,15 @@ import { Counter, type Registry } from 'prom-client'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { createLogThrottle } from '../../observability/log/log-throttle.ts'
 import { describeCause } from '../describe-cause.ts'
+import type { OnNameLeftOut } from './listing-sources.ts'
 import type { Logger } from '../../observability/log/gateway-log.ts'
 
 /** Receives what listings leave out. */
 export interface ListingObserver {
   /** A listing lacks the names of an upstream. */
-  upstreamMissing(upstream: string, error: CatalogError, requestId: string): void
+  readonly upstreamMissing: (upstream: string, error: CatalogError, requestId: string) => void
+  /** A listing of the upstream contains a name that no request could contain. */
+  readonly nameLeftOut: OnNameLeftOut
 }
 
 /** By upstream: every listing may report the same. */
@@ -21,11 +24,18 @@ export function createListingObserver(registry: Registry, log: Logger): ListingO
     labelNames: ['upstream'],
     registers: [registry],
   })
-  const lines = createLogThrottle(maxLinesPerSecond)
+  const leftOut = new Counter({
+    name: 'catalog_gateway_listed_names_left_out_total',
+    help: 'Names in listings of the upstream that are not valid in ids and were left out, each time they were listed.',
+    labelNames: ['upstream'],
+    registers: [registry],
+  })
+  const missingLines = createLogThrottle(maxLinesPerSecond)
+  const nameLines = createLogThrottle(maxLinesPerSecond)
   return {
     upstreamMissing(upstream, error, requestId) {
       incomplete.inc({ upstream })
-      const suppressed = lines.take(upstream)
+      const suppressed = missingLines.take(upstream)
       if (suppressed === undefined) return
       log.warn(
         {
@@ -37,6 +47,16 @@ export function createListingObserver(registry: Registry, log: Logger): ListingO
           ...(suppressed > 0 && { suppressed }),
         },
         'incomplete listing',
+      )
+    },
+    nameLeftOut(upstream, { message }) {
+      leftOut.inc({ upstream })
+      const suppressed = nameLines.take(upstream)
+      if (suppressed === undefined) return
+      // The message quotes, escapes and truncates the name.
+      log.warn(
+        { upstream, reason: message, ...(suppressed > 0 && { suppressed }) },
+        'name left out of a listing',
       )
     },
   }

@@ -62,13 +62,17 @@ export async function createListingResponse(
   const limit = getLimit(route)
   const scope = createTokenScope(request)
   const { position, startAfter } = readPosition(route, pageTokens, scope)
-  const sources = createListingSources(route, upstreams, (upstream, target) =>
-    readUpstreamJson(upstream, target, {
-      holder: getPrincipalKey(principal),
-      response,
-      spans,
-      headers: createRequestHeaders(upstream, request),
-    }),
+  const sources = createListingSources(
+    route,
+    upstreams,
+    (upstream, target) =>
+      readUpstreamJson(upstream, target, {
+        holder: getPrincipalKey(principal),
+        response,
+        spans,
+        headers: createRequestHeaders(upstream, request),
+      }),
+    listingObserver.nameLeftOut,
   )
   const view = policies.visibilityFor({ principal, request: facts })
   const describeFailures = (failures: SourceFailures) => ({

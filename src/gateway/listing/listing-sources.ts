@@ -16,6 +16,9 @@ export type ReadUpstream = (
   target: RouteMatch,
 ) => Promise<Readonly<Record<string, unknown>>>
 
+/** Receives each name that an upstream lists and that no request could contain, with the reason. */
+export type OnNameLeftOut = (upstream: string, reason: CatalogError) => void
+
 /**
  * Creates the sources of a listing: the listing of the upstream of the namespace, without names that belong to other
  * upstreams, and the names of mount points, whether or not that upstream has such namespaces. A listing of all tables
@@ -25,13 +28,16 @@ export function createListingSources(
   route: RouteMatch,
   upstreams: Upstreams,
   read: ReadUpstream,
+  onNameLeftOut: OnNameLeftOut = () => undefined,
 ): readonly ListingSource[] {
   const { lists } = route.operation
   if (lists === 'all tables') {
-    return upstreams.all.map((upstream) => createAllTablesSource(upstream, route, upstreams, read))
+    return upstreams.all.map((upstream) =>
+      createAllTablesSource(upstream, route, upstreams, read, onNameLeftOut),
+    )
   }
   const leadingOn = upstreams.listMountNames(route.id)
-  const own = createChildrenSource(upstreams.forId(route.id), route, upstreams, read)
+  const own = createChildrenSource(upstreams.forId(route.id), route, upstreams, read, onNameLeftOut)
   if (leadingOn.length === 0) return [own]
   const elsewhere = new Set(leadingOn)
   const rest: ListingSource = {
@@ -48,6 +54,7 @@ function createAllTablesSource(
   route: RouteMatch,
   upstreams: Upstreams,
   read: ReadUpstream,
+  onNameLeftOut: OnNameLeftOut,
 ): ListingSource {
   const { delimiter } = upstream
   return {
@@ -55,7 +62,8 @@ function createAllTablesSource(
     // No part of a valid id contains this delimiter, so a name cannot be mistaken for another id.
     read: (token, size) =>
       readPage(read, upstream, { ...route, delimiter }, token, size).catch(throwIfIndispensable),
-    toIdentifier: (name) => toIdentifierAt(upstream, upstreams, () => parseIdentifier(name, delimiter)),
+    toIdentifier: (name) =>
+      toIdentifierAt(upstream, upstreams, () => parseIdentifier(name, delimiter), onNameLeftOut),
   }
 }
 
@@ -64,11 +72,13 @@ function createChildrenSource(
   route: RouteMatch,
   upstreams: Upstreams,
   read: ReadUpstream,
+  onNameLeftOut: OnNameLeftOut,
 ): ListingSource {
   return {
     name: upstream.name,
     read: (token, size) => readPage(read, upstream, route, token, size),
-    toIdentifier: (name) => toIdentifierAt(upstream, upstreams, () => assertIdentifier([...route.id, name])),
+    toIdentifier: (name) =>
+      toIdentifierAt(upstream, upstreams, () => assertIdentifier([...route.id, name]), onNameLeftOut),
   }
 }
 
@@ -89,14 +99,16 @@ function toIdentifierAt(
   upstream: Upstream,
   upstreams: Upstreams,
   identify: () => Identifier,
+  onNameLeftOut: OnNameLeftOut,
 ): Identifier | undefined {
   try {
     const id = identify()
     assertSeparable(id, upstream.separators)
     return id.length > 0 && upstreams.forId(id) === upstream ? id : undefined
   } catch (error) {
-    if (error instanceof CatalogError) return undefined
-    throw error
+    if (!(error instanceof CatalogError)) throw error
+    onNameLeftOut(upstream.name, error)
+    return undefined
   }
 }
 

@@ -88,6 +88,22 @@ it('a listing without the tables of an upstream is logged with the upstream erro
   })
 })
 
+it('a name that is left out of a listing is logged in quotes, at most once a second', async () => {
+  const gateway = await servingGateway({})
+  const names = ["o'brien\n{}", ...Array.from({ length: 1_000 }, (_, index) => `100%${index}`), 't']
+  gateway.upstream.answering = respondWith(200, { tables: names })
+  const listing = `${gateway.url}/v1/namespace/$/table/list`
+  const response = await fetch(listing, { headers: { 'x-api-key': gateway.key('dev') } })
+  expect(await response.json()).toEqual({ tables: ['t'] })
+  const lines = linesOf(await gateway.stop()).filter(({ msg }) => msg === 'name left out of a listing')
+  expect(lines.length).toBeLessThan(10)
+  expect(lines[0]).toMatchObject({
+    level: 40,
+    upstream: 'catalog',
+    reason: String.raw`a part of the id, "o'brien\n{}", contains "'", which is not allowed in a name`,
+  })
+})
+
 async function startCatalog(): Promise<RecordingUpstream> {
   const catalog = await startRecordingUpstream()
   onTestFinished(() => catalog.close())
