@@ -8,6 +8,7 @@ import {
   parseIdentifier,
   quoteForMessage,
   type Identifier,
+  type QuotesInNames,
 } from './identifiers.ts'
 import { getOperation, operationNames, type Operation, type ParameterType } from './operations.ts'
 
@@ -61,10 +62,10 @@ for (const name of operationNames) {
 
 /**
  * Parses a request target (origin form, RFC 3986); every part is decoded exactly once, nothing is normalised, so it has
- * exactly one meaning. One trailing slash is accepted. Throws CatalogError: 400 outside the grammar, 404 for an unknown
+ * exactly one meaning. One trailing slash is accepted. `quotes` applies to the id. Throws CatalogError: 400 outside the grammar, 404 for an unknown
  * route, 405 for another method.
  */
-export function parseTarget(method: string, target: string): RouteMatch {
+export function parseTarget(method: string, target: string, quotes: QuotesInNames = 'refused'): RouteMatch {
   const { path, query } = splitTarget(target)
   const route = findRoute(path)
   if (route === undefined) {
@@ -82,7 +83,9 @@ export function parseTarget(method: string, target: string): RouteMatch {
     )
   }
   const { delimiter, parameters } = readQuery(query, operation)
-  const id = route.hasId ? parseIdentifier(decode(segmentAt(path, idSegment), 'the id'), delimiter) : []
+  const id = route.hasId
+    ? parseIdentifier(decode(segmentAt(path, idSegment), 'the id'), delimiter, quotes)
+    : []
   if (id.length === 0 && route.hasId && operation.object !== 'namespace') {
     throw refusal(
       'invalid_id',

@@ -149,8 +149,8 @@ function readPosition(
 function parseStartAfter(token: string, { operation, id, delimiter }: RouteMatch): Identifier {
   try {
     return operation.lists === 'all tables'
-      ? parseIdentifier(token, delimiter)
-      : assertIdentifier([...id, token])
+      ? parseIdentifier(token, delimiter, 'allowed')
+      : assertIdentifier([...id, token], 'allowed')
   } catch (cause) {
     throw refusal(
       'invalid_page_token',

@@ -56,14 +56,19 @@ function createAllTablesSource(
   read: ReadUpstream,
   onNameLeftOut: OnNameLeftOut,
 ): ListingSource {
-  const { delimiter } = upstream
+  const { delimiter, quotesInNames } = upstream
   return {
     name: upstream.name,
     // No part of a valid id contains this delimiter, so a name cannot be mistaken for another id.
     read: (token, size) =>
       readPage(read, upstream, { ...route, delimiter }, token, size).catch(throwIfIndispensable),
     toIdentifier: (name) =>
-      toIdentifierAt(upstream, upstreams, () => parseIdentifier(name, delimiter), onNameLeftOut),
+      toIdentifierAt(
+        upstream,
+        upstreams,
+        () => parseIdentifier(name, delimiter, quotesInNames),
+        onNameLeftOut,
+      ),
   }
 }
 
@@ -78,7 +83,12 @@ function createChildrenSource(
     name: upstream.name,
     read: (token, size) => readPage(read, upstream, route, token, size),
     toIdentifier: (name) =>
-      toIdentifierAt(upstream, upstreams, () => assertIdentifier([...route.id, name]), onNameLeftOut),
+      toIdentifierAt(
+        upstream,
+        upstreams,
+        () => assertIdentifier([...route.id, name], upstream.quotesInNames),
+        onNameLeftOut,
+      ),
   }
 }
 

@@ -1,15 +1,11 @@
-import { assertSeparable } from '../../catalog-api/identifiers.ts'
 import { buildTarget, type RouteMatch } from '../../catalog-api/request-target.ts'
+import { assertNamesAccepted } from './assert-names-accepted.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
- * Builds the request target for `upstream`. Throws InvalidInput (400) if the upstream could parse the id as another
- * one.
+ * Builds the request target for `upstream`. Throws InvalidInput (400) for an id that the upstream could misread.
  */
-export function buildUpstreamTarget(
-  { basePath, delimiter, separators }: Upstream,
-  route: RouteMatch,
-): string {
-  assertSeparable(route.id, separators)
-  return basePath + buildTarget(route, delimiter)
+export function buildUpstreamTarget(upstream: Upstream, route: RouteMatch): string {
+  assertNamesAccepted(route.id, upstream)
+  return upstream.basePath + buildTarget(route, upstream.delimiter)
 }

@@ -1,4 +1,4 @@
-import { defaultDelimiter, type Identifier } from '../../catalog-api/identifiers.ts'
+import { defaultDelimiter, type Identifier, type QuotesInNames } from '../../catalog-api/identifiers.ts'
 import { lancedbDatabaseHeader, lancedbPrefixHeader, type HeaderDialect } from '../../catalog-api/headers.ts'
 import {
   allowedRequestHeaders,
@@ -23,6 +23,7 @@ export interface UpstreamOptions {
   readonly delimiter?: string | undefined
   /** Characters that no part of an id may contain besides the delimiter. */
   readonly reservedInNames: readonly string[]
+  readonly quotesInNames: QuotesInNames
   /** Names of the catalog headers that it receives. */
   readonly headerDialect: HeaderDialect
   /** Namespaces of the upstream; undefined for the upstream that serves everything else. */
@@ -76,6 +77,7 @@ export interface Upstream {
   readonly delimiter: string
   /** The delimiter, and other characters at which the catalog may split ids. */
   readonly separators: readonly string[]
+  readonly quotesInNames: QuotesInNames
   /** Names of the catalog headers that it receives. */
   readonly headerDialect: HeaderDialect
   readonly namespaces: readonly Identifier[] | undefined
@@ -141,6 +143,7 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
     basePath,
     delimiter,
     separators: [...new Set([delimiter, ...options.reservedInNames])],
+    quotesInNames: options.quotesInNames,
     headerDialect: options.headerDialect,
     namespaces: options.namespaces,
     fixedHeaders,
