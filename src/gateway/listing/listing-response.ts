@@ -4,6 +4,7 @@ import {
   formatIdentifier,
   parseIdentifier,
   type Identifier,
+  type QuotesInNames,
 } from '../../catalog-api/identifiers.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import { getPrincipalKey } from '../../limits/limit-key.ts'
@@ -61,7 +62,7 @@ export async function createListingResponse(
   const kind = route.operation.lists === 'namespaces' ? 'namespace' : 'table'
   const limit = getLimit(route)
   const scope = createTokenScope(request)
-  const { position, startAfter } = readPosition(route, pageTokens, scope)
+  const { position, startAfter } = readPosition(route, pageTokens, scope, upstreams.quotesInNames)
   const sources = createListingSources(
     route,
     upstreams,
@@ -136,21 +137,26 @@ function readPosition(
   route: RouteMatch,
   pageTokens: PageTokens,
   scope: string,
+  quotes: QuotesInNames,
 ): { position?: ListingPosition; startAfter: Identifier | undefined } {
   const token = route.parameters.get('page_token')
   if (typeof token !== 'string') return { startAfter: undefined }
-  if (!pageTokens.isSealed(token)) return { startAfter: parseStartAfter(token, route) }
+  if (!pageTokens.isSealed(token)) return { startAfter: parseStartAfter(token, route, quotes) }
   const position = pageTokens.open(token, scope)
   if (!isListingPosition(position))
     throw refusal('invalid_page_token', 'invalid page_token: it contains no position in a listing')
   return { position, startAfter: position.startAfter }
 }
 
-function parseStartAfter(token: string, { operation, id, delimiter }: RouteMatch): Identifier {
+function parseStartAfter(
+  token: string,
+  { operation, id, delimiter }: RouteMatch,
+  quotes: QuotesInNames,
+): Identifier {
   try {
     return operation.lists === 'all tables'
-      ? parseIdentifier(token, delimiter, 'allowed')
-      : assertIdentifier([...id, token], 'allowed')
+      ? parseIdentifier(token, delimiter, quotes)
+      : assertIdentifier([...id, token], quotes)
   } catch (cause) {
     throw refusal(
       'invalid_page_token',

@@ -158,7 +158,9 @@ function throwIfIndispensable(error: unknown): never {
   if (error.status >= 500) throw new SourceUnavailable(error)
   if (error.kind !== 'Unsupported' && error.status !== 404) throw error
   const message = 'ListAllTables is not supported; list the namespaces and the tables of each'
-  throw new SourceUnavailable(new CatalogError('Unsupported', message, { cause: error.cause }))
+  throw new SourceUnavailable(
+    new CatalogError('Unsupported', message, { status: error.status, cause: error.cause }),
+  )
 }
 
 function invalidListingError(message: string): CatalogError {

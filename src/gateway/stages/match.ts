@@ -31,12 +31,8 @@ export function match(request: Received, findRoute: FindRoute): Matched {
 }
 
 export function createRouteFinder(upstreams: Upstreams): FindRoute {
-  // The upstream of an id is known only after parsing; its own rule is applied with its target.
-  const quotes = upstreams.all.some(({ quotesInNames }) => quotesInNames === 'allowed')
-    ? 'allowed'
-    : 'refused'
   return (method, target) => {
-    const route = parseTarget(method, target, quotes)
+    const route = parseTarget(method, target, upstreams.quotesInNames)
     const upstream = upstreams.forId(route.id)
     return { route, upstream, upstreamTarget: buildUpstreamTarget(upstream, route) }
   }

@@ -1,4 +1,4 @@
-import type { Identifier } from '../../catalog-api/identifiers.ts'
+import type { Identifier, QuotesInNames } from '../../catalog-api/identifiers.ts'
 import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
 import type { UpstreamObserver } from './upstream-observer.ts'
 
@@ -7,6 +7,8 @@ export interface Upstreams {
   readonly all: readonly Upstream[]
   /** The upstream of everything that belongs to no other, and of operations without a namespace. */
   readonly root: Upstream
+  /** Whether any upstream accepts quotes; its own rule applies once the upstream of an id is known. */
+  readonly quotesInNames: QuotesInNames
   /** Finds the upstream of an object: the one with the longest namespace that is a prefix of the id, part by part. */
   forId(id: Identifier): Upstream
   /** Names directly in a namespace that lead to mount points of other upstreams. */
@@ -33,6 +35,7 @@ export function createUpstreams(options: readonly UpstreamOptions[], observer?: 
   return {
     all,
     root,
+    quotesInNames: all.some(({ quotesInNames }) => quotesInNames === 'allowed') ? 'allowed' : 'refused',
     forId: (id) => findUpstream(tree, id, root),
     listMountNames: (namespace) => [...(findNode(tree, namespace)?.children.keys() ?? [])],
     hasMountAtOrBelow(namespace) {

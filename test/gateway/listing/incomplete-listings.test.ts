@@ -161,13 +161,19 @@ it('if no catalog is available, the error names each of them by a namespace', as
   })
 })
 
-it.each<[how: string, RequestHandler, ErrorName, says: string]>([
-  ['fails', respondWith(500, ''), 'Internal', 'the catalog of the root namespace: the upstream failed'],
-  ['lacks the route', respondWith(404, ''), 'Unsupported', 'namespace: ListAllTables is not supported; list'],
-])('a single catalog that %s is an error that names it', async (_how, fail, kind, says) => {
+it.each<[how: string, RequestHandler, ErrorName, status: number, says: string]>([
+  ['fails', respondWith(500, ''), 'Internal', 500, 'the catalog of the root namespace: the upstream failed'],
+  [
+    'lacks the route',
+    respondWith(404, ''),
+    'Unsupported',
+    404,
+    'namespace: ListAllTables is not supported; list',
+  ],
+])('a single catalog that %s is an error that names it', async (_how, fail, kind, status, says) => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = fail
-  expectError(await gateway.get('/v1/table'), { kind, says })
+  expectError(await gateway.get('/v1/table'), { kind, status, says })
 })
 
 it('a later page contains the tables of a catalog that is back, none twice', async () => {
