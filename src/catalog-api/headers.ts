@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto'
 
-/** Catalog headers by dialect; `lance` is accepted as an alias if configured. */
+export const headerDialectNames = ['catalog', 'lance'] as const
+
+export type HeaderDialect = (typeof headerDialectNames)[number]
+
+/** Catalog headers by dialect. Inside the gateway they have the names of `catalog`, whatever client and upstream use. */
 export const headerDialects = {
   catalog: {
     context: 'x-catalog-ctx-',
@@ -12,15 +16,13 @@ export const headerDialects = {
     location: 'x-lance-table-location',
     properties: 'x-lance-table-properties',
   },
-} as const
+} as const satisfies Record<HeaderDialect, object>
 
 /** Headers that state a fact, by the source name in the operations table. */
 export const factHeaders: Readonly<Record<string, string>> = {
   location: headerDialects.catalog.location,
   properties: headerDialects.catalog.properties,
 }
-
-export type HeaderDialect = keyof typeof headerDialects
 
 /** Prefix of context keys that only the gateway may set, in headers and in bodies. */
 export const reservedContextPrefix = 'gateway'
@@ -29,6 +31,8 @@ export const apiKeyHeader = 'x-api-key'
 export const requestIdHeader = 'x-request-id'
 /** Sent with every response that passed authorization: the revision of the policies that decided. */
 export const policyRevisionHeader = 'x-catalog-policy-revision'
+/** Sent with a listing that lacks names: the namespaces whose catalogs failed, percent-encoded; `*` if there are many. */
+export const incompleteHeader = 'x-catalog-gateway-incomplete'
 /** Asserts the caller to the upstream. Only the gateway may send it. */
 export const assertionHeader = 'x-catalog-assertion'
 /** The headers by which a remote client of LanceDB names `db://DATABASE/PREFIX`. Each of its requests has the first. */
@@ -71,7 +75,7 @@ export const hopByHopHeaders: ReadonlySet<string> = new Set([
 
 export function getHeaderDialect(header: string): HeaderDialect | undefined {
   if (!header.startsWith('x-')) return undefined
-  for (const dialect of ['catalog', 'lance'] as const) {
+  for (const dialect of headerDialectNames) {
     const names = headerDialects[dialect]
     if (header.startsWith(names.context) || header === names.location || header === names.properties)
       return dialect
@@ -81,8 +85,17 @@ export function getHeaderDialect(header: string): HeaderDialect | undefined {
 
 /** Translates a header name into the dialect of the interface: `x-lance-ctx-a` becomes `x-catalog-ctx-a`. */
 export function toCatalogHeader(header: string, dialect: HeaderDialect): string {
-  const from = headerDialects[dialect]
-  if (header === from.location) return headerDialects.catalog.location
-  if (header === from.properties) return headerDialects.catalog.properties
-  return headerDialects.catalog.context + header.slice(from.context.length)
+  return translateHeader(header, dialect, 'catalog')
+}
+
+/** Translates a header name from the dialect of the interface: `x-catalog-ctx-a` becomes `x-lance-ctx-a`. */
+export function fromCatalogHeader(header: string, dialect: HeaderDialect): string {
+  return translateHeader(header, 'catalog', dialect)
+}
+
+function translateHeader(header: string, from: HeaderDialect, to: HeaderDialect): string {
+  const [source, target] = [headerDialects[from], headerDialects[to]]
+  if (header === source.location) return target.location
+  if (header === source.properties) return target.properties
+  return target.context + header.slice(source.context.length)
 }

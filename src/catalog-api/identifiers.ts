@@ -10,19 +10,28 @@ const maxIdentifierParts = 64
 const maxIdentifierBytes = 4096
 const maxDelimiterLength = 16
 
-/**
- * Forbidden in names: routers that normalise or decode twice read control characters, slashes and percent signs
- * differently; quotes escape from the filters of catalogs that paste names into SQL.
- */
-const forbiddenCharacters = /[\p{Cc}\p{Cs}/\\%?#'"`]/u
+/** Whether names may contain quotes, which escape from the filters of catalogs that paste names into SQL. */
+export const quotesInNames = ['refused', 'allowed'] as const
+
+export type QuotesInNames = (typeof quotesInNames)[number]
+
+/** Routers that normalise or decode twice read control characters, slashes and percent signs differently. */
+const forbiddenCharacters: Readonly<Record<QuotesInNames, RegExp>> = {
+  refused: /[\p{Cc}\p{Cs}/\\%?#'"`]/u,
+  allowed: /[\p{Cc}\p{Cs}/\\%?#]/u,
+}
 
 /**
  * Parses the decoded id of a route. The delimiter alone is the root; empty parts are refused. Throws InvalidInput
  * (400).
  */
-export function parseIdentifier(text: string, delimiter: string): Identifier {
+export function parseIdentifier(
+  text: string,
+  delimiter: string,
+  quotes: QuotesInNames = 'refused',
+): Identifier {
   if (text === delimiter) return []
-  return assertIdentifier(text.split(delimiter))
+  return assertIdentifier(text.split(delimiter), quotes)
 }
 
 /**
@@ -56,13 +65,13 @@ export function formatIdentifier(id: Identifier, delimiter: string): string {
 }
 
 /** Returns the id. Throws InvalidInput (400) unless every part is a valid name. */
-export function assertIdentifier(id: Identifier): Identifier {
+export function assertIdentifier(id: Identifier, quotes: QuotesInNames = 'refused'): Identifier {
   if (id.length > maxIdentifierParts) {
     throw refusal('invalid_id', `the id has ${id.length} parts; an id has at most ${maxIdentifierParts}`)
   }
   let bytes = 0
   for (const part of id) {
-    assertName(part, 'a part of the id')
+    assertName(part, 'a part of the id', quotes)
     bytes += Buffer.byteLength(part)
   }
   if (bytes > maxIdentifierBytes)
@@ -71,11 +80,11 @@ export function assertIdentifier(id: Identifier): Identifier {
 }
 
 /** Throws InvalidInput (400) unless `name` is valid as a part of an id or as the name of an index. */
-export function assertName(name: string, label: string): void {
+export function assertName(name: string, label: string, quotes: QuotesInNames = 'refused'): void {
   if (name === '') throw refusal('invalid_id', `${label} is empty`)
   if (name === '.' || name === '..')
     throw refusal('invalid_id', `${label} is ${quoteForMessage(name)}, which is a path segment, not a name`)
-  const character = forbiddenCharacters.exec(name)?.[0]
+  const character = forbiddenCharacters[quotes].exec(name)?.[0]
   if (character !== undefined) {
     throw refusal(
       'invalid_id',

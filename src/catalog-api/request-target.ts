@@ -8,6 +8,7 @@ import {
   parseIdentifier,
   quoteForMessage,
   type Identifier,
+  type QuotesInNames,
 } from './identifiers.ts'
 import { getOperation, operationNames, type Operation, type ParameterType } from './operations.ts'
 
@@ -35,6 +36,8 @@ export interface TargetOptions {
   readonly basePath?: string
   /** Names of query parameters that are accepted besides those of the catalog API. */
   readonly allowedParameters?: ReadonlySet<string>
+  /** In the names of the id; refused by default. */
+  readonly quotes?: QuotesInNames
 }
 
 const noParameters: ReadonlySet<string> = new Set()
@@ -73,12 +76,13 @@ for (const name of operationNames) {
 /**
  * Parses a request target (origin form, RFC 3986); every part is decoded exactly once, nothing is normalised, so it has
  * exactly one meaning. One trailing slash is accepted. The path must start with the base path, as it is written there,
- * exactly once. Throws CatalogError: 400 outside the grammar, 404 for an unknown route, 405 for another method.
+ * exactly once. `quotes` applies to the id. Throws CatalogError: 400 outside the grammar, 404 for an unknown route, 405
+ * for another method.
  */
 export function parseTarget(
   method: string,
   target: string,
-  { basePath = '', allowedParameters = noParameters }: TargetOptions = {},
+  { basePath = '', allowedParameters = noParameters, quotes = 'refused' }: TargetOptions = {},
 ): RouteMatch {
   const { path: wholePath, query } = splitTarget(target)
   const isBelow = wholePath.startsWith(`${basePath}/`)
@@ -100,7 +104,9 @@ export function parseTarget(
     )
   }
   const { delimiter, parameters, extraParameters } = readQuery(query, operation, allowedParameters)
-  const id = found.hasId ? parseIdentifier(decode(segmentAt(path, idSegment), 'the id'), delimiter) : []
+  const id = found.hasId
+    ? parseIdentifier(decode(segmentAt(path, idSegment), 'the id'), delimiter, quotes)
+    : []
   if (id.length === 0 && found.hasId && operation.object !== 'namespace') {
     throw refusal(
       'invalid_id',

@@ -76,5 +76,5 @@ function createObjectHandler(response: (requested: ObjectQuery) => object) {
 function parseObjectQuery({ id, kind }: ObjectRoute['Querystring']): ObjectQuery {
   const text = typeof id === 'string' && id !== '' ? id : '/'
   const isTable = kind === 'table' && text !== '/'
-  return { id: parseIdentifier(text, '/'), kind: isTable ? 'table' : 'namespace' }
+  return { id: parseIdentifier(text, '/', 'allowed'), kind: isTable ? 'table' : 'namespace' }
 }

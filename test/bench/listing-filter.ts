@@ -54,6 +54,8 @@ const upstreams = createUpstreams([
     name: 'catalog',
     url: 'http://127.0.0.1:9',
     reservedInNames: [],
+    quotesInNames: 'refused',
+    headerDialect: 'catalog',
     credentials: [],
     tls: {},
     maxConnections: 1,

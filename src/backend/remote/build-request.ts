@@ -1,6 +1,12 @@
 import { Readable } from 'node:stream'
 import { invalidInput } from '../../catalog-api/catalog-error.ts'
-import { apiKeyHeader, arrowStreamType, headerDialects, requestIdHeader } from '../../catalog-api/headers.ts'
+import {
+  apiKeyHeader,
+  arrowStreamType,
+  headerDialects,
+  requestIdHeader,
+  type HeaderDialect,
+} from '../../catalog-api/headers.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { fieldNameGrammar } from '../../lib/http/field-name.ts'
 import type { Operation, OperationName } from '../../catalog-api/operations.ts'
@@ -12,6 +18,8 @@ export interface RemoteEndpoint {
   /** The prefix of every route. */
   readonly basePath: string
   readonly delimiter: string
+  /** Names of the headers for context, location and properties. */
+  readonly headerDialect: HeaderDialect
   /** The header added to every request, in place of the caller's identity. */
   readonly credential: readonly [name: string, value: string] | undefined
 }
@@ -23,6 +31,8 @@ export interface RemoteRequest {
   readonly body: string | Readable | null
 }
 
+type HeaderNames = (typeof headerDialects)[HeaderDialect]
+
 /** RFC 9110, section 5.5; bytes above ASCII stay as they were in the incoming header. */
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
@@ -33,7 +43,7 @@ const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
 export function buildRequest(
   operation: Operation,
   call: CatalogCall<OperationName>,
-  { basePath, delimiter, credential }: RemoteEndpoint,
+  { basePath, delimiter, headerDialect, credential }: RemoteEndpoint,
 ): RemoteRequest {
   const { id, indexName, upload, caller } = call
   const sent = operation.name === 'CreateTable' ? escapeProperties(call.sentMembers) : call.sentMembers
@@ -44,8 +54,9 @@ export function buildRequest(
     indexName: indexName === '' ? undefined : indexName,
     parameters: buildParameters(operation, sent),
   }
-  const headers = buildHeaders(caller, credential)
-  if (operation.name === 'CreateTable') addCreateTableHeaders(headers, sent)
+  const names = headerDialects[headerDialect]
+  const headers = buildHeaders(caller, credential, names)
+  if (operation.name === 'CreateTable') addCreateTableHeaders(headers, sent, names)
   const request = { method: operation.method, path: basePath + buildTarget(route, delimiter), headers }
   if (operation.body === 'none') return { ...request, body: null }
   headers['content-type'] = upload === undefined ? 'application/json' : arrowStreamType
@@ -101,6 +112,7 @@ function toWireValue(name: string, value: unknown): unknown {
 function buildHeaders(
   { requestId, identity, context }: CatalogCaller,
   credential: RemoteEndpoint['credential'],
+  names: HeaderNames,
 ): Record<string, string> {
   const headers: Record<string, string> = { [requestIdHeader]: requestId }
   if (credential !== undefined) {
@@ -115,10 +127,7 @@ function buildHeaders(
   for (const [key, value] of context) {
     if (!fieldNameGrammar.test(key))
       throw invalidInput(`the context key ${quoteForMessage(key)} cannot be part of a header`)
-    headers[headerDialects.catalog.context + key] = assertHeaderValue(
-      value,
-      `the context entry ${quoteForMessage(key)}`,
-    )
+    headers[names.context + key] = assertHeaderValue(value, `the context entry ${quoteForMessage(key)}`)
   }
   return headers
 }
@@ -129,11 +138,14 @@ function assertHeaderValue(value: string, label: string): string {
 }
 
 /** The catalog API has the properties in a header, later catalogs in the query: both get the same text. */
-function addCreateTableHeaders(headers: Record<string, string>, sent: RequestMembers): void {
+function addCreateTableHeaders(
+  headers: Record<string, string>,
+  sent: RequestMembers,
+  names: HeaderNames,
+): void {
   for (const name of ['location', 'properties'] as const) {
     const text = sent[name]
-    if (typeof text === 'string')
-      headers[headerDialects.catalog[name]] = assertHeaderValue(text, `the ${name} of the table`)
+    if (typeof text === 'string') headers[names[name]] = assertHeaderValue(text, `the ${name} of the table`)
   }
 }
 

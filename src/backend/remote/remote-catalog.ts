@@ -22,6 +22,7 @@ export async function openRemoteCatalog(settings: RemoteSettings): Promise<Catal
   const endpoint: RemoteEndpoint = {
     basePath: pathname.replace(/\/$/, ''),
     delimiter: settings.delimiter,
+    headerDialect: settings.headerDialect,
     credential: await readCredential(settings),
   }
   const pool = await openPool(origin, settings)

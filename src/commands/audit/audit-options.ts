@@ -29,7 +29,7 @@ export function addSelectionOptions(command: Command): Command {
 
 export function parseTableId(text: string): readonly string[] {
   try {
-    return parseIdentifier(text, defaultDelimiter)
+    return parseIdentifier(text, defaultDelimiter, 'allowed')
   } catch (error) {
     throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
   }

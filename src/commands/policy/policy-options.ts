@@ -34,7 +34,7 @@ export async function requirePolicies(folder: string): Promise<LoadedPolicies> {
 /** Parses `prod/sales/orders`. Names cannot contain a slash. */
 export function parseIdArgument(text: string): Identifier {
   try {
-    return parseIdentifier(text, '/')
+    return parseIdentifier(text, '/', 'allowed')
   } catch (error) {
     if (error instanceof CatalogError) throw new InvalidArgumentError(error.message)
     throw error

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { headerDialectNames } from '../../catalog-api/headers.ts'
 
 const path = z.string().min(1)
 
@@ -30,6 +31,13 @@ export const catalogAddressSettings = {
     )
     .describe('URL of the catalog; a path is prepended to every route.'),
   delimiter: z.string().min(1).max(16).default('$').describe('Delimiter of ids in this catalog.'),
+  headerDialect: z
+    .enum(headerDialectNames)
+    .default('catalog')
+    .describe(
+      'Names of the headers for context, location and properties that this catalog reads: x-catalog-*, or x-lance-* as ' +
+        'servers of Lance do.',
+    ),
   caFile: path.optional().describe('PEM file: CA certificates to trust instead of those of the system.'),
   credential: credentialSchema.optional(),
   maxConnections: z.int().positive().default(128).describe('Maximum connections.'),

@@ -6,8 +6,10 @@ import {
   assertIdentifier,
   assertSeparable,
   defaultDelimiter,
+  quotesInNames,
   quoteForMessage,
   type Identifier,
+  type QuotesInNames,
 } from '../../catalog-api/identifiers.ts'
 import { allowedHeadersSettings } from './allowed-headers-settings.ts'
 import { allowedQueryParametersSetting } from './allowed-query-parameters-setting.ts'
@@ -74,6 +76,13 @@ const upstreamFieldsSchema = z.strictObject({
       'Strings that names must not contain, besides the delimiter: some catalogs join the parts of an id with `$`, unescaped, ' +
         'whatever the delimiter. Empty if the catalog does not.',
     ),
+  quotesInNames: z
+    .enum(quotesInNames)
+    .default('refused')
+    .describe(
+      'Whether names may contain quotes (\', " and `). Allow them only if the catalog never pastes names into SQL: a quote ' +
+        'would end the text there. Requires `unsafe: [quotes-in-names]`.',
+    ),
   clientCertificate: tlsFiles.clientCertificate,
   serverName: z
     .string()
@@ -127,7 +136,12 @@ export const upstreamsSchema = z
     upstreamFieldsSchema
       .extend({
         namespaces: z
-          .array(z.array(z.string()).min(1).refine(isIdentifier, 'expected a list of names'))
+          .array(
+            z
+              .array(z.string())
+              .min(1)
+              .refine((id) => isIdentifier(id, 'allowed'), 'expected a list of names'),
+          )
           .min(1)
           .optional()
           .describe('Namespaces of this upstream, each as a list of names.'),
@@ -140,7 +154,8 @@ export const upstreamsSchema = z
       context.addIssue({ code: 'custom', path, message })
     const names = new Set<string>()
     const prefixes = new Set<string>()
-    for (const [index, { name, namespaces = [], delimiter, reservedInNames }] of upstreams.entries()) {
+    for (const [index, upstream] of upstreams.entries()) {
+      const { name, namespaces = [], delimiter, reservedInNames } = upstream
       if (names.has(name)) addIssue([index, 'name'], `duplicate upstream name "${name}"`)
       names.add(name)
       for (const [position, namespace] of namespaces.entries()) {
@@ -148,6 +163,12 @@ export const upstreamsSchema = z
         if (prefixes.has(prefix))
           addIssue([index, 'namespaces', position], `${prefix} is assigned to two upstreams`)
         prefixes.add(prefix)
+        if (!isIdentifier(namespace, upstream.quotesInNames)) {
+          addIssue(
+            [index, 'namespaces', position],
+            `${prefix} has a name with quotes; expected quotesInNames: allowed`,
+          )
+        }
         const separators = [delimiter, ...reservedInNames]
         if (!isSeparable(namespace, separators)) {
           addIssue(
@@ -167,9 +188,9 @@ export type UpstreamSettings = z.output<typeof upstreamSchema> & {
   readonly namespaces?: readonly Identifier[] | undefined
 }
 
-function isIdentifier(parts: readonly string[]): boolean {
+function isIdentifier(parts: readonly string[], quotes: QuotesInNames): boolean {
   try {
-    return assertIdentifier(parts) === parts
+    return assertIdentifier(parts, quotes) === parts
   } catch {
     return false
   }

@@ -90,7 +90,8 @@ function isEmpty(value: unknown): boolean {
 function readEntryId(entry: JsonObject, what: string): Identifier {
   const id = getMember(entry, 'id')
   if (Array.isArray(id) && id.length > 0 && id.every((part) => typeof part === 'string')) {
-    return assertIdentifier(id)
+    // The upstream of a batch, with its rule, is known when all of its ids are.
+    return assertIdentifier(id, 'allowed')
   }
   throw refusal('invalid_body', `${what} names no table; expected "id", a list of strings`)
 }

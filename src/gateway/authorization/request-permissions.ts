@@ -61,7 +61,7 @@ export function* listRequestPermissions(
 ): Generator<RequiredPermission, void, void> {
   const { operation } = request.route
   if (operation.name === 'CreateTableVersion') assertManifestPath(facts.stated.manifestPath, 'manifest_path')
-  if (operation.name === 'RenameTable') assertNewName(facts.stated.newName)
+  if (operation.name === 'RenameTable') assertNewName(facts.stated.newName, request.upstream)
   yield* listHeadPermissions(request, facts)
   const { readsAnyTable } = operation
   if (
@@ -161,7 +161,11 @@ function listEffectPermissions(
     add('QueryTable', 'the branch that is copied')
   }
   if (stated.newName !== undefined) {
-    const destination = assertIdentifier([...(stated.newNamespace ?? id.slice(0, -1)), stated.newName])
+    // Its upstream, with its rule, is checked when all ids of the request are known.
+    const destination = assertIdentifier(
+      [...(stated.newNamespace ?? id.slice(0, -1)), stated.newName],
+      'allowed',
+    )
     permissions.push({
       permission: 'CreateTable',
       kind: 'table',
@@ -214,7 +218,7 @@ function listDropPermissionsBelow(id: Identifier, requiredBy: string): RequiredP
   }))
 }
 
-function assertNewName(name: StatedFacts['newName']): void {
+function assertNewName(name: StatedFacts['newName'], { quotesInNames }: Matched['upstream']): void {
   if (name === undefined) throw refusal('invalid_body', 'RenameTable requires "new_table_name" in the body')
-  assertName(name, 'new_table_name')
+  assertName(name, 'new_table_name', quotesInNames)
 }

@@ -9,6 +9,7 @@ import type { RunningChangeTracking } from '../changes/start-change-tracking.ts'
 import { createDocumentFinder } from '../documents.ts'
 import { readServerCertificates } from '../../lib/tls/server-certificates.ts'
 import { watchCertificates } from './watch-certificates.ts'
+import { createListingObserver } from '../listing/listing-observer.ts'
 import { createPageTokens, readPageTokenSecret } from '../listing/page-tokens.ts'
 import { createRequestObserver } from '../observability/request-observer.ts'
 import { registerCertificateMetrics } from '../../observability/metrics/certificate-metrics.ts'
@@ -87,6 +88,7 @@ export async function startGateway({ settings, staticKey, worker }: GatewayOptio
         upstreams,
         auditLog,
         changeTracker,
+        listingObserver: createListingObserver(metrics.registry, log),
         pageTokens: createPageTokens(
           listing ? await readPageTokenSecret(listing.tokenKeyFile) : worker?.pageTokenSecret,
         ),

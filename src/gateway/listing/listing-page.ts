@@ -1,3 +1,4 @@
+import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 
@@ -5,11 +6,39 @@ import { isObject } from '../../lib/json/is-object.ts'
 export interface ListingSource {
   /** Unique name of the source, used in positions. */
   readonly name: string
-  /** Reads the page of a source token, the first without one, of about `size` names. */
+  /**
+   * Reads the page of a source token, the first without one, of about `size` names. Throws SourceUnavailable if a listing
+   * may do without this source.
+   */
   read(token: string | undefined, size: number): Promise<SourcePage>
   /** The id of a name; undefined if this gateway cannot serve it, or not from this source. */
   toIdentifier(name: string): Identifier | undefined
 }
+
+/** A source cannot be read now, and the listing continues without it. */
+export class SourceUnavailable extends Error {
+  override readonly name = 'SourceUnavailable'
+  override readonly cause: CatalogError
+
+  constructor(cause: CatalogError) {
+    super(cause.message)
+    this.cause = cause
+  }
+}
+
+/** No source of a page could be read. */
+export class NoSourceAvailable extends Error {
+  override readonly name = 'NoSourceAvailable'
+  readonly failures: SourceFailures
+
+  constructor(failures: SourceFailures) {
+    super('no source of the listing is available')
+    this.failures = failures
+  }
+}
+
+/** Why sources could not be read, by name. */
+export type SourceFailures = ReadonlyMap<string, CatalogError>
 
 /** A page of a source; the last one if it has no token. */
 export interface SourcePage {
@@ -63,6 +92,8 @@ function isString(value: unknown): value is string {
 export interface ListingPage {
   readonly ids: readonly Identifier[]
   readonly position: ListingPosition | undefined
+  /** Sources whose names the page lacks. */
+  readonly failures: SourceFailures
 }
 
 export interface ListingPageRequest {
@@ -84,6 +115,10 @@ const maxReadSize = 1000
  * Reads the next page of a listing merged from several sources: visible ids only, ordered if every source is ordered,
  * filled up to the limit. Whether there are more pages depends on visible ids only: a page is the last one unless
  * another visible id was found behind it, or the maximum number of reads was reached.
+ *
+ * A source that is unavailable is left out. It stays in the position, so a later page contains its names if it is back
+ * by then, though out of order. Throws NoSourceAvailable if every source that has more is unavailable and there is
+ * nothing to list.
  */
 export async function readListingPage(
   sources: readonly ListingSource[],
@@ -95,6 +130,11 @@ export async function readListingPage(
   const ids: Identifier[] = []
   let characters = 0
   let reads = 0
+  const endPage = (position: ListingPosition | undefined): ListingPage => ({
+    ids,
+    position,
+    failures: collectFailures(cursors),
+  })
   const here = (): ListingPosition => ({
     startAfter,
     sources: cursors.flatMap((cursor) => {
@@ -104,7 +144,7 @@ export async function readListingPage(
   })
   for (;;) {
     for (let spent = cursorsToRead(cursors); spent.length > 0; spent = cursorsToRead(cursors)) {
-      if (reads + spent.length > readsAllowed) return { ids, position: here() }
+      if (reads + spent.length > readsAllowed) return endPage(here())
       // One more than needed shows whether there is more. If that was not enough, many names are hidden.
       const size = reads === 0 ? Math.min(maxReadSize, Math.max(minReadSize, limit + 1)) : maxReadSize
       reads += spent.length
@@ -112,8 +152,12 @@ export async function readListingPage(
     }
     const first = findEarliest(cursors)
     const next = first?.peek()
-    if (first === undefined || next === undefined) return { ids, position: undefined }
-    if (ids.length >= limit || characters >= maxPageCharacters) return { ids, position: here() }
+    if (first === undefined || next === undefined) {
+      const isFailure = cursors.length > 0 && cursors.every((cursor) => cursor.failure() !== undefined)
+      if (isFailure && ids.length === 0) throw new NoSourceAvailable(collectFailures(cursors))
+      return endPage(undefined)
+    }
+    if (ids.length >= limit || characters >= maxPageCharacters) return endPage(here())
     ids.push(next)
     for (const part of next) characters += part.length
     first.advance()
@@ -141,6 +185,8 @@ interface Cursor {
   advance(): void
   /** Undefined at the end. */
   position(): SourcePosition | undefined
+  /** Why the source is left out of this page. */
+  failure(): CatalogError | undefined
 }
 
 function createCursor(source: ListingSource, start: SourcePosition, request: ListingPageRequest): Cursor {
@@ -150,6 +196,7 @@ function createCursor(source: ListingSource, start: SourcePosition, request: Lis
   let index = 0
   let head: Identifier | undefined
   let behind = startAfter
+  let failure: CatalogError | undefined
 
   function advance(): void {
     head = undefined
@@ -166,11 +213,17 @@ function createCursor(source: ListingSource, start: SourcePosition, request: Lis
   return {
     name: source.name,
     peek: () => head,
-    needsRead: () => at !== undefined && page === undefined,
+    needsRead: () => at !== undefined && page === undefined && failure === undefined,
     async readPage(size) {
       const { token, after } = at ?? {}
       at = { token, size: at?.size ?? size, after }
-      page = await source.read(token, at.size ?? size)
+      try {
+        page = await source.read(token, at.size ?? size)
+      } catch (error) {
+        if (!(error instanceof SourceUnavailable)) throw error
+        failure = error.cause
+        return
+      }
       const found = after === undefined ? -1 : page.names.indexOf(after)
       index = found + 1
       // The name that was taken last may have been removed: the order then shows which names follow it.
@@ -182,6 +235,7 @@ function createCursor(source: ListingSource, start: SourcePosition, request: Lis
       advance()
     },
     position: () => at,
+    failure: () => failure,
   }
 }
 
@@ -195,6 +249,15 @@ function selectSources(
     const at = locations.get(source.name)
     return at === undefined ? [] : [[source, at] as const]
   })
+}
+
+function collectFailures(cursors: readonly Cursor[]): SourceFailures {
+  return new Map(
+    cursors.flatMap((cursor) => {
+      const failure = cursor.failure()
+      return failure === undefined ? [] : [[cursor.name, failure] as const]
+    }),
+  )
 }
 
 function cursorsToRead(cursors: readonly Cursor[]): Cursor[] {

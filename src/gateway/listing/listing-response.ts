@@ -4,6 +4,7 @@ import {
   formatIdentifier,
   parseIdentifier,
   type Identifier,
+  type QuotesInNames,
 } from '../../catalog-api/identifiers.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import { getPrincipalKey } from '../../limits/limit-key.ts'
@@ -13,7 +14,15 @@ import type { RequestSpans } from '../../observability/traces/request-spans.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import { gatewayHeaders } from '../gateway-headers.ts'
 import type { UpstreamResponse } from '../upstream/upstream-attempt.ts'
-import { isListingPosition, readListingPage, type ListingPosition } from './listing-page.ts'
+import { createIncompleteHeader, createUnavailableError } from './incomplete-listing.ts'
+import type { ListingObserver } from './listing-observer.ts'
+import {
+  isListingPosition,
+  NoSourceAvailable,
+  readListingPage,
+  type ListingPosition,
+  type SourceFailures,
+} from './listing-page.ts'
 import { createListingSources } from './listing-sources.ts'
 import type { PageTokens } from './page-tokens.ts'
 import { readUpstreamJson } from '../upstream/read-upstream-json.ts'
@@ -30,6 +39,7 @@ interface PermittedListing extends Authenticated {
 interface ListingOptions {
   readonly upstreams: Upstreams
   readonly pageTokens: PageTokens
+  readonly listingObserver: ListingObserver
   /** Spans of the request, if traces are on. */
   readonly spans: RequestSpans | undefined
 }
@@ -38,37 +48,55 @@ interface ListingOptions {
 const maxPageSize = 10_000
 
 /**
- * Serves a listing itself: the names that the caller may see, merged from all upstreams that have a part in it. Throws
- * CatalogError (400 for a page token, 502, 503, 504, or the error of an upstream) or ClientDisconnected.
+ * Serves a listing itself: the names that the caller may see, merged from all upstreams that have a part in it. A listing
+ * of all tables lacks those of upstreams that fail, and says so in a header. Throws CatalogError (400 for a page token,
+ * 502, 503, 504, or the error of an upstream) or ClientDisconnected.
  */
 export async function createListingResponse(
   request: PermittedListing,
   response: DownstreamResponse,
-  { upstreams, pageTokens, spans }: ListingOptions,
+  { upstreams, pageTokens, listingObserver, spans }: ListingOptions,
 ): Promise<UpstreamResponse> {
   const { head, route, principal, permit } = request
   const { policies, facts } = permit
   const kind = route.operation.lists === 'namespaces' ? 'namespace' : 'table'
   const limit = getLimit(route)
   const scope = createTokenScope(request)
-  const { position, startAfter } = readPosition(route, pageTokens, scope)
+  const { position, startAfter } = readPosition(route, pageTokens, scope, upstreams.quotesInNames)
   // LanceDB's clients take the response for the names in the root, as their server sends them, and refuse other ids.
   const rootTablesOnly = isLancedb(request)
-  const sources = createListingSources(route, upstreams, { rootTablesOnly }, (upstream, target) =>
-    readUpstreamJson(upstream, target, {
-      holder: getPrincipalKey(principal),
-      response,
-      spans,
-      headers: createRequestHeaders(upstream, request),
-    }),
+  const sources = createListingSources(
+    route,
+    upstreams,
+    { rootTablesOnly },
+    (upstream, target) =>
+      readUpstreamJson(upstream, target, {
+        holder: getPrincipalKey(principal),
+        response,
+        spans,
+        headers: createRequestHeaders(upstream, request),
+      }),
+    listingObserver.nameLeftOut,
   )
   const view = policies.visibilityFor({ principal, request: facts })
+  const describeFailures = (failures: SourceFailures) => ({
+    failures,
+    upstreams: upstreams.all,
+    delimiter: route.delimiter,
+    isNamespaceVisible: (id: Identifier) => view('namespace', id),
+  })
   const page = await readListingPage(sources, {
     limit,
     startAfter,
     position,
     isVisible: (id) => view(kind, id),
+  }).catch((error: unknown) => {
+    throw error instanceof NoSourceAvailable
+      ? createUnavailableError(describeFailures(error.failures))
+      : error
   })
+  for (const [upstream, error] of page.failures)
+    listingObserver.upstreamMissing(upstream, error, head.requestId)
   const isMore = page.position !== undefined && limit > 0
   const body = {
     [kind === 'namespace' ? 'namespaces' : 'tables']: page.ids.map((id) => formatListedName(id, route)),
@@ -79,6 +107,7 @@ export async function createListingResponse(
     headers: [
       'content-type',
       'application/json',
+      ...createIncompleteHeader(describeFailures(page.failures)),
       ...gatewayHeaders({
         requestId: head.requestId,
         policyRevision: policies.revision,
@@ -118,21 +147,26 @@ function readPosition(
   route: RouteMatch,
   pageTokens: PageTokens,
   scope: string,
+  quotes: QuotesInNames,
 ): { position?: ListingPosition; startAfter: Identifier | undefined } {
   const token = route.parameters.get('page_token')
   if (typeof token !== 'string') return { startAfter: undefined }
-  if (!pageTokens.isSealed(token)) return { startAfter: parseStartAfter(token, route) }
+  if (!pageTokens.isSealed(token)) return { startAfter: parseStartAfter(token, route, quotes) }
   const position = pageTokens.open(token, scope)
   if (!isListingPosition(position))
     throw refusal('invalid_page_token', 'invalid page_token: it contains no position in a listing')
   return { position, startAfter: position.startAfter }
 }
 
-function parseStartAfter(token: string, { operation, id, delimiter }: RouteMatch): Identifier {
+function parseStartAfter(
+  token: string,
+  { operation, id, delimiter }: RouteMatch,
+  quotes: QuotesInNames,
+): Identifier {
   try {
     return operation.lists === 'all tables'
-      ? parseIdentifier(token, delimiter)
-      : assertIdentifier([...id, token])
+      ? parseIdentifier(token, delimiter, quotes)
+      : assertIdentifier([...id, token], quotes)
   } catch (cause) {
     throw refusal(
       'invalid_page_token',

@@ -6,7 +6,7 @@ import {
   type Identifier,
 } from '../../catalog-api/identifiers.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import { compareIdentifiers, type ListingSource, type SourcePage } from './listing-page.ts'
+import { compareIdentifiers, SourceUnavailable, type ListingSource, type SourcePage } from './listing-page.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
@@ -21,28 +21,34 @@ export type ReadUpstream = (
   target: RouteMatch,
 ) => Promise<Readonly<Record<string, unknown>>>
 
+/** Receives each name that an upstream lists and that no request could contain, with the reason. */
+export type OnNameLeftOut = (upstream: string, reason: CatalogError) => void
+
 /**
  * Creates the sources of a listing: the listing of the upstream of the namespace, without names that belong to other
  * upstreams, and the names of mount points, whether or not that upstream has such namespaces. A listing of all tables
- * merges those of all upstreams, each without names that belong to others; if it is restricted to the root, only one
- * upstream has such tables.
+ * merges those of all upstreams, each without names that belong to others, and does without upstreams that fail. If it is
+ * restricted to the root, only one upstream has such tables.
  */
 export function createListingSources(
   route: RouteMatch,
   upstreams: Upstreams,
   { rootTablesOnly }: ListingScope,
   read: ReadUpstream,
+  onNameLeftOut: OnNameLeftOut = () => undefined,
 ): readonly ListingSource[] {
   const { lists } = route.operation
   if (lists === 'all tables' && rootTablesOnly) {
-    const source = createAllTablesSource(upstreams.root, route, upstreams, read)
+    const source = createAllTablesSource(upstreams.root, route, upstreams, read, onNameLeftOut)
     return [{ ...source, toIdentifier: (name) => omitNested(source.toIdentifier(name)) }]
   }
   if (lists === 'all tables') {
-    return upstreams.all.map((upstream) => createAllTablesSource(upstream, route, upstreams, read))
+    return upstreams.all.map((upstream) =>
+      createAllTablesSource(upstream, route, upstreams, read, onNameLeftOut),
+    )
   }
   const leadingOn = upstreams.listMountNames(route.id)
-  const own = createChildrenSource(upstreams.forId(route.id), route, upstreams, read)
+  const own = createChildrenSource(upstreams.forId(route.id), route, upstreams, read, onNameLeftOut)
   if (leadingOn.length === 0) return [own]
   const elsewhere = new Set(leadingOn)
   const rest: ListingSource = {
@@ -63,13 +69,21 @@ function createAllTablesSource(
   route: RouteMatch,
   upstreams: Upstreams,
   read: ReadUpstream,
+  onNameLeftOut: OnNameLeftOut,
 ): ListingSource {
-  const { delimiter } = upstream
+  const { delimiter, quotesInNames } = upstream
   return {
     name: upstream.name,
     // No part of a valid id contains this delimiter, so a name cannot be mistaken for another id.
-    read: (token, size) => readPage(read, upstream, { ...route, delimiter }, token, size),
-    toIdentifier: (name) => toIdentifierAt(upstream, upstreams, () => parseIdentifier(name, delimiter)),
+    read: (token, size) =>
+      readPage(read, upstream, { ...route, delimiter }, token, size).catch(throwIfIndispensable),
+    toIdentifier: (name) =>
+      toIdentifierAt(
+        upstream,
+        upstreams,
+        () => parseIdentifier(name, delimiter, quotesInNames),
+        onNameLeftOut,
+      ),
   }
 }
 
@@ -78,11 +92,18 @@ function createChildrenSource(
   route: RouteMatch,
   upstreams: Upstreams,
   read: ReadUpstream,
+  onNameLeftOut: OnNameLeftOut,
 ): ListingSource {
   return {
     name: upstream.name,
     read: (token, size) => readPage(read, upstream, route, token, size),
-    toIdentifier: (name) => toIdentifierAt(upstream, upstreams, () => assertIdentifier([...route.id, name])),
+    toIdentifier: (name) =>
+      toIdentifierAt(
+        upstream,
+        upstreams,
+        () => assertIdentifier([...route.id, name], upstream.quotesInNames),
+        onNameLeftOut,
+      ),
   }
 }
 
@@ -103,14 +124,16 @@ function toIdentifierAt(
   upstream: Upstream,
   upstreams: Upstreams,
   identify: () => Identifier,
+  onNameLeftOut: OnNameLeftOut,
 ): Identifier | undefined {
   try {
     const id = identify()
     assertSeparable(id, upstream.separators)
     return id.length > 0 && upstreams.forId(id) === upstream ? id : undefined
   } catch (error) {
-    if (error instanceof CatalogError) return undefined
-    throw error
+    if (!(error instanceof CatalogError)) throw error
+    onNameLeftOut(upstream.name, error)
+    return undefined
   }
 }
 
@@ -139,6 +162,20 @@ function emptyIfNamespaceMissing(error: unknown): SourcePage {
   if (error instanceof CatalogError && error.kind === 'NamespaceNotFound')
     return { names: [], next: undefined }
   throw error
+}
+
+/**
+ * A listing of all tables can do without an upstream that is down, or that lacks the operation. A refusal of the caller
+ * or of the request is an error of the listing.
+ */
+function throwIfIndispensable(error: unknown): never {
+  if (!(error instanceof CatalogError)) throw error
+  if (error.status >= 500) throw new SourceUnavailable(error)
+  if (error.kind !== 'Unsupported' && error.status !== 404) throw error
+  const message = 'ListAllTables is not supported; list the namespaces and the tables of each'
+  throw new SourceUnavailable(
+    new CatalogError('Unsupported', message, { status: error.status, cause: error.cause }),
+  )
 }
 
 function invalidListingError(message: string): CatalogError {

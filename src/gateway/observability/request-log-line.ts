@@ -1,6 +1,6 @@
 import { idToJson, memberToJson, memoizeText } from '../../audit/records/json-text.ts'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { UpstreamError } from '../../catalog-api/responses/redact-error-text.ts'
+import { describeCause } from '../describe-cause.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import type { RequestEnd } from './request-end.ts'
 import type { Principal } from '../../identity/principal.ts'
@@ -78,12 +78,4 @@ function formatMilliseconds(duration: number): string {
   if (microseconds < 1000) return millisecondTexts[microseconds] ?? '0'
   const whole = Math.trunc(microseconds / 1000)
   return `${whole}${(millisecondTexts[microseconds - whole * 1000] ?? '').slice(1)}`
-}
-
-/** The stack of an internal error. Messages about invalid JSON are left out: they quote it, secrets included. */
-function describeCause({ kind, cause }: CatalogError): string | undefined {
-  if (!(cause instanceof Error)) return undefined
-  if (cause instanceof SyntaxError) return cause.name
-  if (cause instanceof UpstreamError) return cause.message
-  return kind === 'Internal' ? cause.stack : String(cause)
 }

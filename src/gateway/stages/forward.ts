@@ -11,6 +11,7 @@ import type { DownstreamBody, DownstreamResponse } from '../downstream.ts'
 import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
 import { hideReferences } from '../authorization/hide-references.ts'
 import { createListingResponse } from '../listing/listing-response.ts'
+import type { ListingObserver } from '../listing/listing-observer.ts'
 import type { PageTokens } from '../listing/page-tokens.ts'
 import { formatErrorResponse } from '../error-response.ts'
 import { assertCircuitClosed, callUpstream } from '../upstream/call-upstream.ts'
@@ -27,6 +28,7 @@ export interface ForwardOptions {
   readonly auditLog: AuditLog
   readonly upstreams: Upstreams
   readonly pageTokens: PageTokens
+  readonly listingObserver: ListingObserver
 }
 
 /**
@@ -34,8 +36,12 @@ export interface ForwardOptions {
  * streamed body, so that a client that sends none holds no connection to the upstream. Throws ServiceUnavailable (503),
  * or the error of reading the body.
  */
-export async function prepareForwarding({ upstream, payload }: Checked, body: DownstreamBody): Promise<void> {
-  assertCircuitClosed(upstream)
+export async function prepareForwarding(
+  { route, upstream, payload }: Checked,
+  body: DownstreamBody,
+): Promise<void> {
+  // A listing of all tables does without upstreams that are unavailable.
+  if (route.operation.lists !== 'all tables') assertCircuitClosed(upstream)
   if (payload.form === 'stream') await body.started()
 }
 
@@ -48,7 +54,7 @@ export async function prepareForwarding({ upstream, payload }: Checked, body: Do
 export async function forward(
   request: Audited,
   response: DownstreamResponse,
-  { auditLog, upstreams, pageTokens }: ForwardOptions,
+  { auditLog, upstreams, pageTokens, listingObserver }: ForwardOptions,
   spans: RequestSpans | undefined,
 ): Promise<CatalogError | undefined> {
   const startedAt = performance.now()
@@ -70,7 +76,7 @@ export async function forward(
     upstreamResponse =
       route.operation.lists === undefined
         ? await callUpstream(request.upstream, (outgoing = createUpstreamRequest(request)), options, mayRetry)
-        : await createListingResponse(request, response, { upstreams, pageTokens, spans })
+        : await createListingResponse(request, response, { upstreams, pageTokens, listingObserver, spans })
   } catch (error) {
     if (intent !== undefined) {
       await recordOutcome(intent, auditLog, createFailureOutcome(error, request, startedAt))
@@ -107,8 +113,7 @@ function responseContext({ head, allowedBy }: Audited): ResponseContext {
 
 function createUpstreamRequest(request: Audited): UpstreamRequest {
   const { payload, payloadType, upstream } = request
-  const headers = createRequestHeaders(upstream, request)
-  headers.push(...request.restatedHeaders)
+  const headers = createRequestHeaders(upstream, request, request.restatedHeaders)
   if (payloadType !== undefined) headers.push('content-type', payloadType)
   if (payload.form === 'stream' && payload.length !== undefined) {
     headers.push('content-length', String(payload.length))

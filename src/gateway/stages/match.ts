@@ -37,7 +37,11 @@ export function match(request: Received, findRoute: FindRoute): Matched {
 export function createRouteFinder(upstreams: Upstreams, basePath = ''): FindRoute {
   const allowedParameters = new Set(upstreams.all.flatMap((upstream) => [...upstream.allowedQueryParameters]))
   return (method, target) => {
-    const route = parseTarget(method, target, { basePath, allowedParameters })
+    const route = parseTarget(method, target, {
+      basePath,
+      allowedParameters,
+      quotes: upstreams.quotesInNames,
+    })
     const upstream = upstreams.forId(route.id)
     return { route, upstream, upstreamTarget: buildUpstreamTarget(upstream, route) }
   }

@@ -16,8 +16,8 @@ export interface HealthCheckerOptions extends ConnectorOptions {
   readonly timeoutMs: number
   /** Milliseconds between checks while they fail. */
   readonly failingIntervalMs: number
-  /** Called with the result of each check. */
-  readonly onResult: (isUp: boolean) => void
+  /** Called after each check: why it failed, or undefined if it passed. */
+  readonly onResult: (problem: string | undefined) => void
 }
 
 /** The health of an upstream, according to the latest checks. */
@@ -57,26 +57,27 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
   let isChecking = false
   let timer: NodeJS.Timeout | undefined
 
-  async function probe(): Promise<boolean> {
+  async function findProblem(): Promise<string | undefined> {
     try {
       const signal = AbortSignal.timeout(timeoutMs)
       const request = { method: 'GET', path, headers: options.headers, body: null } as const
       const { status } = await sendRequest(client, request, maxResponseBytes, signal)
-      return !isUnavailableStatus(status)
-    } catch {
-      return false
+      return isUnavailableStatus(status) ? `status ${status}` : undefined
+    } catch (error) {
+      return String(error)
     }
   }
 
   async function check(): Promise<void> {
     clearTimeout(timer)
     isChecking = true
-    const isUp = await probe()
+    const problem = await findProblem()
     isChecking = false
     if (isClosed) return
+    const isUp = problem === undefined
     failures = isUp ? 0 : failures + 1
     wasHealthy ||= isUp
-    options.onResult(isUp)
+    options.onResult(problem)
     const nextMs = isUp ? intervalMs : Math.min(intervalMs, failingIntervalMs)
     timer = setTimeout(() => void check(), nextMs).unref()
   }

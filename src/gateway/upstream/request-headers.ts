@@ -1,18 +1,32 @@
-import { clientDialectHeader, getHeaderDialect, requestIdHeader } from '../../catalog-api/headers.ts'
+import {
+  clientDialectHeader,
+  fromCatalogHeader,
+  getHeaderDialect,
+  requestIdHeader,
+} from '../../catalog-api/headers.ts'
 import type { ForwardedRequest } from './caller-headers.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
- * Creates the headers that an upstream receives, except those of the body: the permitted headers of the caller and
- * those of the gateway. Names and values in turn.
+ * Creates the headers that an upstream receives, except those of the body: the permitted headers of the caller, those
+ * that `restated` facts add, and those of the gateway. Catalog headers get the names that the upstream reads. Names and
+ * values in turn.
  */
-export function createRequestHeaders(upstream: Upstream, request: ForwardedRequest): string[] {
+export function createRequestHeaders(
+  upstream: Upstream,
+  request: ForwardedRequest,
+  restated: readonly string[] = [],
+): string[] {
   const headers: string[] = []
   const { headers: sent, requestId, database } = request.head
-  for (let index = 0; index < sent.length; index += 2) {
-    const name = sent[index] ?? ''
-    const passes = upstream.allowedRequestHeaders.has(name) || getHeaderDialect(name) !== undefined
-    if (passes) headers.push(name, sent[index + 1] ?? '')
+  for (const given of [sent, restated]) {
+    for (let index = 0; index < given.length; index += 2) {
+      const name = given[index] ?? ''
+      const value = given[index + 1] ?? ''
+      if (getHeaderDialect(name) !== undefined)
+        headers.push(fromCatalogHeader(name, upstream.headerDialect), value)
+      else if (upstream.allowedRequestHeaders.has(name)) headers.push(name, value)
+    }
   }
   headers.push(requestIdHeader, requestId, ...upstream.fixedHeaders)
   if (database !== undefined) headers.push(clientDialectHeader, 'lancedb')

@@ -1,11 +1,12 @@
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
-import { assertSeparable, quoteForMessage } from '../../catalog-api/identifiers.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { formatIdentifierForMessage } from '../../catalog-api/not-found.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { unknownParameterError, type RouteMatch } from '../../catalog-api/request-target.ts'
 import type { Matched } from '../context.ts'
 import { listAdditionalPermissions, type PermissionDecision } from '../authorization/required-permission.ts'
+import { assertNamesAccepted } from './assert-names-accepted.ts'
 import { buildUpstreamTarget } from './upstream-target.ts'
 import type { Upstream } from './upstream.ts'
 import type { Upstreams } from './upstreams.ts'
@@ -40,7 +41,7 @@ export function findSoleUpstream(
         'the objects of the request lie in different catalogs; expected all in one',
       )
     }
-    assertSeparable(id, upstream.separators)
+    assertNamesAccepted(id, upstream)
   }
   assertMountsUntouched(route, decided, upstreams)
   assertDatabase(request.head.database, upstream)

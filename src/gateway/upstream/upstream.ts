@@ -1,5 +1,5 @@
-import { defaultDelimiter, type Identifier } from '../../catalog-api/identifiers.ts'
-import { lancedbDatabaseHeader, lancedbPrefixHeader } from '../../catalog-api/headers.ts'
+import { defaultDelimiter, type Identifier, type QuotesInNames } from '../../catalog-api/identifiers.ts'
+import { lancedbDatabaseHeader, lancedbPrefixHeader, type HeaderDialect } from '../../catalog-api/headers.ts'
 import {
   allowedRequestHeaders,
   allowedResponseHeaders,
@@ -12,6 +12,7 @@ import { createConnectionSlots, type ConnectionSlots } from './connection-slots.
 import { createRetryBudget, type RetryBudget, type RetrySettings } from './retry-budget.ts'
 import { createHttp1Client, type Http1Client } from '../../http1/client/http1-client.ts'
 import { startHealthChecker, type HealthChecker } from './health-checker.ts'
+import { createTransitionReporter, type UpstreamObserver } from './upstream-observer.ts'
 
 export interface UpstreamOptions {
   /** Name for logs, metrics and audit records. */
@@ -22,6 +23,9 @@ export interface UpstreamOptions {
   readonly delimiter?: string | undefined
   /** Characters that no part of an id may contain besides the delimiter. */
   readonly reservedInNames: readonly string[]
+  readonly quotesInNames: QuotesInNames
+  /** Names of the catalog headers that it receives. */
+  readonly headerDialect: HeaderDialect
   /** Namespaces of the upstream; undefined for the upstream that serves everything else. */
   readonly namespaces?: readonly Identifier[] | undefined
   /** Credential of the gateway: header names and values in turn. */
@@ -74,6 +78,9 @@ export interface Upstream {
   readonly delimiter: string
   /** The delimiter, and other characters at which the catalog may split ids. */
   readonly separators: readonly string[]
+  readonly quotesInNames: QuotesInNames
+  /** Names of the catalog headers that it receives. */
+  readonly headerDialect: HeaderDialect
   readonly namespaces: readonly Identifier[] | undefined
   /** Headers of every request, the credential of the gateway and the database: names and values in turn. */
   readonly fixedHeaders: readonly string[]
@@ -100,7 +107,7 @@ export interface Upstream {
 }
 
 /** Creates the client and starts health checks. Requests need not wait for either. */
-export function createUpstream(options: UpstreamOptions): Upstream {
+export function createUpstream(options: UpstreamOptions, observer?: UpstreamObserver): Upstream {
   const url = new URL(options.url)
   const { name, database, timeouts } = options
   const fixedHeaders = [...options.credentials, ...createDatabaseHeaders(database)]
@@ -117,6 +124,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     },
   })
   const breaker = new CircuitBreaker(options.circuitBreaker, () => health.checkNow())
+  const reportTransitions = observer && createTransitionReporter(name, observer)
   const health = startHealthChecker({
     ...options.healthCheck,
     url,
@@ -126,7 +134,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     delimiter,
     headers: fixedHeaders,
     failingIntervalMs: options.circuitBreaker.probeIntervalMs,
-    onResult: (isUp) => breaker.recordProbe(isUp),
+    onResult: (problem) => {
+      breaker.recordProbe(problem === undefined)
+      reportTransitions?.({ isHealthy: health.isHealthy(), circuit: breaker.state }, problem)
+    },
   })
   const queue = { maxPending: options.maxPendingRequests, queueTimeoutMs: timeouts.queueTimeoutMs }
   return {
@@ -135,6 +146,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     basePath,
     delimiter,
     separators: [...new Set([delimiter, ...options.reservedInNames])],
+    quotesInNames: options.quotesInNames,
+    headerDialect: options.headerDialect,
     namespaces: options.namespaces,
     fixedHeaders,
     database,

@@ -1,11 +1,14 @@
-import type { Identifier } from '../../catalog-api/identifiers.ts'
+import type { Identifier, QuotesInNames } from '../../catalog-api/identifiers.ts'
 import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
+import type { UpstreamObserver } from './upstream-observer.ts'
 
 /** The catalogs behind the gateway. */
 export interface Upstreams {
   readonly all: readonly Upstream[]
   /** The upstream of everything that belongs to no other, and of operations without a namespace. */
   readonly root: Upstream
+  /** Whether any upstream accepts quotes; its own rule applies once the upstream of an id is known. */
+  readonly quotesInNames: QuotesInNames
   /** Finds the upstream of an object: the one with the longest namespace that is a prefix of the id, part by part. */
   forId(id: Identifier): Upstream
   /** Names directly in a namespace that lead to mount points of other upstreams. */
@@ -21,8 +24,8 @@ interface MountNode {
 }
 
 /** Creates the upstreams; exactly one must have no namespaces. */
-export function createUpstreams(options: readonly UpstreamOptions[]): Upstreams {
-  const all = options.map(createUpstream)
+export function createUpstreams(options: readonly UpstreamOptions[], observer?: UpstreamObserver): Upstreams {
+  const all = options.map((each) => createUpstream(each, observer))
   const root = all.find(({ namespaces }) => namespaces === undefined)
   if (root === undefined) throw new Error('no upstream serves the root')
   const tree: MountNode = { upstream: root, children: new Map() }
@@ -32,6 +35,7 @@ export function createUpstreams(options: readonly UpstreamOptions[]): Upstreams 
   return {
     all,
     root,
+    quotesInNames: all.some(({ quotesInNames }) => quotesInNames === 'allowed') ? 'allowed' : 'refused',
     forId: (id) => findUpstream(tree, id, root),
     listMountNames: (namespace) => [...(findNode(tree, namespace)?.children.keys() ?? [])],
     hasMountAtOrBelow(namespace) {

@@ -145,7 +145,7 @@ function readTables(field: Field, report: ReportProblem): readonly string[] {
 function validateName(name: string): ReturnType<ValidateText> {
   const message = (item: string): string | undefined => {
     try {
-      assertName(name, item)
+      assertName(name, item, 'allowed')
       return undefined
     } catch (error) {
       if (!(error instanceof CatalogError)) throw error

@@ -123,7 +123,7 @@ function readObject(
     )
   }
   try {
-    return { field, id: assertIdentifier(id) }
+    return { field, id: assertIdentifier(id, 'allowed') }
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error
     report(fields.get(field).offset, `${fields.get(field).name}: ${error.message}`)

@@ -53,6 +53,23 @@ async function jsonOf(arrival: ReceivedRequest | undefined): Promise<unknown> {
   return JSON.parse(String(await arrival?.body))
 }
 
+it('sends context, location and properties under the names that a server of Lance reads, if it is one', async () => {
+  const { upstream, send } = await remoteAndAdapter({ headerDialect: 'lance' })
+  upstream.answering = respondWith(200, {})
+  const { arrival = { rawHeaders: [] } } = await send('POST', '/v1/table/t/create', Buffer.from('ARROW'), {
+    'x-catalog-ctx-trace': '7',
+    'x-catalog-table-location': 's3://bucket/t',
+    'x-catalog-table-properties': '{"a":"b"}',
+  })
+  const values = (name: string) => getHeaderValues(arrival, name)
+  for (const [name, value] of [
+    ['ctx-trace', '7'],
+    ['table-location', 's3://bucket/t'],
+    ['table-properties', '{"a":"b"}'],
+  ] as const)
+    expect([values(`x-lance-${name}`), values(`x-catalog-${name}`)]).toEqual([[value], []])
+})
+
 it('sends every operation in the canonical form of the interface', async () => {
   const { upstream, send } = await remoteAndAdapter()
   for (const operation of operationNames.map(getOperation)) {

@@ -1,11 +1,27 @@
 import { expect, it } from 'vitest'
 import { expectError } from '../support/expect-error.ts'
-import { getHeaderValues } from '../support/recording-upstream.ts'
+import { getHeaderValues, respondWith, type RecordingUpstream } from '../support/recording-upstream.ts'
 import type { GatewaySetup } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 
 const withLance: GatewaySetup = { adjust: (settings) => ({ ...settings, dialects: ['lance'] }) }
+const beforeLance: GatewaySetup = {
+  adjust: (settings) => ({
+    ...settings,
+    dialects: ['lance'],
+    upstreams: settings.upstreams.map((usual) => ({ ...usual, headerDialect: 'lance' })),
+  }),
+}
 const create = { body: 'ARROW' }
+
+/** The headers for context, location and properties that the last request had, under whatever name. */
+function catalogHeadersOf({ requests }: RecordingUpstream): Record<string, string> {
+  const { rawHeaders = [] } = requests.at(-1) ?? {}
+  const pairs = rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? ''] as const] : [],
+  )
+  return Object.fromEntries(pairs.filter(([name]) => /^x-(catalog|lance)-(ctx|table)-/.test(name)))
+}
 
 it('forwards context, location and properties in the dialect of the interface', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
@@ -31,6 +47,39 @@ it.each([
   expect(await gateway.post('/v1/table/orders/create', { ...create, headers })).toMatchObject({ status: 200 })
   const [arrival = { rawHeaders: [] }] = upstream.requests
   expect([getHeaderValues(arrival, alias), getHeaderValues(arrival, name)]).toEqual([[], ['{"a":"b"}']])
+})
+
+it('sends context, location and properties under the names that a server of Lance reads, if it is one', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(beforeLance)
+  const headers = {
+    'x-catalog-ctx-trace': '7',
+    'x-lance-ctx-span': '8',
+    'x-lance-table-location': 's3://bucket/orders',
+    'x-catalog-table-properties': '{"owner":"sales"}',
+  }
+  expect(await gateway.post('/v1/table/orders/create', { ...create, headers })).toMatchObject({ status: 200 })
+  expect(catalogHeadersOf(upstream)).toEqual({
+    'x-lance-ctx-trace': '7',
+    'x-lance-ctx-span': '8',
+    'x-lance-table-location': 's3://bucket/orders',
+    'x-lance-table-properties': '{"owner":"sales"}',
+  })
+})
+
+it('repeats properties of the query in the header that a server of Lance reads', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(beforeLance)
+  const properties = '{"owner":"sales"}'
+  const target = `/v1/table/orders/create?properties=${encodeURIComponent(properties)}`
+  expect(await gateway.post(target, create)).toMatchObject({ status: 200 })
+  expect(catalogHeadersOf(upstream)).toEqual({ 'x-lance-table-properties': properties })
+})
+
+it('sends the context of a listing under the names that a server of Lance reads', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(beforeLance)
+  upstream.answering = respondWith(200, { tables: [] })
+  const headers = { 'x-catalog-ctx-trace': '7' }
+  expect(await gateway.get('/v1/namespace/$/table/list', { headers })).toMatchObject({ status: 200 })
+  expect(catalogHeadersOf(upstream)).toEqual({ 'x-lance-ctx-trace': '7' })
 })
 
 it('rejects the other dialect unless it is enabled', async () => {

@@ -106,11 +106,15 @@ it('joins ids by the delimiter of the request, and fails for a name that contain
   })
 })
 
-it('a missing namespace is an error, and so is a failing upstream', async () => {
+it('a missing namespace is an error', async () => {
   expectError(await gateway.get('/v1/namespace/nowhere/list'), { kind: 'NamespaceNotFound', says: /./ })
+})
+
+it('a failing upstream is an error of the listing of its namespaces', async () => {
   const raw = upstreams.get('raw')
   if (raw === undefined) throw new Error('There is no such upstream.')
   raw.answering = respondWith(500, '')
-  expectError(await gateway.get('/v1/table'), { kind: 'Internal', status: 500, says: 'failed' })
+  const target = '/v1/namespace/prod$lake$raw/table/list'
+  expectError(await gateway.get(target), { kind: 'Internal', status: 500, says: 'failed' })
   raw.answering = serveListings(catalogs.raw)
 })

@@ -48,6 +48,27 @@ it.each<[what: string, names: readonly string[]]>([
   }
 })
 
+it('counts names that cannot be asked for, once for each listing of them', async () => {
+  const count = async (): Promise<number> => {
+    const metrics = await (await fetch(`${shared.gateway.adminUrl}/metrics`)).text()
+    return Number(/_listed_names_left_out_total\{upstream="catalog"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
+  }
+  const before = await count()
+  shared.upstream.answering = serveListings({
+    tables: { '': ["o'brien", '100%', 's#1', 'really?', 'a"b', 's$x', 's1'] },
+    allTables: ["n$o'brien", 's1'],
+  })
+  expect((await readPage(shared.gateway, target, 'dev')).names).toEqual(['s1'])
+  expect(await count()).toBe(before + 6)
+  expect((await readPage(shared.gateway, '/v1/table', 'dev')).names).toEqual(['s1'])
+  expect(await count()).toBe(before + 7)
+})
+
+it('lists names that differ by their normal form alone as two names', async () => {
+  shared.upstream.answering = serveListings({ tables: { '': ['caf\u00e9', 'cafe\u0301'] } })
+  expect((await readPage(shared.gateway, target, 'dev')).names).toEqual(['caf\u00e9', 'cafe\u0301'])
+})
+
 it('misses no name if another one is dropped between two pages', async () => {
   const names = ['s1', 's2', 's3', 's4']
   shared.upstream.answering = serveListings({ tables: { '': names } })

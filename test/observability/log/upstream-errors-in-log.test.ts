@@ -1,5 +1,9 @@
-import { expect, it } from 'vitest'
-import { respondWith } from '../../gateway/support/recording-upstream.ts'
+import { expect, it, onTestFinished } from 'vitest'
+import {
+  respondWith,
+  startRecordingUpstream,
+  type RecordingUpstream,
+} from '../../gateway/support/recording-upstream.ts'
 import { linesOf, servingGateway } from '../serving-gateway.ts'
 
 const stack = 'no such column\n\tat org.lance.Catalog.drop(/srv/lance/Catalog.java:10)'
@@ -63,3 +67,46 @@ it('credentials are removed from the upstream error', async () => {
   for (const cause of causes) expect(cause).toContain('[redacted]')
   expect(log).not.toMatch(/hidden|of-the-gateway|AKIA|eyJ/)
 })
+
+it('a listing without the tables of an upstream is logged with the upstream error, at most once a second', async () => {
+  const lost = { name: 'lost', url: 'http://127.0.0.1:9', namespaces: [['old']] }
+  const gateway = await servingGateway({
+    upstream: undefined,
+    upstreams: [{ name: 'rest', url: (await startCatalog()).url }, lost],
+  })
+  for (let index = 0; index < 10; index += 1) {
+    const response = await fetch(`${gateway.url}/v1/table`, { headers: { 'x-api-key': gateway.key('dev') } })
+    expect([response.status, await response.json()]).toEqual([200, { tables: ['t'] }])
+  }
+  const lines = linesOf(await gateway.stop()).filter(({ msg }) => msg === 'incomplete listing')
+  expect(lines.length).toBeLessThan(10)
+  expect(lines[0]).toMatchObject({
+    level: 40,
+    upstream: 'lost',
+    reason: expect.stringMatching(/^(upstream_unreachable|circuit_open)$/),
+    requestId: expect.stringMatching(/./),
+  })
+})
+
+it('a name that is left out of a listing is logged in quotes, at most once a second', async () => {
+  const gateway = await servingGateway({})
+  const names = ["o'brien\n{}", ...Array.from({ length: 1_000 }, (_, index) => `100%${index}`), 't']
+  gateway.upstream.answering = respondWith(200, { tables: names })
+  const listing = `${gateway.url}/v1/namespace/$/table/list`
+  const response = await fetch(listing, { headers: { 'x-api-key': gateway.key('dev') } })
+  expect(await response.json()).toEqual({ tables: ['t'] })
+  const lines = linesOf(await gateway.stop()).filter(({ msg }) => msg === 'name left out of a listing')
+  expect(lines.length).toBeLessThan(10)
+  expect(lines[0]).toMatchObject({
+    level: 40,
+    upstream: 'catalog',
+    reason: String.raw`a part of the id, "o'brien\n{}", contains "'", which is not allowed in a name`,
+  })
+})
+
+async function startCatalog(): Promise<RecordingUpstream> {
+  const catalog = await startRecordingUpstream()
+  onTestFinished(() => catalog.close())
+  catalog.answering = respondWith(200, { tables: ['t'] })
+  return catalog
+}

@@ -1,0 +1,250 @@
+import { expect, it, onTestFinished } from 'vitest'
+import type { ErrorName } from '../../../src/catalog-api/catalog-error.ts'
+import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
+import { expectError } from '../support/expect-error.ts'
+import { serveListings } from '../support/listing-upstream.ts'
+import { allowEverything, openGateway, type TestedGateway } from '../support/open-gateway.ts'
+import {
+  healthPath,
+  respondWith,
+  startRecordingUpstream,
+  type RecordingUpstream,
+  type RequestHandler,
+} from '../support/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { eventually } from '../support/waiting.ts'
+
+const header = 'x-catalog-gateway-incomplete'
+const catalogs = {
+  first: { namespaces: undefined, tables: ['a', 'd', 'z'] },
+  second: { namespaces: [['müde', 'lake'], ['old']], tables: ['müde$lake$b', 'old$c'] },
+  third: { namespaces: [['raw']], tables: ['raw$e', 'raw$f'] },
+} as const
+type Name = keyof typeof catalogs
+
+interface Listed {
+  readonly gateway: TestedGateway
+  readonly upstreams: Readonly<Record<Name, RecordingUpstream>>
+  readonly serve: (name: Name) => void
+}
+
+async function startCatalog(): Promise<RecordingUpstream> {
+  const upstream = await startRecordingUpstream()
+  onTestFinished(() => upstream.close())
+  return upstream
+}
+
+/** Three catalogs that list their tables. `ann` sees only those of `raw`. */
+async function threeCatalogs(): Promise<Listed> {
+  const upstreams = { first: await startCatalog(), second: await startCatalog(), third: await startCatalog() }
+  const names = Object.keys(catalogs) as Name[]
+  const serve = (name: Name): void => {
+    upstreams[name].answering = serveListings({ allTables: catalogs[name].tables })
+  }
+  for (const name of names) serve(name)
+  const gateway = await openGateway('http://127.0.0.1:9', {
+    users: ['ann'],
+    policies: [
+      allowEverything,
+      {
+        name: 'ann',
+        namespace: ['raw'],
+        rules: [{ id: 'reads', effect: 'allow', subjects: { users: ['ann'] }, operations: ['read'] }],
+      },
+    ],
+    adjust: (settings) => ({
+      ...settings,
+      upstreams: names.map((name) => ({
+        ...upstreamSchema.parse({
+          name,
+          url: upstreams[name].url,
+          healthCheck: { path: healthPath, intervalMs: 20, timeoutMs: 500 },
+        }),
+        namespaces: catalogs[name].namespaces,
+      })),
+    }),
+  })
+  onTestFinished(() => gateway.close())
+  return { gateway, upstreams, serve }
+}
+
+async function list(gateway: TestedGateway, query: string, as: string) {
+  const response = await gateway.get(`/v1/table${query}`, { as })
+  expect(response, response.bytes.toString()).toMatchObject({ status: 200 })
+  const { tables, page_token: token } = response.json as { tables: string[]; page_token?: string }
+  return { tables, token, missing: response.headers[header] }
+}
+
+const disconnect: RequestHandler = (_arrival, _response, request) => request.socket.destroy()
+
+it.each<[how: string, RequestHandler]>([
+  ['fails', respondWith(500, 'out of memory')],
+  ['is unavailable', respondWith(503, '')],
+  ['closes connections', disconnect],
+  ['sends no listing', respondWith(200, { tables: 7 })],
+  ['lacks the route', respondWith(404, '<h1>Not Found</h1>', { 'content-type': 'text/html' })],
+  ['does not support the operation', respondWith(406, { error: 'unsupported', code: 0 })],
+])(
+  'a listing of all tables lacks those of a catalog that %s, and names its namespaces',
+  async (_how, fail) => {
+    const { gateway, upstreams } = await threeCatalogs()
+    upstreams.second.answering = fail
+    expect(await list(gateway, '', 'dev')).toEqual({
+      tables: ['a', 'd', 'raw$e', 'raw$f', 'z'],
+      token: undefined,
+      missing: 'm%C3%BCde%24lake, old',
+    })
+    expect(await list(gateway, '?delimiter=.', 'dev')).toMatchObject({ missing: 'm%C3%BCde.lake, old' })
+  },
+)
+
+it('a complete listing has no such header', async () => {
+  const { gateway } = await threeCatalogs()
+  expect(await list(gateway, '', 'dev')).toEqual({
+    tables: ['a', 'd', 'müde$lake$b', 'old$c', 'raw$e', 'raw$f', 'z'],
+    token: undefined,
+    missing: undefined,
+  })
+})
+
+it('does not reveal a failing catalog to a caller that may see nothing there', async () => {
+  const { gateway, upstreams } = await threeCatalogs()
+  upstreams.second.answering = respondWith(500, '')
+  expect(await list(gateway, '', 'ann')).toEqual({
+    tables: ['raw$e', 'raw$f'],
+    token: undefined,
+    missing: undefined,
+  })
+  for (const upstream of Object.values(upstreams)) upstream.answering = respondWith(500, '')
+  const response = await gateway.get('/v1/table', { as: 'ann' })
+  expectError(response, { kind: 'Internal', says: 'the catalog of "raw": the upstream failed' })
+  expect(response.bytes.toString()).not.toMatch(/first|second|third|lake|old/)
+})
+
+it.each([
+  ['refuses the caller', 403, 15, 'PermissionDenied'],
+  ['is asked too often', 429, 21, 'Throttling'],
+] as const)('a catalog that %s fails the listing, because a retry or a permission helps', async (...row) => {
+  const [, status, code, kind] = row
+  const { gateway, upstreams } = await threeCatalogs()
+  upstreams.second.answering = respondWith(status, { error: 'not for you', code })
+  expectError(await gateway.get('/v1/table'), { kind, says: 'not for you' })
+})
+
+it('lists the other catalogs while the circuit of the root catalog is open', async () => {
+  const { gateway, upstreams } = await threeCatalogs()
+  upstreams.first.healthStatus = 503
+  upstreams.first.answering = respondWith(503, '')
+  await eventually(async () =>
+    expect(await gateway.post('/v1/table/t/describe')).toMatchObject({ status: 503 }),
+  )
+  expect(await list(gateway, '', 'dev')).toEqual({
+    tables: ['müde$lake$b', 'old$c', 'raw$e', 'raw$f'],
+    token: undefined,
+    missing: '%24',
+  })
+})
+
+it('if no catalog is available, the error names each of them by a namespace', async () => {
+  const { gateway, upstreams } = await threeCatalogs()
+  upstreams.first.answering = respondWith(406, { error: 'unsupported', code: 0 })
+  upstreams.second.answering = disconnect
+  upstreams.third.answering = respondWith(200, 'listing')
+  expectError(await gateway.get('/v1/table'), {
+    kind: 'ServiceUnavailable',
+    status: 502,
+    says: new RegExp(
+      '^the catalog of the root namespace: ListAllTables is not supported; .*' +
+        'the catalog of "müde\\$lake": the catalog could not be reached, .*; ' +
+        'the catalog of "raw": the response of the catalog is not a JSON object$',
+    ),
+  })
+})
+
+it.each<[how: string, RequestHandler, ErrorName, status: number, says: string]>([
+  ['fails', respondWith(500, ''), 'Internal', 500, 'the catalog of the root namespace: the upstream failed'],
+  [
+    'lacks the route',
+    respondWith(404, ''),
+    'Unsupported',
+    404,
+    'namespace: ListAllTables is not supported; list',
+  ],
+])('a single catalog that %s is an error that names it', async (_how, fail, kind, status, says) => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  upstream.answering = fail
+  expectError(await gateway.get('/v1/table'), { kind, status, says })
+})
+
+it('a later page contains the tables of a catalog that is back, none twice', async () => {
+  const { gateway, upstreams, serve } = await threeCatalogs()
+  upstreams.second.answering = respondWith(500, '')
+  const first = await list(gateway, '?limit=3', 'dev')
+  expect(first).toMatchObject({ tables: ['a', 'd', 'raw$e'], missing: 'm%C3%BCde%24lake, old' })
+  serve('second')
+  const token = encodeURIComponent(first.token ?? '')
+  const second = await list(gateway, `?limit=3&page_token=${token}`, 'dev')
+  expect(second).toMatchObject({ tables: ['müde$lake$b', 'old$c', 'raw$f'], missing: undefined })
+  const third = await list(gateway, `?limit=3&page_token=${encodeURIComponent(second.token ?? '')}`, 'dev')
+  expect(third).toEqual({ tables: ['z'], token: undefined, missing: undefined })
+})
+
+it('a catalog that fails between two pages is continued where it stopped', async () => {
+  const { gateway, upstreams, serve } = await threeCatalogs()
+  const first = await list(gateway, '?limit=3', 'dev')
+  expect(first).toMatchObject({ tables: ['a', 'd', 'müde$lake$b'], missing: undefined })
+  upstreams.second.answering = respondWith(500, '')
+  const second = await list(gateway, `?limit=2&page_token=${encodeURIComponent(first.token ?? '')}`, 'dev')
+  expect(second).toMatchObject({ tables: ['raw$e', 'raw$f'], missing: 'm%C3%BCde%24lake, old' })
+  serve('second')
+  const third = await list(gateway, `?limit=2&page_token=${encodeURIComponent(second.token ?? '')}`, 'dev')
+  expect(third).toEqual({ tables: ['old$c', 'z'], token: undefined, missing: undefined })
+})
+
+it('the last page says that a catalog is still missing, instead of a token that leads nowhere', async () => {
+  const { gateway, upstreams } = await threeCatalogs()
+  upstreams.third.answering = respondWith(500, '')
+  const first = await list(gateway, '?limit=3', 'dev')
+  const last = await list(gateway, `?limit=3&page_token=${encodeURIComponent(first.token ?? '')}`, 'dev')
+  expect(last).toEqual({ tables: ['old$c', 'z'], token: undefined, missing: 'raw' })
+})
+
+it('a page that only a failing catalog has is an error, and its token stays valid', async () => {
+  const { gateway, upstreams, serve } = await threeCatalogs()
+  const first = await list(gateway, '?limit=6', 'ann')
+  expect(first.tables).toEqual(['raw$e', 'raw$f'])
+  const page = await list(gateway, '?limit=1', 'ann')
+  const next = `?page_token=${encodeURIComponent(page.token ?? '')}`
+  for (const upstream of Object.values(upstreams)) upstream.answering = respondWith(500, '')
+  expectError(await gateway.get(`/v1/table${next}`, { as: 'ann' }), { kind: 'Internal', says: 'failed' })
+  serve('third')
+  expect(await list(gateway, next, 'ann')).toMatchObject({ tables: ['raw$f'], token: undefined })
+})
+
+it('incomplete listings are counted by upstream', async () => {
+  const { gateway, upstreams } = await threeCatalogs()
+  upstreams.second.answering = respondWith(500, '')
+  await list(gateway, '', 'dev')
+  await list(gateway, '', 'dev')
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  expect(metrics).toMatch(/^catalog_gateway_incomplete_listings_total\{upstream="second"\} 2$/m)
+})
+
+it('a header that would be too long says that much is missing', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    adjust: (settings) => ({
+      ...settings,
+      upstreams: settings.upstreams.flatMap((usual) => [
+        { ...usual, name: 'rest' },
+        {
+          ...usual,
+          name: 'wide',
+          url: 'http://127.0.0.1:9',
+          namespaces: Array.from({ length: 100 }, (_, index) => [`namespace-of-some-length-${index}`]),
+        },
+      ]),
+    }),
+  })
+  upstream.answering = serveListings({ allTables: ['a'] })
+  expect(await list(gateway, '', 'dev')).toEqual({ tables: ['a'], token: undefined, missing: '*' })
+})
