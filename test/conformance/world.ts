@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Identifier } from '../../src/catalog-api/identifiers.ts'
 import type { OperationName } from '../../src/catalog-api/operations.ts'
-import { connectTo, NotThere, type CatalogClient, type ConformanceTarget } from './catalog-client.ts'
+import { connectTo, type CatalogClient, type ConformanceTarget, type ReportForm } from './catalog-client.ts'
 import { rows } from './sample-rows.ts'
 
 /** The environment of a case: a client, and a namespace that no other run uses. */
@@ -20,7 +20,7 @@ export interface World extends CatalogClient {
   readonly namespace: () => Promise<Identifier>
 }
 
-/** One requirement of an operation. It throws if the catalog violates it, NotThere if it cannot be tested. */
+/** One requirement of an operation. It throws if the catalog violates it, NotTestable if it cannot be tested. */
 export interface Case {
   readonly operation: OperationName
   readonly title: string
@@ -36,25 +36,37 @@ export function cases(table: Partial<Record<OperationName, Readonly<Record<strin
   )
 }
 
-/** Creates the namespace of a run and its standing table. */
-export async function makeWorld(target: ConformanceTarget): Promise<World> {
-  const client = connectTo(target)
+/** The namespace of a run and what it holds. */
+export type Site = Pick<World, 'guarded' | 'home' | 'standing' | 'fresh'>
+
+/** Creates the namespace of a run and its standing table. Rejects if the namespace cannot be created. */
+export async function makeSite(target: ConformanceTarget, report: ReportForm): Promise<Site> {
+  const client = connectTo(target, report)
   const home = [`conformance_${randomBytes(5).toString('hex')}`]
   await client.ok('CreateNamespace', home, { body: {} })
   let made = 0
   const fresh = (): Identifier => [...home, `n${(made += 1)}`]
+  const standing = fresh()
+  // Without it, the cases that need it fail, and the others still run.
+  await client.ok('CreateTable', standing, { body: rows(3) }).catch(() => undefined)
+  const guarded = Object.keys(target.credentials).length > 0
+  return { guarded, home, standing, fresh }
+}
+
+/** Creates the environment of one case. */
+export function makeWorld(site: Site, target: ConformanceTarget, report: ReportForm): World {
+  const client = connectTo(target, report)
   const table = async (rowCount = 3): Promise<Identifier> => {
-    const id = fresh()
+    const id = site.fresh()
     await client.ok('CreateTable', id, { body: rows(rowCount) })
     return id
   }
   const namespace = async (): Promise<Identifier> => {
-    const id = fresh()
+    const id = site.fresh()
     await client.ok('CreateNamespace', id, { body: {} })
     return id
   }
-  const guarded = Object.keys(target.credentials).length > 0
-  return { ...client, guarded, home, standing: await table(), fresh, table, namespace }
+  return { ...client, ...site, table, namespace }
 }
 
 /** Removes the namespace of a run with its content. */
@@ -62,8 +74,7 @@ export async function removeWorld(client: World): Promise<void> {
   const { home } = client
   try {
     await client.ok('DropNamespace', home, { body: { behavior: 'Cascade' } })
-  } catch (error) {
-    if (!(error instanceof NotThere)) throw error
+  } catch {
     await removeOneByOne(client, home)
   }
 }
@@ -71,8 +82,13 @@ export async function removeWorld(client: World): Promise<void> {
 /** Restrict is the only behavior that a catalog must implement. */
 async function removeOneByOne(client: CatalogClient, id: Identifier): Promise<void> {
   const { tables } = await client.ok('ListTables', id)
-  for (const name of tables as string[]) await client.ok('DropTable', [...id, name])
+  for (const name of tables as string[]) await removeTable(client, [...id, name])
   const { namespaces } = await client.ok('ListNamespaces', id)
   for (const name of namespaces as string[]) await removeOneByOne(client, [...id, name])
   await client.ok('DropNamespace', id, { body: {} })
+}
+
+/** A table that was only declared has nothing to drop. */
+async function removeTable(client: CatalogClient, id: Identifier): Promise<void> {
+  await client.ok('DropTable', id).catch(() => client.ok('DeregisterTable', id, { body: {} }))
 }

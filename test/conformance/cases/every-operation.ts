@@ -2,7 +2,7 @@ import { equal } from 'node:assert/strict'
 import type { ErrorName } from '../../../src/catalog-api/catalog-error.ts'
 import type { Identifier } from '../../../src/catalog-api/identifiers.ts'
 import { getOperation, operationNames, type Operation } from '../../../src/catalog-api/operations.ts'
-import { NotThere, type Parts } from '../catalog-client.ts'
+import { NotTestable, type Parts } from '../catalog-client.ts'
 import { requiredMembers } from '../interface-document.ts'
 import { sampleRequests } from '../sample-requests.ts'
 import type { Case, Check, World } from '../world.ts'
@@ -63,7 +63,7 @@ function refusals(operation: Operation): Record<string, Check> {
       equal(headers.get('allow')?.includes(operation.method), true, 'the header allow names the method')
     },
     'without credentials it is answered with 401': async (world) => {
-      if (!world.guarded) throw new NotThere('no credentials were given: who is let in is not known')
+      if (!world.guarded) throw new NotTestable('no credentials were given: who is let in is not known')
       const parts = { ...sampleRequests[operation.name], anonymous: true }
       await world.refused(operation.name, presentFor(world, operation), parts, 'Unauthenticated')
     },

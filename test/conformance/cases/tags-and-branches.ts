@@ -101,7 +101,7 @@ export const tagAndBranchCases = cases({
   ListTableBranches: {
     'branches by name, each with its parent and its age in seconds': async (world) => {
       const id = await branched(world)
-      for (const parts of [{ method: 'GET' }, { body: { id, page_token: null } }, {}]) {
+      for (const parts of [{ method: 'GET' }, { body: { id, page_token: null } }, { body: undefined }]) {
         const { branches } = await world.ok('ListTableBranches', id, parts)
         const draft = (branches as Record<string, { parentVersion: number; createAt: number }>)['draft']
         equal(draft?.parentVersion, 1)
