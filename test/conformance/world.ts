@@ -79,16 +79,36 @@ export async function removeWorld(client: World): Promise<void> {
   }
 }
 
-/** Restrict is the only behavior that a catalog must implement. */
+/**
+ * Restrict is the only behavior that a catalog must implement. A table that cannot be removed does not keep the others;
+ * the namespace that contains it is then refused.
+ */
 async function removeOneByOne(client: CatalogClient, id: Identifier): Promise<void> {
-  const { tables } = await client.ok('ListTables', id)
-  for (const name of tables as string[]) await removeTable(client, [...id, name])
-  const { namespaces } = await client.ok('ListNamespaces', id)
-  for (const name of namespaces as string[]) await removeOneByOne(client, [...id, name])
+  for (const name of await readNames(client, 'ListTables', 'tables', id))
+    await removeTable(client, [...id, name]).catch(() => undefined)
+  for (const name of await readNames(client, 'ListNamespaces', 'namespaces', id))
+    await removeOneByOne(client, [...id, name]).catch(() => undefined)
   await client.ok('DropNamespace', id, { body: {} })
 }
 
 /** A table that was only declared has nothing to drop. */
 async function removeTable(client: CatalogClient, id: Identifier): Promise<void> {
   await client.ok('DropTable', id).catch(() => client.ok('DeregisterTable', id, { body: {} }))
+}
+
+async function readNames(
+  client: CatalogClient,
+  operation: OperationName,
+  member: string,
+  id: Identifier,
+): Promise<string[]> {
+  const names: string[] = []
+  let token: unknown
+  do {
+    const query = typeof token === 'string' ? { page_token: token } : {}
+    const page = await client.ok(operation, id, { query })
+    names.push(...(page[member] as string[]))
+    token = page['page_token']
+  } while (typeof token === 'string' && token !== '')
+  return names
 }
