@@ -16,7 +16,7 @@ from lance_namespace import (
 )
 from lance_namespace_urllib3_client.models import QueryTableRequestVector
 
-from steps import expect, step
+from steps import expect, finish, step
 
 url, key = sys.argv[1:]
 catalog = lance_namespace.connect("rest", {"uri": url, "header.x-api-key": key})
@@ -78,3 +78,4 @@ step(
         sorted(catalog.list_tables(ListTablesRequest(id=namespace)).tables), ["streamed", "written"]
     ),
 )
+finish()

@@ -5,7 +5,7 @@ import sys
 import lancedb
 import pyarrow as pa
 
-from steps import expect, step
+from steps import expect, finish, step
 
 url, key = sys.argv[1:]
 db = lancedb.connect("db://any", api_key=key, host_override=url)
@@ -52,3 +52,4 @@ step(
 step("list indices", lambda: expect(len(table.list_indices()), 2))
 step("drop", lambda: db.drop_table("people"))
 step("list nothing", lambda: expect("people" in list(db.table_names()), False))
+finish()
