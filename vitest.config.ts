@@ -6,6 +6,7 @@ import { isThorough } from './test/support/thorough.ts'
 
 const needsPostgres = ['test/backend/postgres/**/*.test.ts']
 const needsCeph = ['test/backend/s3/**/*.test.ts']
+const needsClients = ['test/clients/**/*.test.ts']
 /** Conformance tests that add little to those that always run. */
 const onlyThorough = isThorough
   ? []
@@ -23,6 +24,11 @@ const hasObjectStore = isThorough && hasCeph()
 if (!hasObjectStore) {
   const reason = isThorough ? 'there is no Ceph on this machine' : 'they are part of npm run test:thorough'
   console.warn(`SKIPPED: the tests of tables in an object store, as ${reason}.`)
+}
+
+const hasClients = process.env['CLIENTS'] === '1'
+if (!hasClients) {
+  console.warn('SKIPPED: the tests with clients of other projects, as they are npm run test:clients.')
 }
 
 export default defineConfig({
@@ -46,7 +52,7 @@ export default defineConfig({
         test: {
           name: 'main',
           include: ['test/**/*.test.ts'],
-          exclude: [...needsPostgres, ...needsCeph, ...onlyThorough],
+          exclude: [...needsPostgres, ...needsCeph, ...needsClients, ...onlyThorough],
         },
       },
       ...(hasPostgres
@@ -57,6 +63,20 @@ export default defineConfig({
                 name: 'postgres',
                 include: [...withEveryStore, ...needsPostgres],
                 globalSetup: './test/backend/postgres/private-postgres.ts',
+              },
+            },
+          ]
+        : []),
+      ...(hasClients
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 'clients',
+                include: needsClients,
+                // A client starts slowly, and runs a whole scenario in one test.
+                testTimeout: 240_000,
+                globalSetup: './test/clients/install-clients.ts',
               },
             },
           ]

@@ -76,6 +76,57 @@ it.each([
   expect(String(response?.bytes).replaceAll(' ', '')).toBe(left)
 })
 
+const endpointOptions = {
+  aws_region: 'eu-central-1',
+  aws_endpoint: 'https://s3.example:9000/prefix',
+  aws_virtual_hosted_style_request: 'false',
+  allow_http: 'true',
+}
+
+it.each(['describe', 'declare'])('retains where the store is in the response to %s', async (operation) => {
+  const options = { ...vended, ...endpointOptions, expires_at_millis: '1' }
+  attacked.upstream.answering = respondWith(200, { location: 's3://b/t', storage_options: options })
+  const response = await attacked.send({ target: `/v1/table/sandbox$orders/${operation}`, body: {} })
+  expect(response?.json).toEqual({ location: 's3://b/t', storage_options: endpointOptions })
+})
+
+it.each([
+  ['a key that is unknown', 'base_1.aws_region', 'eu'],
+  ['a key in another case', 'AWS_REGION', 'eu'],
+  ['a key of a prototype', '__proto__', 'eu'],
+  ['a token', 'google_storage_token', 'ya29'],
+  ['a user of an endpoint', 'aws_endpoint', 'https://key:secret@s3.example'],
+  ['a user without a password', 'endpoint', 'https://secret@s3.example'],
+  ['a query of an endpoint', 'azure_storage_endpoint', 'https://a.blob.core.windows.net/?sig=secret'],
+  ['a fragment of an endpoint', 'endpoint_url', 'https://s3.example/#secret'],
+  ['an endpoint after a line break', 'endpoint', 'secret\nhttps://s3.example'],
+  ['an endpoint of another scheme', 'endpoint', 'file:///secret'],
+  ['a region that is none', 'aws_region', 'AKIA/secret'],
+  ['a boolean that is none', 'allow_http', 'secret'],
+  ['an account that is none', 'azure_storage_account_name', 'AccountKey=secret'],
+  ['an object', 'aws_region', { secret: 'eu' }],
+  ['a list', 'aws_endpoint', ['https://s3.example']],
+])('removes %s from the storage options', async (_what, name, value) => {
+  const text = `{"aws_default_region":"auto",${JSON.stringify(name)}:${JSON.stringify(value)}}`
+  attacked.upstream.answering = respondWith(200, `{"storage_options":${text}}`)
+  const response = await attacked.send({})
+  expect(String(response?.bytes)).toBe('{"storage_options":{"aws_default_region":"auto"}}')
+})
+
+it.each(['["https://key@s3.example"]', '"secret"', '1', '{"endpoint":{"storage_options":{"region":"eu"}}}'])(
+  'removes storage options that are %s',
+  async (options) => {
+    attacked.upstream.answering = respondWith(200, `{"a":1,"storage_options":${options}}`)
+    expect(String((await attacked.send({}))?.bytes)).toBe('{"a":1}')
+  },
+)
+
+it('does not forward storage options with a repeated key', async () => {
+  const options = '{"aws_region":"a","aws_region":"b"}'
+  attacked.upstream.answering = respondWith(200, `{"storage_options":${options}}`)
+  expect(await attacked.send({})).toMatchObject({ status: 502, json: { code: 17 } })
+})
+
 it('forwards granted credentials unchanged', async () => {
   const whole = `{"storage_options":${JSON.stringify(vended)},  "expires_at_millis":"1"}`
   attacked.upstream.answering = respondWith(200, whole)

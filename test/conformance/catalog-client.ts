@@ -1,10 +1,11 @@
-import { deepEqual, equal, match, ok as assert } from 'node:assert/strict'
+import { ok as assert } from 'node:assert/strict'
 import { z } from 'zod'
 import { errorCodes, type ErrorName } from '../../src/catalog-api/catalog-error.ts'
 import { arrowFileType, arrowStreamType } from '../../src/catalog-api/headers.ts'
 import type { Identifier } from '../../src/catalog-api/identifiers.ts'
 import { documentedCodes } from './openapi-requirements.ts'
 import { getOperation, type Operation, type OperationName } from '../../src/catalog-api/operations.ts'
+import { getMembers } from '../../src/lib/json/is-object.ts'
 import { operationSchemas } from '../../src/catalog-api/schemas/operation-schemas.ts'
 
 /** A running catalog, and the headers that authenticate to it. */
@@ -15,7 +16,10 @@ export interface ConformanceTarget {
 
 /** The parts of a request besides operation and id. */
 export interface Parts {
-  /** Bytes are sent as an Arrow stream, text unchanged, anything else as JSON. */
+  /**
+   * Bytes are sent as an Arrow stream, text unchanged, anything else as JSON, undefined as no body. Default: the empty
+   * object that most clients send, if the operation has a JSON body.
+   */
   readonly body?: unknown
   readonly query?: Readonly<Record<string, string | readonly string[]>>
   /** A header without a value is omitted, also if it has a default. */
@@ -30,7 +34,8 @@ export interface Parts {
   readonly anonymous?: boolean
 }
 
-interface CheckedResponse {
+/** A response, whether or not it has the form that the interface requires. */
+interface ReceivedResponse {
   readonly status: number
   readonly headers: Headers
   readonly bytes: Uint8Array
@@ -40,15 +45,29 @@ interface CheckedResponse {
 
 type Members = Readonly<Record<string, unknown>>
 
-/** The catalog does not implement the feature (406), or the case cannot be tested from here. */
-export class NotSupported extends Error {
-  override readonly name = 'NotSupported'
+/** The catalog does not implement an operation, or this use of it. */
+export class NotImplemented extends Error {
+  override readonly name = 'NotImplemented'
+  readonly operation: OperationName
+
+  constructor(operation: OperationName, status: number) {
+    super(`${operation} is not implemented: status ${status}`)
+    this.operation = operation
+  }
 }
 
-/** Sends requests and checks every response. All functions throw for an invalid response. */
+/** The case cannot be tested from here. */
+export class NotTestable extends Error {
+  override readonly name = 'NotTestable'
+}
+
+/** Receives a response that is not in the form of the interface: the operation, and what is wrong. */
+export type ReportForm = (operation: OperationName, message: string) => void
+
+/** Sends requests, and reports responses that are not in the form of the interface. */
 export interface CatalogClient {
-  /** Returns any response; throws NotSupported for a 406. */
-  readonly call: (operation: OperationName, id: Identifier, parts?: Parts) => Promise<CheckedResponse>
+  /** Returns any response; throws NotImplemented if there is no such operation. */
+  readonly call: (operation: OperationName, id: Identifier, parts?: Parts) => Promise<ReceivedResponse>
   /** Returns the members of a success. */
   readonly ok: (operation: OperationName, id: Identifier, parts?: Parts) => Promise<Members>
   /** Requires one of these errors. */
@@ -61,6 +80,8 @@ export interface CatalogClient {
 }
 
 const responseHeadersTimeoutMs = 60_000
+/** Ends a listing whose pages do not end. */
+const maxRequests = 500
 const errorBody = z.looseObject({
   error: z.string().min(1),
   code: z.int(),
@@ -70,34 +91,50 @@ const errorBody = z.looseObject({
 // Not every operation has a JSON response, which the compiler sees as a type difference.
 const schemas = operationSchemas as Partial<Record<string, { readonly response?: z.ZodType }>>
 
-export function connectTo(target: ConformanceTarget): CatalogClient {
-  const call: CatalogClient['call'] = async (name, id, parts = {}) => {
+/** Creates a client of that catalog for one case. */
+export function connectTo(target: ConformanceTarget, report: ReportForm): CatalogClient {
+  let requests = 0
+  const call: CatalogClient['call'] = async (name, id, written = {}) => {
     const operation = getOperation(name)
+    const parts = addDefaultBody(operation, written)
+    requests += 1
+    assert(requests <= maxRequests, `no end after ${maxRequests} requests`)
     const response = await fetch(target.url.replace(/\/$/, '') + routeOf(operation, id, parts), {
       method: parts.method ?? operation.method,
       headers: headersOf(parts, target),
       signal: AbortSignal.timeout(responseHeadersTimeoutMs),
       ...(parts.body !== undefined && { body: bodyOf(parts.body) }),
     })
-    const checked = await read(response)
-    if (checked.status >= 400) checkError(operation, checked)
-    else checkSuccess(operation, checked)
-    return checked
+    const received = await read(response)
+    if (isNotImplemented(operation, parts, received)) throw new NotImplemented(name, received.status)
+    for (const check of received.status >= 400 ? errorChecks : successChecks) {
+      try {
+        check(operation, received)
+      } catch (error) {
+        report(name, error instanceof Error ? error.message : String(error))
+      }
+    }
+    return received
   }
   return {
     call,
     async ok(name, id, parts) {
       const { status, json } = await call(name, id, parts)
-      assert(status < 400, `${name} was expectError: ${status} ${JSON.stringify(json)}`)
-      return json as Members
+      assert(status < 400, `${name} was refused: ${status} ${JSON.stringify(json)}`)
+      return getMembers(json)
     },
     async expectError(name, id, parts, ...errors) {
       const { status, json } = await call(name, id, parts)
       const expected = errors.map((error) => `${errorCodes[error].status} code ${errorCodes[error].code}`)
-      const found = `${status} code ${String((json as Members | undefined)?.['code'])}`
+      const found = `${status} code ${String(getMembers(json)['code'])}`
       assert(expected.includes(found), `expected ${expected.join(' or ')}, found ${found}: ${show(json)}`)
     },
   }
+}
+
+function addDefaultBody({ body, method }: Operation, parts: Parts): Parts {
+  if ('body' in parts || body !== 'json' || (parts.method ?? method) !== 'POST') return parts
+  return { ...parts, body: {} }
 }
 
 function routeOf(operation: Operation, id: Identifier, parts: Parts): string {
@@ -129,41 +166,78 @@ function bodyOf(body: unknown): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
-async function read(response: Response): Promise<CheckedResponse> {
+async function read(response: Response): Promise<ReceivedResponse> {
   const bytes = new Uint8Array(await response.arrayBuffer())
   const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
-  const json: unknown = isJson ? JSON.parse(Buffer.from(bytes).toString()) : undefined
+  const json = isJson ? parseJson(Buffer.from(bytes).toString()) : undefined
   return { status: response.status, headers: response.headers, bytes, json }
 }
 
-/** Requires an ErrorResponse with a code that is allowed for the operation. */
-function checkError(operation: Operation, { status, headers, json }: CheckedResponse): void {
-  const { code, instance } = errorBody.parse(json)
-  equal(instance, headers.get('x-request-id'), 'the instance of an error is the id of its request')
-  if (status === 406) throw new NotSupported(show(json))
-  if (code === 0) {
-    assert(status === 404 || status === 405, `code 0 is answered with 404, 405 or 406, not with ${status}`)
-    return
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
-  assert(
-    documentedCodes(operation).includes(code),
-    `the code ${code} is none of ${operation.name}: ${show(json)}`,
-  )
 }
 
-/** Checks status, format and members of a success. */
-function checkSuccess(operation: Operation, { status, headers, bytes, json }: CheckedResponse): void {
-  equal(status, operation.status)
-  const type = headers.get('content-type') ?? ''
-  if (operation.response === 'empty') {
-    equal(bytes.length, 0, 'the answer has no body')
-  } else if (operation.response === 'arrow') {
-    equal(type, arrowFileType)
-    deepEqual(Buffer.from(bytes.subarray(0, 6)).toString(), 'ARROW1')
-  } else {
-    match(type, /^application\/json/)
-    schemas[operation.name]?.response?.parse(json)
-  }
+/** An object that does not exist has a code of its own; a route that does not exist has none, or 0. */
+function isNotImplemented(
+  operation: Operation,
+  { method }: Parts,
+  { status, json }: ReceivedResponse,
+): boolean {
+  const { code, error } = getMembers(json)
+  if (status >= 500) return status === 501 || /not (supported|implemented)/i.test(String(error))
+  if (typeof code === 'number' && code !== 0) return false
+  const isUsualMethod = method === undefined || method === operation.method
+  return status === 404 || status === 406 || (status === 405 && isUsualMethod)
+}
+
+type FormCheck = (operation: Operation, response: ReceivedResponse) => void
+
+/** Interface section 4: an ErrorResponse with a code that is allowed for the operation. */
+const errorChecks: readonly FormCheck[] = [
+  (_operation, { status, json }) => parseAs(errorBody, json, `an error with status ${status}`),
+  (_operation, { headers, json }) =>
+    assert(
+      getMembers(json)['instance'] === (headers.get('x-request-id') ?? 'missing'),
+      'the instance of an error is not the x-request-id of its response',
+    ),
+  (operation, { status, json }) => {
+    const { code } = getMembers(json)
+    if (typeof code !== 'number') return
+    if (code === 0) assert(status === 404 || status === 405, `code 0 with status ${status}`)
+    else
+      assert(
+        documentedCodes(operation).includes(code),
+        `${operation.name} has no error with code ${code} (status ${status})`,
+      )
+  },
+]
+
+/** Interface sections 1 and 2: the status, the format and the members of a success. */
+const successChecks: readonly FormCheck[] = [
+  (operation, { status }) =>
+    assert(status === operation.status, `status ${status} instead of ${operation.status}`),
+  (operation, { headers, bytes, json }) => {
+    const type = headers.get('content-type') ?? ''
+    if (operation.response === 'empty') {
+      assert(bytes.length === 0, 'the answer has a body')
+    } else if (operation.response === 'arrow') {
+      assert(type === arrowFileType, `content type "${type}" instead of ${arrowFileType}`)
+      assert(Buffer.from(bytes.subarray(0, 6)).toString() === 'ARROW1', 'the answer is no Arrow file')
+    } else {
+      assert(type.startsWith('application/json'), `content type "${type}" instead of JSON`)
+      const schema = schemas[operation.name]?.response
+      if (schema !== undefined) parseAs(schema, json, 'the answer')
+    }
+  },
+]
+
+function parseAs(schema: z.ZodType, json: unknown, what: string): void {
+  const { error } = schema.safeParse(json)
+  assert(error === undefined, `${what} has another form:\n${error ? z.prettifyError(error) : ''}`)
 }
 
 function show(json: unknown): string {

@@ -11,14 +11,20 @@ import { tableCases } from './cases/tables.ts'
 import { tagAndBranchCases } from './cases/tags-and-branches.ts'
 import { transactionCases } from './cases/transactions.ts'
 import { versionCases } from './cases/versions.ts'
-import { NotSupported, type ConformanceTarget } from './catalog-client.ts'
-import { createFixture, removeFixture, type Case, type Fixture } from './fixture.ts'
+import { NotImplemented, NotTestable, type ConformanceTarget } from './catalog-client.ts'
+import { createSite, createFixture, removeFixture, type Case, type Fixture } from './fixture.ts'
+
+/**
+ * `failed`: the catalog does something else than the interface requires. `missing`: it does not implement the operation,
+ * or this use of it. `skipped`: it could not be tested.
+ */
+export type Result = 'passed' | 'failed' | 'missing' | 'skipped'
 
 /** The result of a case; `message` says why it did not pass. */
 export interface Outcome {
   readonly operation: OperationName
   readonly title: string
-  readonly result: 'passed' | 'failed' | 'skipped'
+  readonly result: Result
   readonly message: string
 }
 
@@ -47,14 +53,20 @@ const last: Case = { operation: 'DropNamespace', title: 'all that a run made is 
  * order of the table of operations. Rejects if that namespace cannot be created.
  */
 export async function runConformance(target: ConformanceTarget): Promise<readonly Outcome[]> {
-  const fixture = await createFixture(target)
+  const forms = new Map<OperationName, Set<string>>()
+  const report = (operation: OperationName, message: string): void => {
+    forms.set(operation, (forms.get(operation) ?? new Set()).add(message))
+  }
+  const site = await createSite(target, report)
+  const run = (one: Case) => outcomeOf(one, createFixture(site, target, report))
   const outcomes: Outcome[] = []
   const left = all.entries()
   const work = async (): Promise<void> => {
-    for (const [index, one] of left) outcomes[index] = await outcomeOf(one, fixture)
+    for (const [index, one] of left) outcomes[index] = await run(one)
   }
   await Promise.all(Array.from({ length: atATime }, work))
-  return [...outcomes, await outcomeOf(last, fixture)]
+  outcomes.push(await run(last))
+  return [...outcomes, ...formOutcomes(forms)]
 }
 
 async function outcomeOf({ operation, title, run }: Case, fixture: Fixture): Promise<Outcome> {
@@ -62,7 +74,24 @@ async function outcomeOf({ operation, title, run }: Case, fixture: Fixture): Pro
     await run(fixture)
     return { operation, title, result: 'passed', message: '' }
   } catch (error) {
-    const result = error instanceof NotSupported ? 'skipped' : 'failed'
-    return { operation, title, result, message: error instanceof Error ? error.message : String(error) }
+    const message = error instanceof Error ? error.message : String(error)
+    return { operation, title, result: resultOf(operation, error), message }
   }
 }
+
+function resultOf(operation: OperationName, error: unknown): Result {
+  if (error instanceof NotImplemented) return error.operation === operation ? 'missing' : 'skipped'
+  return error instanceof NotTestable ? 'skipped' : 'failed'
+}
+
+/** A case does not end with the first response of another form, so that it still shows what the catalog does. */
+function formOutcomes(forms: ReadonlyMap<OperationName, ReadonlySet<string>>): Outcome[] {
+  return [...forms].map(([operation, messages]) => ({
+    operation,
+    title: 'every response has the form of the interface',
+    result: 'failed',
+    message: [...messages].slice(0, maxMessages).join('\n'),
+  }))
+}
+
+const maxMessages = 10

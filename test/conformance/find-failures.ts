@@ -3,11 +3,11 @@ import type { Outcome } from './conformance.ts'
 /** Operations that the bundled catalog does not implement (406). */
 const unsupported = ['AlterTableBackfillColumns', 'CreateMaterializedView', 'RefreshMaterializedView']
 
-/** Lists the failures of the bundled catalog, and skipped cases of operations that it implements. */
+/** Lists the failures of the bundled catalog, and cases of implemented operations that were missing or skipped. */
 export function findFailures(outcomes: readonly Outcome[]): string[] {
   return outcomes
     .filter(({ result, operation }) =>
-      result === 'skipped' ? !unsupported.includes(operation) : result === 'failed',
+      result === 'missing' || result === 'skipped' ? !unsupported.includes(operation) : result === 'failed',
     )
     .map(({ operation, title, result, message }) => `${operation}: ${title}: ${result}: ${message}`)
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Identifier } from '../../src/catalog-api/identifiers.ts'
 import type { OperationName } from '../../src/catalog-api/operations.ts'
-import { connectTo, NotSupported, type CatalogClient, type ConformanceTarget } from './catalog-client.ts'
+import { connectTo, type CatalogClient, type ConformanceTarget, type ReportForm } from './catalog-client.ts'
 import { rows } from './sample-rows.ts'
 
 /** A client, and a namespace that no other run uses. */
@@ -18,7 +18,7 @@ export interface Fixture extends CatalogClient {
   readonly namespace: () => Promise<Identifier>
 }
 
-/** One requirement of an operation. It throws if the catalog violates it, NotSupported if it cannot be tested. */
+/** One requirement of an operation. It throws if the catalog violates it, NotTestable if it cannot be tested. */
 export interface Case {
   readonly operation: OperationName
   readonly title: string
@@ -34,33 +34,37 @@ export function cases(table: Partial<Record<OperationName, Readonly<Record<strin
   )
 }
 
-/** Creates the namespace of a run and its sample table. */
-export async function createFixture(target: ConformanceTarget): Promise<Fixture> {
-  const client = connectTo(target)
+/** The namespace of a run and what it holds. */
+export type Site = Pick<Fixture, 'requiresCredentials' | 'runNamespace' | 'sampleTable' | 'unusedId'>
+
+/** Creates the namespace of a run and its sampleTable table. Rejects if the namespace cannot be created. */
+export async function createSite(target: ConformanceTarget, report: ReportForm): Promise<Site> {
+  const client = connectTo(target, report)
   const runNamespace = [`conformance_${randomBytes(5).toString('hex')}`]
   await client.ok('CreateNamespace', runNamespace, { body: {} })
   let made = 0
   const unusedId = (): Identifier => [...runNamespace, `n${(made += 1)}`]
+  const sampleTable = unusedId()
+  // Without it, the cases that need it fail, and the others still run.
+  await client.ok('CreateTable', sampleTable, { body: rows(3) }).catch(() => undefined)
+  const requiresCredentials = Object.keys(target.credentials).length > 0
+  return { requiresCredentials, runNamespace, sampleTable, unusedId }
+}
+
+/** Creates the environment of one case. */
+export function createFixture(site: Site, target: ConformanceTarget, report: ReportForm): Fixture {
+  const client = connectTo(target, report)
   const table = async (rowCount = 3): Promise<Identifier> => {
-    const id = unusedId()
+    const id = site.unusedId()
     await client.ok('CreateTable', id, { body: rows(rowCount) })
     return id
   }
   const namespace = async (): Promise<Identifier> => {
-    const id = unusedId()
+    const id = site.unusedId()
     await client.ok('CreateNamespace', id, { body: {} })
     return id
   }
-  const requiresCredentials = Object.keys(target.credentials).length > 0
-  return {
-    ...client,
-    requiresCredentials,
-    runNamespace,
-    sampleTable: await table(),
-    unusedId,
-    table,
-    namespace,
-  }
+  return { ...client, ...site, table, namespace }
 }
 
 /** Removes the namespace of a run with its content. */
@@ -68,17 +72,41 @@ export async function removeFixture(client: Fixture): Promise<void> {
   const { runNamespace } = client
   try {
     await client.ok('DropNamespace', runNamespace, { body: { behavior: 'Cascade' } })
-  } catch (error) {
-    if (!(error instanceof NotSupported)) throw error
+  } catch {
     await removeOneByOne(client, runNamespace)
   }
 }
 
-/** Restrict is the only behavior that a catalog must implement. */
+/**
+ * Restrict is the only behavior that a catalog must implement. A table that cannot be removed does not keep the others;
+ * the namespace that contains it is then refused.
+ */
 async function removeOneByOne(client: CatalogClient, id: Identifier): Promise<void> {
-  const { tables } = await client.ok('ListTables', id)
-  for (const name of tables as string[]) await client.ok('DropTable', [...id, name])
-  const { namespaces } = await client.ok('ListNamespaces', id)
-  for (const name of namespaces as string[]) await removeOneByOne(client, [...id, name])
+  for (const name of await readNames(client, 'ListTables', 'tables', id))
+    await removeTable(client, [...id, name]).catch(() => undefined)
+  for (const name of await readNames(client, 'ListNamespaces', 'namespaces', id))
+    await removeOneByOne(client, [...id, name]).catch(() => undefined)
   await client.ok('DropNamespace', id, { body: {} })
+}
+
+/** A table that was only declared has nothing to drop. */
+async function removeTable(client: CatalogClient, id: Identifier): Promise<void> {
+  await client.ok('DropTable', id).catch(() => client.ok('DeregisterTable', id, { body: {} }))
+}
+
+async function readNames(
+  client: CatalogClient,
+  operation: OperationName,
+  member: string,
+  id: Identifier,
+): Promise<string[]> {
+  const names: string[] = []
+  let token: unknown
+  do {
+    const query = typeof token === 'string' ? { page_token: token } : {}
+    const page = await client.ok(operation, id, { query })
+    names.push(...(page[member] as string[]))
+    token = page['page_token']
+  } while (typeof token === 'string' && token !== '')
+  return names
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connect } from '@lancedb/lancedb'
 import type { Identifier } from '../../src/catalog-api/identifiers.ts'
-import { NotSupported } from './catalog-client.ts'
+import { NotTestable } from './catalog-client.ts'
 import type { Fixture } from './fixture.ts'
 
 export interface StagedVersion {
@@ -15,12 +15,12 @@ export interface StagedVersion {
   readonly naming_scheme: string
 }
 
-/** Returns the versions folder of a table; throws NotSupported if the catalog stores its tables out of reach. */
+/** Returns the versions folder of a table; throws NotTestable if the catalog stores its tables out of reach. */
 async function locationOf({ ok }: Fixture, id: Identifier): Promise<string> {
   const location = String((await ok('DescribeTable', id))['location'])
   const folder = location.startsWith('file:') ? fileURLToPath(location) : location
   if (folder.startsWith('/') && (await stat(folder).catch(() => undefined))?.isDirectory()) return folder
-  throw new NotSupported('the tables of this catalog do not lie on this machine')
+  throw new NotTestable('the tables of this catalog do not lie on this machine')
 }
 
 /**

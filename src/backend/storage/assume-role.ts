@@ -1,4 +1,5 @@
 import type { S3Client } from '@aws-sdk/client-s3'
+import { SignatureV4 } from '@smithy/signature-v4'
 // The fetch of Node 20 never settles if the server closes the connection at once.
 import { fetch, type Response } from 'undici'
 
@@ -27,7 +28,10 @@ export interface TemporaryCredentials {
 const timeoutMs = 10_000
 const maxResponseBytes = 64 * 1024
 
-/** AssumeRole of AWS STS 2011-06-15, signed by the S3 client. Rejects with the code of the service and no secret. */
+/**
+ * AssumeRole of AWS STS 2011-06-15, signed for `sts` with the credentials of the S3 client. Rejects with the code of the
+ * service and no secret.
+ */
 export async function assumeRole(client: S3Client, request: RoleRequest): Promise<TemporaryCredentials> {
   const { protocol, host, hostname, port, href } = new URL(request.endpoint)
   const body = new URLSearchParams({
@@ -38,12 +42,9 @@ export async function assumeRole(client: S3Client, request: RoleRequest): Promis
     DurationSeconds: String(request.seconds),
     Policy: request.policy,
   }).toString()
-  const signer = await client.config.signer({
-    name: 'sigv4',
-    signingName: 'sts',
-    signingRegion: request.region,
-    properties: {},
-  })
+  // The signer of the client keeps the service of its first request, S3, which STS rejects.
+  const { credentials, sha256 } = client.config
+  const signer = new SignatureV4({ service: 'sts', region: request.region, credentials, sha256 })
   const signed = await signer.sign({
     method: 'POST',
     protocol,

@@ -17,7 +17,9 @@ import { formatErrorResponse } from '../error-response.ts'
 import { assertCircuitClosed, callUpstream } from '../upstream/call-upstream.ts'
 import type { UpstreamCallOptions, UpstreamResponse, UpstreamRequest } from '../upstream/upstream-attempt.ts'
 import { createRequestHeaders } from '../upstream/request-headers.ts'
-import { credentialMembers, createUpstreamError, removeMembers } from '../upstream/upstream-error.ts'
+import { removeMembers } from '../upstream/remove-members.ts'
+import { createUpstreamError } from '../upstream/upstream-error.ts'
+import { withholdCredentials } from '../upstream/withhold-credentials.ts'
 import { toDownstreamError } from '../upstream/attempt-failure.ts'
 import type { PoolName } from '../upstream/connection-slots.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
@@ -170,14 +172,15 @@ function sendHeldResponse(
   scheduleAtTickEnd(() => response.end(body))
 }
 
-function removeWithheldMembers(body: Buffer, request: Audited): Buffer {
-  const { operation } = request.route
-  const hidden = [
-    ...(request.permit.withholdsCredentials ? credentialMembers : []),
-    ...(request.permit.withholdsDescription ? operation.describes : []),
-  ]
-  if (hidden.length === 0) return body
+function removeWithheldMembers(body: Buffer, { route, permit }: Audited): Buffer {
+  const { operation } = route
+  const { withholdsCredentials, withholdsDescription } = permit
+  const hidden = new Set<string>(withholdsDescription ? operation.describes : [])
+  if (!withholdsCredentials && hidden.size === 0) return body
   // The map is the whole response.
   if (operation.body === 'map') return Buffer.from('{}')
-  return removeMembers(body, new Set(hidden))
+  // Storage options without credentials only describe.
+  if (withholdsCredentials && withholdsDescription) hidden.add('storage_options')
+  const described = hidden.size === 0 ? body : removeMembers(body, hidden)
+  return withholdsCredentials ? withholdCredentials(described) : described
 }

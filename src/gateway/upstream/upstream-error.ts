@@ -4,8 +4,6 @@ import { parseErrorResponse } from '../../catalog-api/responses/read-error-respo
 import { lancedbServerHeader } from '../../catalog-api/headers.ts'
 import type { Upstream } from './upstream.ts'
 import type { UpstreamResponse } from './upstream-attempt.ts'
-import { JsonTransformer } from '../json/json-transformer.ts'
-import { concatChunks } from '../body/read-body.ts'
 
 /** Headers of an error response that the gateway forwards with its own error. */
 const forwardedErrorHeaders = ['retry-after', lancedbServerHeader]
@@ -52,23 +50,4 @@ function createErrorMessage(status: number, sent: string | undefined): string {
 function getHeaderValue(headers: readonly string[], name: string): string | undefined {
   const index = headers.findIndex((header, position) => position % 2 === 0 && header === name)
   return index === -1 ? undefined : headers[index + 1]
-}
-
-/** Members of a response that contain storage credentials. */
-export const credentialMembers = ['storage_options', 'expires_at_millis'] as const
-
-/**
- * Removes the members of those names at any depth from the body of a response. Throws ServiceUnavailable (502) for a
- * body that is not JSON, because its content cannot be checked.
- */
-export function removeMembers(body: Buffer, names: ReadonlySet<string>): Buffer {
-  if (body.length === 0) return body
-  const text = new JsonTransformer({ visitName: (name) => (names.has(name) ? 'removal' : 'members') }, 0)
-  try {
-    text.push(body)
-    text.end()
-    return concatChunks(text.takeRest())
-  } catch (error) {
-    throw refusal('upstream_response_invalid', 'the response of the catalog is not JSON', { cause: error })
-  }
 }

@@ -2,7 +2,7 @@ import { equal } from 'node:assert/strict'
 import type { ErrorName } from '../../../src/catalog-api/catalog-error.ts'
 import type { Identifier } from '../../../src/catalog-api/identifiers.ts'
 import { getOperation, operationNames, type Operation } from '../../../src/catalog-api/operations.ts'
-import { NotSupported, type Parts } from '../catalog-client.ts'
+import { NotTestable, type Parts } from '../catalog-client.ts'
 import { requiredMembers } from '../openapi-requirements.ts'
 import { sampleRequests } from '../sample-requests.ts'
 import type { Case, Check, Fixture } from '../fixture.ts'
@@ -64,7 +64,7 @@ function refusals(operation: Operation): Record<string, Check> {
     },
     'rejects missing credentials with 401': async (fixture) => {
       if (!fixture.requiresCredentials)
-        throw new NotSupported('no credentials were given: who is let in is not known')
+        throw new NotTestable('no credentials were given: who is let in is not known')
       const parts = { ...sampleRequests[operation.name], anonymous: true }
       await fixture.expectError(operation.name, presentFor(fixture, operation), parts, 'Unauthenticated')
     },

@@ -109,7 +109,7 @@ export const tagAndBranchCases = cases({
   ListTableBranches: {
     'lists branches by name, with parent and age in seconds': async (fixture) => {
       const id = await branched(fixture)
-      for (const parts of [{ method: 'GET' }, { body: { id, page_token: null } }, {}]) {
+      for (const parts of [{ method: 'GET' }, { body: { id, page_token: null } }, { body: undefined }]) {
         const { branches } = await fixture.ok('ListTableBranches', id, parts)
         const draft = (branches as Record<string, { parentVersion: number; createAt: number }>)['draft']
         equal(draft?.parentVersion, 1)

@@ -9,10 +9,26 @@ import { operationNames } from '../../../src/catalog-api/operations.ts'
 const program = fileURLToPath(new URL('../main.ts', import.meta.url))
 const timeout = 120_000
 
-async function contentServer(): Promise<string> {
+/** Starts a server that accepts every request. */
+const contentServer = () => serverWith(() => '{"properties":{},"location":"x"}')
+
+/** Starts a server that only creates namespaces and lists them on pages without an end. */
+const poorServer = () =>
+  serverWith((path) =>
+    path.endsWith('/create') && path.startsWith('/v1/namespace/')
+      ? '{}'
+      : path.endsWith('/list') && path.startsWith('/v1/namespace/')
+        ? '{"namespaces":["a"],"page_token":"more"}'
+        : undefined,
+  )
+
+/** Starts a server that responds with this JSON by path, or with an empty 404. */
+async function serverWith(respond: (path: string) => string | undefined): Promise<string> {
   const server = createServer((request, response) => {
     request.resume().once('end', () => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{"properties":{},"location":"x"}')
+      const body = respond(request.url?.split('?')[0] ?? '')
+      if (body === undefined) response.writeHead(404).end()
+      else response.writeHead(200, { 'content-type': 'application/json' }).end(body)
     })
   })
   server.listen(0, '127.0.0.1')
@@ -34,11 +50,46 @@ it('fails every operation of a server that accepts everything', { timeout }, asy
   const { status, stdout } = await run('--url', await contentServer(), '--api-key', 'any')
   expect(status).toBe(1)
   const [heading, ...lines] = stdout.split('\n')
-  expect(heading?.split(/ +/)).toEqual(['operation', 'cases', 'passed', 'failed', 'skipped'])
+  expect(heading?.split(/ +/)).toEqual([
+    'operation',
+    'cases',
+    'passed',
+    'failed',
+    'missing',
+    'skipped',
+    'verdict',
+  ])
   expect(lines.slice(0, operationNames.length).map((line) => line.split(/ +/)[0])).toEqual(operationNames)
   for (const line of lines.slice(0, operationNames.length)) {
     expect(Number(line.split(/ +/)[3]), line).toBeGreaterThan(0)
   }
+})
+
+it('runs to its end and tells what a server does differently from what it lacks', { timeout }, async () => {
+  const { status, stdout } = await run('--url', await poorServer(), '--api-key', 'any')
+  expect(status).toBe(1)
+  const rows = new Map(
+    stdout.split('\n').map((text) => {
+      const [name = '', ...cells] = text.split(/ +/)
+      return [name, cells.at(-1)]
+    }),
+  )
+  expect(rows.get('CreateNamespace')).toBe('differs')
+  expect(rows.get('ListNamespaces')).toBe('differs')
+  expect(rows.get('QueryTable')).toBe('lacks')
+  expect(stdout).toContain('QueryTable is not implemented: status 404')
+  expect(stdout).toContain('no end after 500 requests')
+  expect(stdout).toMatch(/^Does differently:$[^]*^Lacks:$[^]*^Not tested:$/m)
+})
+
+it('chooses the exit status by the level of --fail-on', { timeout }, async () => {
+  const url = await poorServer()
+  const statuses = await Promise.all(
+    ['never', 'failed', 'missing', 'often'].map(
+      async (level) => (await run('--url', url, '--fail-on', level)).status,
+    ),
+  )
+  expect(statuses).toEqual([0, 1, 1, 2])
 })
 
 it('fails without a server or without a URL', async () => {

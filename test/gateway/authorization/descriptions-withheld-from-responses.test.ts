@@ -6,7 +6,7 @@ import { useSharedGateway } from '../support/running-gateway.ts'
 // A principal that may write an object but not read it must not read it in the responses to its writes.
 const writers = { users: ['writer'] }
 const shared = useSharedGateway({
-  users: ['writer', 'reader'],
+  users: ['writer', 'reader', 'creator'],
   policies: [
     allowEverything,
     {
@@ -27,6 +27,7 @@ const shared = useSharedGateway({
           operations: ['DescribeNamespace', 'DescribeTable', 'DescribeTransaction'],
           when: 'branch != "main"',
         },
+        { id: 'creates', effect: 'allow', subjects: { users: ['creator'] }, operations: ['CreateTable'] },
         { id: 'no-describe', effect: 'deny', subjects: writers, operations: ['browse'] },
       ],
     },
@@ -53,6 +54,15 @@ it.each<[what: string, path: string, body: object | string, hidden: readonly str
   const rest = Object.fromEntries(Object.entries(described).filter(([name]) => !hidden.includes(name)))
   expect(await send('writer')).toMatchObject({ status: 200 })
   expect((await send('writer')).json).toEqual(rest)
+})
+
+it('shows where the store is only with the description or with credentials', async () => {
+  const { gateway, upstream } = shared
+  const options = { aws_region: 'eu', aws_secret_access_key: 'secret' }
+  upstream.answering = respondWith(200, { transaction_id: 'x', storage_options: options })
+  const create = (as: string) => gateway.post('/v1/table/lake$t/create?mode=existok', { as, body: 'ARROW' })
+  expect((await create('writer')).json).toEqual({ transaction_id: 'x', storage_options: options })
+  expect((await create('creator')).json).toEqual({ transaction_id: 'x' })
 })
 
 it('withholds the map of schema metadata from callers that may not describe the table', async () => {

@@ -1,0 +1,84 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
+import { expectError } from '../support/expect-error.ts'
+import { gravitinoPath, serveAsGravitino } from '../support/gravitino-upstream.ts'
+import { allowEverything, withUpstream } from '../support/open-gateway.ts'
+import { listNames, readPages } from '../support/read-pages.ts'
+import { startRecordingUpstream } from '../support/recording-upstream.ts'
+import { startGatewayBefore } from '../support/running-gateway.ts'
+
+const tables = Array.from({ length: 23 }, (_, index) => `${index % 3 === 0 ? 'hidden' : 'shown'}_${index}`)
+const shown = tables.filter((name) => name.startsWith('shown')).toSorted()
+const listing = '/v1/namespace/lake$sales/table/list'
+
+/** Starts a gateway in front of Gravitino; `ann` may see the tables whose names begin with `shown`. */
+async function startGateway() {
+  const upstream = await startRecordingUpstream()
+  onTestFinished(() => upstream.close())
+  upstream.answering = serveAsGravitino(tables)
+  const url = upstream.url + gravitinoPath
+  const sees = {
+    id: 'sees',
+    effect: 'allow',
+    subjects: { users: ['ann'] },
+    operations: ['DescribeTable'],
+    tables: ['shown*'],
+  } as const
+  const lists = { id: 'lists', effect: 'allow', subjects: sees.subjects, operations: ['ListTables'] } as const
+  const gateway = await startGatewayBefore(url, {
+    ...withUpstream(() => ({ healthCheck: upstreamSchema.parse({ url }).healthCheck })),
+    users: ['ann'],
+    policies: [
+      allowEverything,
+      { name: 'ann', namespace: ['lake', 'sales'], onDeny: 403, rules: [lists, sees] },
+    ],
+  })
+  return { gateway, upstream }
+}
+
+it('lists every visible table once over the offset tokens of Gravitino, in pages of any size', async () => {
+  const { gateway } = await startGateway()
+  for (const limit of [1, 2, 7, 100]) {
+    const pages = await readPages(gateway, listing, { as: 'ann', limit })
+    expect(listNames(pages)).toEqual(shown)
+    for (const { names, token } of pages) {
+      expect(names.length).toBeLessThanOrEqual(limit)
+      // An offset would count hidden tables.
+      if (token !== undefined) expect(token).not.toMatch(/^\d+$/)
+    }
+  }
+  const everything = await readPages(gateway, listing, { as: 'dev', limit: 5 })
+  expect(listNames(everything)).toEqual(tables.toSorted())
+})
+
+it('does not pass on an offset that the caller chose', async () => {
+  const { gateway, upstream } = await startGateway()
+  const response = await gateway.get(`${listing}?limit=2&page_token=999`, { as: 'ann' })
+  expect(response.bytes.toString()).not.toMatch(/total items|23|gravitino/)
+  expect(upstream.requests.map(({ target }) => target)).not.toContainEqual(
+    expect.stringContaining('page_token=999'),
+  )
+})
+
+it('forwards the code and the first line of an error, without stack trace and addresses', async () => {
+  const { gateway } = await startGateway()
+  const response = await gateway.post('/v1/table/lake$sales$shown_1/describe', { body: {} })
+  expectError(response, { kind: 'TableNotFound', says: /^Table not found: lake\$sales\$shown_1 in/ })
+  expect(Object.keys(response.json as object).toSorted()).toEqual(['code', 'error', 'instance'])
+  expect(response.bytes.toString()).not.toMatch(/java|gravitino|NoSuchTable|metastore|warehouse/i)
+})
+
+it('sends every request below the path of the upstream, and accepts no request below it', async () => {
+  const { gateway, upstream } = await startGateway()
+  await gateway.post('/v1/table/lake$t/describe', { body: {} })
+  await gateway.get('/v1/namespace/$/list')
+  expect(upstream.requests.length).toBeGreaterThan(1)
+  for (const { target } of upstream.requests) expect(target).toMatch(/^\/lance\/v1\//)
+  upstream.requests.length = 0
+  expectError(await gateway.post('/lance/v1/table/lake$t/describe', { body: {} }), {
+    kind: 'Unsupported',
+    status: 404,
+    says: /route|path/,
+  })
+  expect(upstream.requests).toEqual([])
+})
