@@ -4,10 +4,12 @@ import sys
 
 import lancedb
 import pyarrow as pa
+from lancedb.query import MultiMatchQuery
 
 from steps import expect, finish, step
 
 url, key = sys.argv[1:]
+is_newest = lancedb.__version__ >= "0.40"
 db = lancedb.connect("db://any", api_key=key, host_override=url)
 texts = ["dog one", "cat two", "dog three"]
 vectors = pa.array([[i / 10] * 4 for i in range(3)], pa.list_(pa.float32(), 4))
@@ -23,6 +25,13 @@ step("search", lambda: expect(table.search([0.1] * 4).limit(2).to_arrow().num_ro
 step(
     "search with a filter",
     lambda: expect(table.search([0.1] * 4).where("id = 3").limit(9).to_arrow().num_rows, 2),
+)
+step(
+    "select expressions",
+    lambda: expect(
+        table.search([0.1] * 4).select({"double": "id * 2"}).limit(1).to_arrow().column_names,
+        ["double", "_distance"],
+    ),
 )
 step("update", lambda: table.update(where="id = 1", values={"text": "hund"}))
 step("count updated", lambda: expect(table.count_rows("text = 'hund'"), 2))
@@ -49,7 +58,29 @@ step(
     "search text",
     lambda: expect(table.search("dog", query_type="fts").limit(9).to_arrow().num_rows > 0, True),
 )
+step("create the indices again", lambda: [table.create_scalar_index("id"), table.create_fts_index("text")])
+step(
+    "search text with a filter afterwards",
+    lambda: expect(
+        table.search("dog", query_type="fts").where("id = 3", prefilter=False).to_arrow().num_rows > 0, True
+    ),
+)
+step(
+    "search text in several columns",
+    lambda: table.search(MultiMatchQuery("dog", ["text"]), query_type="fts").limit(9).to_arrow(),
+)
+step(
+    "search text and vectors",
+    lambda: table.search(query_type="hybrid").vector([0.1] * 4).text("dog").limit(3).to_arrow(),
+)
 step("list indices", lambda: expect(len(table.list_indices()), 2))
+if is_newest:
+    step("add a column by its type", lambda: table.add_columns(pa.schema([pa.field("score", pa.float32())])))
+    step("create a namespace", lambda: db.create_namespace(["teams"]))
+    step("create in it", lambda: db.create_table("people", rows, namespace_path=["teams"], mode="overwrite"))
+    step("list the root", lambda: expect([name for name in db.table_names() if "$" in name], []))
+    step("drop in it", lambda: db.drop_table("people", namespace_path=["teams"]))
+    step("drop the namespace", lambda: db.drop_namespace(["teams"]))
 step("drop", lambda: db.drop_table("people"))
 step("list nothing", lambda: expect("people" in list(db.table_names()), False))
 finish()

@@ -68,6 +68,6 @@ it('the conformance suite finishes on the REST adapter, and tells what it lacks'
   const outcomes = await runConformance({ url: await startRestAdapter(), credentials: {} })
   const results = new Map(outcomes.map(({ operation, title, result }) => [`${operation}: ${title}`, result]))
   expect(new Set(outcomes.map(({ operation }) => operation)).size).toBe(operationNames.length)
-  expect(results.get('RenameTable: what is not there is answered with 404')).toBe('missing')
+  expect(results.get('RenameTable: rejects a missing object with 404')).toBe('missing')
   expect(results.get('CreateNamespace: every response has the form of the interface')).toBe('failed')
 })
