@@ -74,6 +74,7 @@ export class Trace {
     return this.refusal instanceof DeniedError ? this.refusal.decision : undefined
   }
 
+  /** Undefined until `check`: the objects of a batch, and so its upstream, are in the body. */
   get upstream(): string | undefined {
     return this.progress.allowedBy && this.progress.upstream?.name
   }

@@ -15,7 +15,7 @@ it.each([
 ])('one forbidden table, %s, denies the whole batch', async (_where, tables) => {
   const expected = {
     kind: 'PermissionDenied',
-    says: /CreateTableVersion \(.*\[\d\].*"production\.orders"/,
+    says: /CreateTableVersion \(.*\[\d\].*"production\$orders"/,
   } as const
   await attacked.expectRefused({ target: batchCreate, body: { entries: tables } }, expected)
   const operations = tables.map((table) => ({ create_table_version: table }))

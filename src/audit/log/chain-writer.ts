@@ -6,7 +6,7 @@ import { RecordGroup, createSealRequest, type ChainState, type SealOptions } fro
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
 import { MerkleRoot } from '../records/merkle.ts'
 import type { ChainEnd, FileTampering, OpenIntent } from '../records/audit-record.ts'
-import { Journal, journalName } from '../storage/journal.ts'
+import { Journal, journalName } from '../storage/write-ahead-journal.ts'
 import { createOpeningRecords } from './opening-records.ts'
 import type { Recovery } from './recovery.ts'
 import { syncFolder } from '../../lib/fs/sync-folder.ts'

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { checkLine, findMisplacement, zeroHash } from '../records/hash-chain.ts'
 import { readLines } from '../../lib/fs/read-lines.ts'
 import type { ChainEnd, OpenIntent, TableHead } from '../records/audit-record.ts'
-import { replayJournal, type Repair } from '../storage/replay-journal.ts'
+import { restoreFromJournal, type Repair } from '../storage/restore-from-journal.ts'
 import { listChains } from '../storage/segment-names.ts'
 import { TableLinks } from './table-links.ts'
 
-export type { Repair } from '../storage/replay-journal.ts'
+export type { Repair } from '../storage/restore-from-journal.ts'
 
 export interface Recovery {
   readonly nextOrdinal: number
@@ -31,7 +31,7 @@ export interface Recovery {
  */
 export async function recoverFolder(folder: string): Promise<Recovery> {
   const newest = (await listChains(folder)).at(-1)
-  const replayed = await replayJournal(folder, newest)
+  const replayed = await restoreFromJournal(folder, newest)
   const repairs = replayed ? [replayed] : []
   const nothing = { unresolved: [], heads: [], unsealed: [], repairs }
   if (newest === undefined) return { nextOrdinal: 0, ...nothing }

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { journalName, readJournal } from './journal.ts'
+import { journalName, readJournal } from './write-ahead-journal.ts'
 import { readLines, type FileLine } from '../../lib/fs/read-lines.ts'
-import { readJournalTail, type JournalDamage, type JournalTail } from './replay-journal.ts'
+import { readJournalTail, type JournalDamage, type JournalTail } from './restore-from-journal.ts'
 import { listChains, type ChainSegments } from './segment-names.ts'
 
 /** A log opened for reading. Its end may be in the journal only (after a power failure); reading changes no file. */

@@ -1,5 +1,5 @@
 import { checkLine, findMisplacement, zeroHash, getSignedText } from '../records/hash-chain.ts'
-import { journalName } from '../storage/journal.ts'
+import { journalName } from '../storage/write-ahead-journal.ts'
 import type { FileLine } from '../../lib/fs/read-lines.ts'
 import { MerkleRoot } from '../records/merkle.ts'
 import type { AuditRecord, ChainEnd } from '../records/audit-record.ts'

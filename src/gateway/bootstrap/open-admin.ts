@@ -8,7 +8,7 @@ import {
   type ReadinessCheck,
 } from '../../observability/health/readiness.ts'
 import type { Bootstrap } from './open-observability.ts'
-import type { WorkerPart } from './worker-part.ts'
+import type { WorkerOptions } from './worker-options.ts'
 
 /**
  * Opens the admin port with metrics, health and, given `console`, the console. A worker reports to the process that has
@@ -18,7 +18,7 @@ export async function openAdmin(
   { settings, closers, metrics }: Bootstrap,
   checks: readonly ReadinessCheck[],
   console: ConsoleSource | undefined,
-  worker: WorkerPart | undefined,
+  worker: WorkerOptions | undefined,
 ): Promise<string> {
   const registries = (): readonly Registry[] => [getProcessMetrics(), metrics.registry]
   registerReadinessMetrics(metrics.registry, checks)

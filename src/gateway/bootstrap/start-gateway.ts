@@ -1,4 +1,4 @@
-import type { WorkerPart } from './worker-part.ts'
+import type { WorkerOptions } from './worker-options.ts'
 import type { SecureContextOptions } from 'node:tls'
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import type { StaticKey } from '../../identity/api-keys/api-keys.ts'
@@ -33,7 +33,7 @@ export interface GatewayOptions {
   /** The development key, in memory only. */
   readonly staticKey?: StaticKey
   /** Present if several processes share a port. */
-  readonly worker?: WorkerPart
+  readonly worker?: WorkerOptions
 }
 
 /** A gateway that serves. */

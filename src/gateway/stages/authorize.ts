@@ -39,7 +39,7 @@ class HeadPermit implements Decisions {
   }
 }
 
-/** Proof that the policies allow a whole request: no decision is pending. */
+/** Proof that the policies allow a whole request: everything is decided. */
 class FullPermit extends HeadPermit {
   /** Whether storage credentials must be removed from the response. */
   readonly withholdsCredentials: boolean
@@ -69,7 +69,7 @@ export interface Authorized extends Authenticated {
 
 /**
  * Stage 4: asks the policies for every permission that the head of a request requires. Decisions that depend on facts
- * of the body stay pending, unless no body could change them. Throws DeniedError (401, 403, 404), or InvalidInput (400)
+ * of the body stay undecided, unless no body could change them. Throws DeniedError (401, 403, 404), or InvalidInput (400)
  * for facts that contradict each other.
  */
 export function authorize(request: Authenticated, policies: PolicySet, now = new Date()): Authorized {

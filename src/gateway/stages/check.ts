@@ -83,7 +83,7 @@ const arrowContentType = /^(?:application\/vnd\.apache\.arrow\.stream|applicatio
 
 /**
  * Stage 6: compares a JSON body with the route, and authorizes what only the body states. Bodies that affect a decision,
- * and bodies of changes within the size limit, are checked before anything is sent. The rest of a larger one is checked
+ * and bodies of changes within the size limit, are checked before anything is sent. The rest of a larger body is checked
  * while it streams, and a contradiction aborts the request. Arrow bodies are counted as they pass. Throws InvalidInput
  * (400, 409, 413), DeniedError (401, 403, 404), LimitExceeded (429), or Overloaded (503).
  */

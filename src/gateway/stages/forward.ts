@@ -134,24 +134,28 @@ function createUpstreamRequest(request: Audited): UpstreamRequest {
  * A committed change succeeds even if its outcome cannot be written: an error would make clients repeat it. The log
  * retains the intent, shows that it has no outcome, and counts the failure.
  */
-async function recordOutcome(intent: WrittenIntent, audit: AuditLog, outcome: OutcomeEntry): Promise<void> {
+async function recordOutcome(
+  intent: WrittenIntent,
+  auditLog: AuditLog,
+  outcome: OutcomeEntry,
+): Promise<void> {
   const { awaitsOutcome, change } = intent
   const written = change.lacksVersion(outcome)
-    ? change.addVersion(outcome).then((versioned) => writeOutcome(intent, audit, versioned))
-    : writeOutcome(intent, audit, outcome)
+    ? change.addVersion(outcome).then((versioned) => writeOutcome(intent, auditLog, versioned))
+    : writeOutcome(intent, auditLog, outcome)
   if (awaitsOutcome) await written
   else written.catch(() => undefined)
 }
 
 function writeOutcome(
   { receipt, awaitsOutcome, change }: WrittenIntent,
-  audit: AuditLog,
+  auditLog: AuditLog,
   outcome: OutcomeEntry,
 ): Promise<void> {
   const complete = change.complete(outcome)
   if (complete.result === 'unknown') change.resolveLater(receipt)
   return receipt
-    .then((intent) => audit.recordOutcome(intent, complete, awaitsOutcome))
+    .then((recorded) => auditLog.recordOutcome(recorded, complete, awaitsOutcome))
     .catch((error: unknown) => {
       if (!(error instanceof AuditUnavailable)) throw error
     })

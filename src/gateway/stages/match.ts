@@ -31,7 +31,7 @@ export function match(request: Received, findRoute: FindRoute): Matched {
 }
 
 /**
- * Creates the finder of the routes below `basePath`; none is empty. A query parameter that only another upstream accepts
+ * Creates the finder of the routes below `basePath`, which is empty if there is none. A query parameter that only another upstream accepts
  * is refused when the upstream is certain (`findSoleUpstream`).
  */
 export function createRouteFinder(upstreams: Upstreams, basePath = ''): FindRoute {

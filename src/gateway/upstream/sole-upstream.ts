@@ -18,9 +18,9 @@ interface RequestDecisions {
 
 /**
  * Finds the one upstream of all objects that a request concerns, and the target of `route` there. Throws InvalidInput
- * (400) if objects lie at different upstreams or have names that theirs could split, and for a client that names another
- * database than the upstream has or sends a query parameter that it does not accept; a conflict (409) if the request would remove or replace a namespace that another
- * upstream is mounted below.
+ * (400) if objects lie at different upstreams or have names that theirs could split, and for another database or a query
+ * parameter that the upstream does not accept; a conflict (409) if the request would remove or replace a namespace below
+ * which another upstream is mounted.
  */
 export function findSoleUpstream(
   request: Matched,

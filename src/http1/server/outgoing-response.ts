@@ -36,7 +36,7 @@ export class OutgoingResponse {
   /** Whether the connection serves further requests. To be set before `writeHead`. */
   keepAlive: boolean
   /** Whether the rest of the request body is read and discarded, within limits, before the connection closes. */
-  drainsBody = false
+  lingers = false
   readonly #connection: ResponseConnection
   readonly #socket: Socket
   #state: 'open' | 'ended' | 'complete' | 'destroyed' = 'open'
@@ -84,7 +84,7 @@ export class OutgoingResponse {
       if (request.isComplete || (drains && request.remainingBytes <= maxSkippedBytes)) return
     }
     this.keepAlive = false
-    this.drainsBody = drains
+    this.lingers = drains
   }
 
   /** The client may or may not send the body after another response: nothing behind the head can be parsed. */

@@ -168,7 +168,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     if (state.kind !== 'serving') return
     const { request, response } = state
     if (!response.keepAlive || this.socket.destroyed) {
-      if (response.drainsBody && !request.isComplete) this.#linger()
+      if (response.lingers && !request.isComplete) this.#linger()
       else this.#close()
     } else if (request.isComplete) this.#becomeIdle()
     else this.#state = { kind: 'drainingBody', request }

@@ -1,6 +1,6 @@
 // Runs with a file size limit. Writes records of the given lengths and prints the results of the log as JSON.
 import { setTimeout as pause } from 'node:timers/promises'
-import { readJournal } from '../../../src/audit/storage/journal.ts'
+import { readJournal } from '../../../src/audit/storage/write-ahead-journal.ts'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { anIntent } from '../intent-fixtures.ts'
 

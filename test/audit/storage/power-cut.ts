@@ -1,6 +1,6 @@
 import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readJournal } from '../../../src/audit/storage/journal.ts'
+import { readJournal } from '../../../src/audit/storage/write-ahead-journal.ts'
 
 /** The part of a segment that only the journal makes durable. */
 export interface Unsynced {

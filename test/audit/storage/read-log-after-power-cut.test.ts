@@ -1,7 +1,7 @@
 import { cp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { journalName } from '../../../src/audit/storage/journal.ts'
+import { journalName } from '../../../src/audit/storage/write-ahead-journal.ts'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { readAuditLog } from '../../../src/audit/storage/read-audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'

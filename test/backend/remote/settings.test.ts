@@ -18,6 +18,7 @@ it('accepts a remote catalog in place of data and store', () => {
     {
       url: 'https://catalog.example/base',
       delimiter: '$',
+      headerDialect: 'catalog',
       maxConnections: 128,
       timeouts: { connectTimeoutMs: 5_000, responseHeadersTimeoutMs: 300_000, responseBodyTimeoutMs: 60_000 },
     },

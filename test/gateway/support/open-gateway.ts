@@ -8,7 +8,7 @@ import { auditSchema } from '../../../src/config/audit/audit-settings.ts'
 import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
 import { limitsSchema, timeoutsSchema } from '../../../src/config/listen-settings.ts'
 import { startGateway } from '../../../src/gateway/bootstrap/start-gateway.ts'
-import { type WorkerPart } from '../../../src/gateway/bootstrap/worker-part.ts'
+import { type WorkerOptions } from '../../../src/gateway/bootstrap/worker-options.ts'
 import { upstreamSchema, type UpstreamSettings } from '../../../src/config/upstream/upstream-settings.ts'
 import { createKey } from '../../../src/identity/api-keys/key-store.ts'
 import { logSchema } from '../../../src/config/log-settings.ts'
@@ -22,7 +22,7 @@ export interface GatewaySetup {
   readonly policies?: readonly WrittenPolicy[]
   readonly users?: readonly string[]
   /** Present for one of several processes. */
-  readonly worker?: WorkerPart
+  readonly worker?: WorkerOptions
   readonly adjust?: (settings: GatewaySettings, folder: string) => GatewaySettings | Promise<GatewaySettings>
 }
 

@@ -21,7 +21,7 @@ const openFlags =
 /**
  * A file of fixed size with the last bytes appended to the newest segment. Appending to a growing file also commits its
  * new length; overwriting allocated blocks takes a quarter to a half less time (ext4). So an append becomes durable
- * here first, and `replayJournal` restores it after a crash. When the journal is full, the segment is synced and the
+ * here first, and `restoreFromJournal` restores it after a crash. When the journal is full, the segment is synced and the
  * journal starts over. Preallocated segments would be as fast, but end in zeros that readers would have to skip.
  */
 export class Journal {

@@ -3,7 +3,12 @@ import { readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { decodeEntries, encodeEntry, type JournalEntry } from '../../../src/audit/storage/journal-entry.ts'
-import { Journal, journalBytes, journalName, readJournal } from '../../../src/audit/storage/journal.ts'
+import {
+  Journal,
+  journalBytes,
+  journalName,
+  readJournal,
+} from '../../../src/audit/storage/write-ahead-journal.ts'
 import { temporaryFolder } from '../audit-fixtures.ts'
 
 const file = '00000000-0123456789ab-0000.jsonl'

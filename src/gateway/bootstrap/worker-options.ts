@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import type { ReadinessCheck } from '../../observability/health/readiness.ts'
 
 /** How a worker takes part in a gateway of several processes. */
-export interface WorkerPart {
+export interface WorkerOptions {
   /** URL of the admin port, which another process has. */
   readonly adminUrl: string
   /** Shared, so that every worker accepts the page tokens of the others. */

@@ -1,7 +1,7 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkLine, findMisplacement, type ChainPosition } from '../records/hash-chain.ts'
-import { journalName, readJournal } from './journal.ts'
+import { journalName, readJournal } from './write-ahead-journal.ts'
 import type { JournalEntry } from './journal-entry.ts'
 import { readInto } from '../../lib/fs/read-into.ts'
 import { readLines } from '../../lib/fs/read-lines.ts'
@@ -63,7 +63,7 @@ export async function readJournalTail(
 }
 
 /** Restores the end of the newest chain, durably; undefined if no repair was necessary. Can be repeated. */
-export async function replayJournal(
+export async function restoreFromJournal(
   folder: string,
   newest: ChainSegments | undefined,
 ): Promise<Repair | undefined> {
