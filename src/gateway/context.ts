@@ -4,8 +4,8 @@ import type { RouteMatch } from '../catalog-api/request-target.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 /*
- * The request context: immutable values, one for each stage, each with the members of those before it. The later ones
- * stand beside their stages: `Authorized`, `Admitted`, `Checked` and `Audited`.
+ * The request context: immutable values, one for each stage, each with the members of those before it. The files of
+ * the later stages define theirs: `Authorized`, `Admitted`, `Checked` and `Audited`.
  */
 
 /** A request whose head is well-formed and unambiguous. */

@@ -13,8 +13,8 @@ import type { FactValue } from '../facts/fact-values.ts'
 import { findHeader, getMember } from '../facts/stated-facts.ts'
 
 /*
- * Some facts have several places, of old clients or of the interface itself, and a catalog may read any of them. What
- * was judged goes out in all of them, so that no catalog finds another value, or none, where it looks.
+ * Some facts have several sources, for old clients or in the interface itself, and a catalog may read any of them. The
+ * authorized value is forwarded in all of them, so that no catalog reads another value, or none.
  */
 
 /** The query parameters to forward, and headers to add. */

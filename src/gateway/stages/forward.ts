@@ -64,7 +64,7 @@ export async function forward(
   const isRead = route.operation.effect === 'read'
   const options: UpstreamCallOptions = {
     response,
-    headers: gatewayHeaders(responseContext(request)),
+    addedHeaders: gatewayHeaders(responseContext(request)),
     spans,
     abortsWithClient: isRead,
     pool: choosePool(request),

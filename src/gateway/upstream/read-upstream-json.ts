@@ -38,7 +38,15 @@ export async function readUpstreamJson(
       headers,
       body: null,
     },
-    { response, headers: [], spans, abortsWithClient: true, buffersResponse: true, pool: 'small', holder },
+    {
+      response,
+      addedHeaders: [],
+      spans,
+      abortsWithClient: true,
+      buffersResponse: true,
+      pool: 'small',
+      holder,
+    },
     true,
   ).catch((error: unknown) => {
     throw toDownstreamError(error)

@@ -28,7 +28,7 @@ export interface UpstreamResponse {
 export interface UpstreamCallOptions {
   readonly response: DownstreamResponse
   /** Headers that the gateway adds to the response: names and values in turn. */
-  readonly headers: readonly string[]
+  readonly addedHeaders: readonly string[]
   /** Whether a successful response is buffered, so that the gateway can read it first. Errors always are. */
   readonly buffersResponse: boolean
   /** Whether the attempt is aborted if the client disconnects. Changes continue, so that their outcome is known. */
@@ -96,7 +96,7 @@ class ResponseRelay implements ResponseHandler {
   readonly #reject: (error: AttemptFailed) => void
   #sendTimer: NodeJS.Timeout | undefined
   #controller: RequestController | undefined
-  #isSent = false
+  #mayHaveBeenSent = false
   #status = 0
   #headers: string[] = []
   #isStreaming = false
@@ -123,12 +123,12 @@ class ResponseRelay implements ResponseHandler {
   }
 
   onRequestStart(): void {
-    this.#isSent = true
+    this.#mayHaveBeenSent = true
   }
 
   onResponseStart({ status, headers }: ResponseHead): void {
     this.#status = status
-    this.#headers = filterHeaders(headers, this.#allowedHeaders, this.#options.headers)
+    this.#headers = filterHeaders(headers, this.#allowedHeaders, this.#options.addedHeaders)
     const { response, buffersResponse } = this.#options
     if (buffersResponse || !isSuccess(status)) this.#buffered = []
     else response.writeHead(status, this.#headers)
@@ -192,7 +192,7 @@ class ResponseRelay implements ResponseHandler {
 
   #progress(): AttemptFailed['progress'] {
     if (this.#status !== 0) return 'responding'
-    return this.#isSent ? 'sent' : 'unsent'
+    return this.#mayHaveBeenSent ? 'sent' : 'unsent'
   }
 
   /** A pooled chunk is released when it has been written; if the client disconnected, its buffer is not reused. */
