@@ -147,9 +147,9 @@ async function readPage(
   const parameters = new Map(route.parameters).set('limit', String(size))
   parameters.delete('page_token')
   if (token !== undefined) parameters.set('page_token', token)
-  const answer = await read(upstream, { ...route, parameters })
-  const names = answer[route.operation.lists === 'namespaces' ? 'namespaces' : 'tables']
-  const next = answer['page_token'] ?? ''
+  const members = await read(upstream, { ...route, parameters })
+  const names = members[route.operation.lists === 'namespaces' ? 'namespaces' : 'tables']
+  const next = members['page_token'] ?? ''
   if (!Array.isArray(names) || !names.every((name) => typeof name === 'string') || typeof next !== 'string') {
     throw invalidListingError('invalid response of the upstream: not a listing')
   }

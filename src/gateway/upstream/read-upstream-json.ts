@@ -30,7 +30,7 @@ export async function readUpstreamJson(
   target: RouteMatch,
   { holder, headers, response, spans }: ReadUpstreamOptions,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const answer = await callUpstream(
+  const upstreamResponse = await callUpstream(
     upstream,
     {
       method: target.operation.method,
@@ -51,8 +51,8 @@ export async function readUpstreamJson(
   ).catch((error: unknown) => {
     throw toDownstreamError(error)
   })
-  if (answer.status >= 300) throw createUpstreamError(answer, upstream, headers)
-  return parseJsonObject(answer)
+  if (upstreamResponse.status >= 300) throw createUpstreamError(upstreamResponse, upstream, headers)
+  return parseJsonObject(upstreamResponse)
 }
 
 function parseJsonObject({ body }: UpstreamResponse): Readonly<Record<string, unknown>> {
