@@ -19,7 +19,7 @@ const cacheFolder =
   join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'catalog-gateway', 'clients')
 
 const run = promisify(execFile)
-const installMs = 600_000
+const installMs = 240_000
 
 /** The interpreter of an environment; it exists once the environment is installed. */
 export function pythonOf(environment: PythonEnvironment): string {
