@@ -54,7 +54,7 @@ it.runIf(isThorough)('a worker that cannot start stops those that already serve'
   await writeFile(join(folder, 'audit', 'worker-2'), 'no folder\n')
   const { status, output, messages } = await runProgram(['serve', '--config', file])
   expect({ status, output }).toEqual({ status: 1, output: '' })
-  expect(messages).toMatch(/^the gateway cannot start:\n {2}.*worker-2/)
+  expect(messages).toMatch(/^the gateway cannot start:\n {2}.*worker-2/m)
   expect(messages.match(/cannot start/g)).toHaveLength(1)
   // It has shut down: the lock of its log is released.
   expect((await readdir(join(folder, 'audit'))).filter((name) => name.endsWith('.lock'))).toEqual([])
