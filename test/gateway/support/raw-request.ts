@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import { createTestResponse, type TestResponse } from './test-response.ts'
 
@@ -16,12 +15,15 @@ export async function sendRaw(url: string, parts: Parts): Promise<TestResponse[]
 /** Sends bytes, and reads until the gateway closes the connection. Throws if it does not. */
 export async function readRaw(url: string, parts: Parts): Promise<Buffer> {
   const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname)
-  const closed = once(socket, 'close')
+  // The gateway may end its side while parts are still to be sent.
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
+  const closed = new Promise((resolve) => socket.once('close', resolve))
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
   // A gateway that closes the connection during an upload resets it; its response arrives first.
   socket.on('error', () => undefined)
+  let isSent = false
+  socket.once('end', () => isSent && socket.end())
   let isForgotten = false
   socket.setTimeout(timeoutMs, () => {
     isForgotten = true
@@ -31,6 +33,8 @@ export async function readRaw(url: string, parts: Parts): Promise<Buffer> {
   for await (const part of isWhole ? [parts] : parts) {
     socket.write(typeof part === 'string' ? Buffer.from(part, 'latin1') : part)
   }
+  isSent = true
+  if (socket.readableEnded) socket.end()
   await closed
   const bytes = Buffer.concat(chunks)
   if (isForgotten) throw new Error(`the connection was left open after ${JSON.stringify(String(bytes))}`)
