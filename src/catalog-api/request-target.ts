@@ -204,20 +204,14 @@ function readQuery(
   const extraParameters = new Map<string, string>()
   const parameters = new Map<string, string | readonly string[]>()
   let delimiter: string | undefined
-  const dropped = new Set<string>()
   for (const pair of query === '' ? [] : query.split('&')) {
     const equals = pair.indexOf('=')
     if (equals < 1)
       throw refusal('invalid_query', `malformed query ${quoteForMessage(pair)}; expected name=value`)
     const name = decodeQuery(pair.slice(0, equals), 'a name in the query')
     const value = decodeQuery(pair.slice(equals + 1), `the query parameter ${quoteForMessage(name)}`)
-    if (operation.droppedQuery.includes(name)) {
-      if (dropped.has(name)) throw repeatedParameterError(name)
-      dropped.add(name)
-      continue
-    }
     const type = operation.query.get(name)
-    if (type === undefined && allowed.has(name)) {
+    if (type === undefined && (allowed.has(name) || operation.droppedQuery.includes(name))) {
       if (extraParameters.has(name)) throw repeatedParameterError(name)
       extraParameters.set(name, value)
       continue
@@ -234,6 +228,7 @@ function readQuery(
       addParameter(parameters, name, type, value)
     }
   }
+  for (const name of operation.droppedQuery) extraParameters.delete(name)
   for (const name of operation.required) {
     if (!parameters.has(name))
       throw refusal('invalid_query', `missing query parameter ${quoteForMessage(name)} of ${operation.name}`)

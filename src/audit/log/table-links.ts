@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { identifierSchema } from '../../catalog-api/schemas/members.ts'
+import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { zeroHash } from '../records/hash-chain.ts'
 import { idToJson } from '../records/json-text.ts'
 import type { TableHead } from '../records/audit-record.ts'
@@ -37,8 +37,10 @@ export class TableLinks {
   listHeads(): TableHead[] {
     const heads: TableHead[] = []
     for (const [key, hash] of this.#heads.rentries()) {
-      if (key !== undefined && hash !== undefined)
-        heads.push({ id: identifierSchema.parse(JSON.parse(key)), hash })
+      if (key === undefined || hash === undefined) continue
+      const id: unknown = JSON.parse(key)
+      if (!isListOfStrings(id)) throw new Error('the id of a table in the audit log is not a list of strings')
+      heads.push({ id, hash })
     }
     return heads
   }

@@ -1,5 +1,7 @@
 import { hasFactType, type FactName, type FactOfType, type StatedFacts } from '../../catalog-api/facts.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
+import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 import type { KnownFacts } from '../../policy/conditions/operation-facts.ts'
 import { isJson, type Details } from './audit-record.ts'
 
@@ -57,7 +59,7 @@ function restoreFact(stated: MutableFacts, fact: FactName, value: Details[string
     if (typeof value !== 'boolean') return false
     stated[fact] = value
   } else if (hasFactType(fact, 'names')) {
-    if (!Array.isArray(value) || !value.every((name) => typeof name === 'string')) return false
+    if (!isListOfStrings(value)) return false
     stated[fact] = value
   } else {
     if (typeof value !== 'string' || value.length > maxTextLength) return false
@@ -76,7 +78,7 @@ export function truncateDetail(value: unknown): Details[string] {
 
 /** Lists the member names of an object: at most 32, each truncated. Undefined if there are none. */
 export function listKeys(value: unknown): string[] | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  if (!isObject(value)) return undefined
   const keys = Object.keys(value)
     .slice(0, maxKeys)
     .map((key) => key.slice(0, maxTextLength))

@@ -6,6 +6,7 @@ import { isSameIdentifier, quoteForMessage, type Identifier } from '../../catalo
 import type { OperationName } from '../../catalog-api/operations.ts'
 import { operationSchemas, type DescribedOperation } from '../../catalog-api/schemas/operation-schemas.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 import type { RequestMembers, OperationRequest } from '../contract/catalog.ts'
 
@@ -71,7 +72,7 @@ function assertMatchesRoute(
 
 function assertIdentifierMatches(value: unknown, id: Identifier, name: string): void {
   if (value === undefined || value === null) return
-  if (!Array.isArray(value) || !value.every((part) => typeof part === 'string')) {
+  if (!isListOfStrings(value)) {
     throw invalidInput(`the member ${quoteForMessage(name)} of the body is not a list of strings`)
   }
   if (!isSameIdentifier(value, id))

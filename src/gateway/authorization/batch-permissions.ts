@@ -2,6 +2,7 @@ import { assertFactSource } from '../../catalog-api/decisive-members.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { assertIdentifier, quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
 import { getOperation, type Operation, type OperationName } from '../../catalog-api/operations.ts'
+import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 import { operationFactsOf } from '../../policy/conditions/operation-facts.ts'
 import { assertManifestPath } from '../facts/manifest-path.ts'
@@ -89,7 +90,7 @@ function isEmpty(value: unknown): boolean {
 
 function readEntryId(entry: JsonObject, what: string): Identifier {
   const id = getMember(entry, 'id')
-  if (Array.isArray(id) && id.length > 0 && id.every((part) => typeof part === 'string')) {
+  if (isListOfStrings(id) && id.length > 0) {
     // The upstream of a batch, with its rule, is known when all of its ids are.
     return assertIdentifier(id, 'allowed')
   }

@@ -4,6 +4,7 @@ import { isSameIdentifier, quoteForMessage } from '../../catalog-api/identifiers
 import { describeJsonValue, parseFactMember } from '../facts/fact-values.ts'
 import type { Matched } from '../context.ts'
 import { assertBodyContext } from './body-context.ts'
+import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { assertMemberSpelling } from '../facts/member-spelling.ts'
 
 /**
@@ -79,7 +80,7 @@ export function assertQueryMemberName(name: string): void {
 
 /** Throws InvalidInput (400) if an id in the body is not a list of strings, or differs from the id of the route. */
 function assertSameId(value: unknown, what: string, id: readonly string[]): void {
-  if (!Array.isArray(value) || !value.every((part) => typeof part === 'string')) {
+  if (!isListOfStrings(value)) {
     throw refusal(
       'invalid_body',
       `${quoteForMessage(what)} in the body is ${describeJsonValue(value)}; expected a list of strings`,

@@ -21,7 +21,8 @@ export function listDetailMembers(operation: Operation): ReadonlySet<string> {
 
 /**
  * Creates the details of a change for the audit log: the facts that were authorized, under their names in the
- * interface, other recorded members of the operation, and query parameters outside the interface. They are limited in size and never contain table data.
+ * interface, other recorded members of the operation, and query parameters outside the interface. They are limited in
+ * size and never contain table data.
  */
 export function createChangeDetails(
   { operation, indexName, parameters, extraParameters }: RouteMatch,

@@ -9,6 +9,8 @@ import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { assertBranch, assertTag } from '../../catalog-api/reference-names.ts'
+import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 import { JsonTransformer } from '../json/json-transformer.ts'
 
 /**
@@ -110,9 +112,7 @@ function parseFactMapText(text: string, where: string): ReadonlyMap<string, stri
 }
 
 function parseFactMap(value: unknown, where: string): ReadonlyMap<string, string> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw wrongTypeError(where, value, 'an object of strings')
-  }
+  if (!isObject(value)) throw wrongTypeError(where, value, 'an object of strings')
   const map = new Map<string, string>()
   const entries = Object.entries(value)
   assertAtMost(maxKeys, entries.length, where, 'keys')
@@ -127,10 +127,6 @@ function parseFactMap(value: unknown, where: string): ReadonlyMap<string, string
 function assertAtMost(maximum: number, found: number, where: string, what: string): void {
   if (found > maximum)
     throw refusal('invalid_fact', `${where} has ${found} ${what}; expected at most ${maximum}`)
-}
-
-export function isListOfStrings(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((part) => typeof part === 'string')
 }
 
 function wrongTypeError(where: string, value: unknown, expected: string): CatalogError {

@@ -9,6 +9,7 @@ import {
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
+import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 import {
   isBodyFact,
@@ -19,7 +20,6 @@ import {
 } from '../../policy/conditions/operation-facts.ts'
 import type { Matched } from '../context.ts'
 import {
-  isListOfStrings,
   isSameFactValue,
   parseFactMember,
   parseFactText,

@@ -1,5 +1,6 @@
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 
 /** A paged source of names, which should be in the order of `compareIdentifiers`. */
@@ -7,8 +8,8 @@ export interface ListingSource {
   /** Unique name of the source, used in positions. */
   readonly name: string
   /**
-   * Reads the page of a source token, the first without one, of about `size` names. Throws SourceUnavailable if a listing
-   * may do without this source.
+   * Reads the page of a source token, the first without one, of about `size` names. Throws SourceUnavailable if a
+   * listing may do without this source.
    */
   read(token: string | undefined, size: number): Promise<SourcePage>
   /** The id of a name; undefined if this gateway cannot serve it, or not from this source. */
@@ -66,7 +67,7 @@ export function isListingPosition(value: unknown): value is ListingPosition {
   if (!isObject(value)) return false
   const { startAfter, sources } = value
   return (
-    (startAfter === undefined || (Array.isArray(startAfter) && startAfter.every(isString))) &&
+    (startAfter === undefined || isListOfStrings(startAfter)) &&
     Array.isArray(sources) &&
     sources.every(
       (source: unknown) => Array.isArray(source) && isString(source[0]) && isSourcePosition(source[1]),

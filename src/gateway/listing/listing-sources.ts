@@ -6,6 +6,7 @@ import {
   type Identifier,
 } from '../../catalog-api/identifiers.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { compareIdentifiers, SourceUnavailable, type ListingSource, type SourcePage } from './listing-page.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
@@ -27,8 +28,8 @@ export type OnNameLeftOut = (upstream: string, reason: CatalogError) => void
 /**
  * Creates the sources of a listing: the listing of the upstream of the namespace, without names that belong to other
  * upstreams, and the names of mount points, whether or not that upstream has such namespaces. A listing of all tables
- * merges those of all upstreams, each without names that belong to others, and does without upstreams that fail. If it is
- * restricted to the root, only one upstream has such tables.
+ * merges those of all upstreams, each without names that belong to others, and does without upstreams that fail. If it
+ * is restricted to the root, only one upstream has such tables.
  */
 export function createListingSources(
   route: RouteMatch,
@@ -150,7 +151,7 @@ async function readPage(
   const members = await read(upstream, { ...route, parameters })
   const names = members[route.operation.lists === 'namespaces' ? 'namespaces' : 'tables']
   const next = members['page_token'] ?? ''
-  if (!Array.isArray(names) || !names.every((name) => typeof name === 'string') || typeof next !== 'string') {
+  if (!isListOfStrings(names) || typeof next !== 'string') {
     throw invalidListingError('invalid response of the upstream: not a listing')
   }
   if (next !== '' && next === token)

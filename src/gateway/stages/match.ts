@@ -31,17 +31,14 @@ export function match(request: Received, findRoute: FindRoute): Matched {
 }
 
 /**
- * Creates the finder of the routes below `basePath`, which is empty if there is none. A query parameter that only another upstream accepts
- * is refused when the upstream is certain (`findSoleUpstream`).
+ * Creates the finder of the routes below `basePath`, which is empty if there is none. A query parameter that only
+ * another upstream accepts is refused when the upstream is certain (`findSoleUpstream`).
  */
 export function createRouteFinder(upstreams: Upstreams, basePath = ''): FindRoute {
   const allowedParameters = new Set(upstreams.all.flatMap((upstream) => [...upstream.allowedQueryParameters]))
+  const options = { basePath, allowedParameters, quotes: upstreams.quotesInNames }
   return (method, target) => {
-    const route = parseTarget(method, target, {
-      basePath,
-      allowedParameters,
-      quotes: upstreams.quotesInNames,
-    })
+    const route = parseTarget(method, target, options)
     const upstream = upstreams.forId(route.id)
     return { route, upstream, upstreamTarget: buildUpstreamTarget(upstream, route) }
   }

@@ -8,8 +8,8 @@ const endpoint = /^https?:\/\/[\w.:/[\]~-]{1,1024}$/
 const boolean = /^(true|false)$/
 
 /**
- * The storage options that contain no secrets, each with the form of its values. It is an allow-list: an option that the
- * gateway does not know may be a secret.
+ * The storage options that contain no secrets, each with the form of its values. It is an allow-list: an option that
+ * the gateway does not know may be a secret.
  */
 const publicOptions: ReadonlyMap<string, RegExp> = new Map([
   ['aws_region', region],
@@ -33,10 +33,16 @@ const publicOptions: ReadonlyMap<string, RegExp> = new Map([
  * environment. Throws ServiceUnavailable (502) for a body that is not JSON.
  */
 export function withholdCredentials(body: Buffer): Buffer {
+  let hasEmptyOptions = false
   const filtered = transformResponse(body, {
     visitName: (name) => interests.get(name) ?? 'members',
-    visitValue: (text) => JSON.stringify(selectPublicOptions(JSON.parse(text))),
+    visitValue(text) {
+      const options = selectPublicOptions(JSON.parse(text))
+      hasEmptyOptions ||= Object.keys(options).length === 0
+      return JSON.stringify(options)
+    },
   })
+  if (!hasEmptyOptions) return filtered
   return transformResponse(filtered, {
     visitName: () => 'members',
     isAbsentIfEmpty: (name) => name === 'storage_options',
