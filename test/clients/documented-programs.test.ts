@@ -6,19 +6,19 @@ import { promisify } from 'node:util'
 import { afterAll, expect, inject, it } from 'vitest'
 import { temporaryFolder } from '../e2e/built-program.ts'
 import { startDev } from '../e2e/running-dev.ts'
-import { pythonOf, type PythonEnvironment } from './python-environments.ts'
+import { pythonOf, type PythonEnvironment } from './python/python-environments.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const page = await readFile(join(root, 'docs', 'clients.md'), 'utf8')
 const dev = await startDev()
 afterAll(() => dev.remove())
 const env = { ...process.env, CATALOG_URL: dev.url, KEY: dev.key, PYTHONWARNINGS: 'ignore' }
 
-/** Returns the program of the page in a code block with that label. */
-function findProgram(label: string): string {
-  const program = page.split(`\`\`\`${label}\n`)[1]?.split('```')[0]
-  if (program === undefined) throw new Error(`docs/clients.md has no program ${label}`)
+/** Returns the program of a page of `docs/clients` in a code block with that label. */
+async function findProgram(page: string, label: string): Promise<string> {
+  const text = await readFile(join(root, 'docs', 'clients', page), 'utf8')
+  const program = text.split(`\`\`\`${label}\n`)[1]?.split('```')[0]
+  if (program === undefined) throw new Error(`docs/clients/${page} has no program ${label}`)
   return program
 }
 
@@ -26,16 +26,16 @@ it.for<[PythonEnvironment, printed: string]>([
   ['lancedb-0.40.0', 'hello\n'],
   ['lance-14.0.2', '6\n'],
 ])('the documented program for %s works', async ([environment, printed], { skip }) => {
-  skip(!inject('installedPython').includes(environment), `${environment} is not installed`)
+  skip(!inject('installedClients').includes(environment), `${environment} is not installed`)
   const file = join(await temporaryFolder(), 'program.py')
-  await writeFile(file, findProgram(`python ${environment}`))
+  await writeFile(file, await findProgram('python.md', `python ${environment}`))
   expect((await run(pythonOf(environment), [file], { env })).stdout).toBe(printed)
 })
 
 it('the documented program for JavaScript works', async () => {
   // Beside the installed package, so that Node finds it.
   const file = join(root, 'test', 'clients', 'documented-program.tmp.mjs')
-  await writeFile(file, findProgram('js lancedb'))
+  await writeFile(file, await findProgram('javascript.md', 'js lancedb'))
   try {
     expect((await run(process.execPath, [file], { env })).stdout).toBe('2\n')
   } finally {

@@ -1,24 +1,33 @@
 import type { TestProject } from 'vitest/node'
-import {
-  installPythonEnvironment,
-  pythonEnvironments,
-  type PythonEnvironment,
-} from './python-environments.ts'
+import { installPythonEnvironment, pythonEnvironments } from './python/python-environments.ts'
+import { getKeys } from '../../src/lib/get-keys.ts'
 
 declare module 'vitest' {
   // Typed access to the values that vitest provides.
   interface ProvidedContext {
-    installedPython: readonly PythonEnvironment[]
+    installedClients: readonly string[]
   }
 }
 
+/**
+ * Fetches each client from its package registry; rejects if that is not possible on this machine. What a scenario
+ * builds from it is built by its test: a scenario that does not compile is a failure.
+ */
+const installers: readonly (readonly [client: string, install: () => Promise<void>])[] = getKeys(
+  pythonEnvironments,
+).map((environment) => [environment, () => installPythonEnvironment(environment)])
+
 /** Installs the real clients, and prints which cannot be installed and why. */
 export async function setup(project: TestProject): Promise<void> {
-  const installed: PythonEnvironment[] = []
-  for (const environment of Object.keys(pythonEnvironments) as PythonEnvironment[]) {
-    const obstacle = await installPythonEnvironment(environment)
-    if (obstacle === undefined) installed.push(environment)
-    else console.warn(`SKIPPED: the tests with Python ${environment}, as it cannot be installed: ${obstacle}`)
+  const installed: string[] = []
+  for (const [client, install] of installers) {
+    try {
+      await install()
+      installed.push(client)
+    } catch (error) {
+      const obstacle = error instanceof Error ? error.message.trim() : String(error)
+      console.warn(`SKIPPED: the tests with ${client}, as it cannot be installed: ${obstacle}`)
+    }
   }
-  project.provide('installedPython', installed)
+  project.provide('installedClients', installed)
 }

@@ -1,7 +1,5 @@
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { pythonOf, type PythonEnvironment } from './python-environments.ts'
 
 const run = promisify(execFile)
 const scenarioMs = 180_000
@@ -13,14 +11,16 @@ export interface ScenarioOutcome {
   readonly failed: readonly string[]
 }
 
-/** Runs a scenario of this folder against a gateway. Rejects if the script itself fails. */
+/**
+ * Runs a scenario against a gateway: a program that takes its URL and a key, and prints `ok NAME` or
+ * `failed NAME: ERROR` for each step. Rejects if the program itself fails.
+ */
 export async function runScenario(
-  environment: PythonEnvironment,
-  script: string,
+  [program, ...options]: readonly [program: string, ...options: string[]],
   url: string,
   key: string,
 ): Promise<ScenarioOutcome> {
-  const { stdout } = await run(pythonOf(environment), [scriptPath(script), url, key], {
+  const { stdout } = await run(program, [...options, url, key], {
     timeout: scenarioMs,
     // Python would leave compiled files beside the scripts.
     env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1', PYTHONWARNINGS: 'ignore' },
@@ -29,9 +29,4 @@ export async function runScenario(
   const withPrefix = (prefix: string) =>
     lines.filter((line) => line.startsWith(prefix)).map((line) => line.slice(prefix.length))
   return { passed: withPrefix('ok '), failed: withPrefix('failed ') }
-}
-
-/** The path of a script of this folder. */
-export function scriptPath(script: string): string {
-  return fileURLToPath(new URL(script, import.meta.url))
 }

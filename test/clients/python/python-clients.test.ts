@@ -1,8 +1,9 @@
 import { afterAll, expect, inject, it } from 'vitest'
-import { auditedChanges } from '../e2e/audited-changes.ts'
-import { startDev } from '../e2e/running-dev.ts'
+import { auditedChanges } from '../../e2e/audited-changes.ts'
+import { startDev } from '../../e2e/running-dev.ts'
 import type { PythonEnvironment } from './python-environments.ts'
-import { runScenario } from './run-scenario.ts'
+import { scriptCommand } from './python-scripts.ts'
+import { runScenario } from '../run-scenario.ts'
 
 const dev = await startDev()
 afterAll(() => dev.remove())
@@ -12,9 +13,9 @@ it.for<[PythonEnvironment, script: string, change: string, id: readonly string[]
   ['lancedb-0.27.1', 'lancedb_scenario.py', 'InsertIntoTable', ['people']],
   ['lance-14.0.2', 'lance_scenario.py', 'CreateTableVersion', ['lake', 'written']],
 ])('%s works unmodified: %s', async ([environment, script, change, id], { skip }) => {
-  skip(!inject('installedPython').includes(environment), `${environment} is not installed`)
+  skip(!inject('installedClients').includes(environment), `${environment} is not installed`)
   const before = await auditedChanges(dev.auditFolder, change, id)
-  const { passed, failed } = await runScenario(environment, script, dev.url, dev.key)
+  const { passed, failed } = await runScenario(scriptCommand(environment, script), dev.url, dev.key)
   expect(failed).toEqual([])
   expect(passed.length).toBeGreaterThan(10)
   const changes = (await auditedChanges(dev.auditFolder, change, id)).slice(before.length)

@@ -2,21 +2,22 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import { auditedChanges } from '../e2e/audited-changes.ts'
-import { operationNames } from '../../src/catalog-api/operations.ts'
-import { runConformance } from '../conformance/conformance.ts'
-import { temporaryFolder } from '../e2e/built-program.ts'
-import { startGatewayBefore } from '../gateway/support/running-gateway.ts'
-import { withUpstream } from '../gateway/support/open-gateway.ts'
-import { upstreamSchema } from '../../src/config/upstream/upstream-settings.ts'
-import { pythonOf } from './python-environments.ts'
-import { runScenario, scriptPath } from './run-scenario.ts'
+import { auditedChanges } from '../../e2e/audited-changes.ts'
+import { operationNames } from '../../../src/catalog-api/operations.ts'
+import { runConformance } from '../../conformance/conformance.ts'
+import { temporaryFolder } from '../../e2e/built-program.ts'
+import { startGatewayBefore } from '../../gateway/support/running-gateway.ts'
+import { withUpstream } from '../../gateway/support/open-gateway.ts'
+import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
+import { scriptCommand } from './python-scripts.ts'
+import { runScenario } from '../run-scenario.ts'
 
 const environment = 'lance-14.0.2'
 
 /** Starts the REST adapter of pylance, a catalog by others, on a new folder. Returns its URL. */
 async function startRestAdapter(): Promise<string> {
-  const adapter = spawn(pythonOf(environment), [scriptPath('rest_adapter.py'), await temporaryFolder()], {
+  const [python, script] = scriptCommand(environment, 'rest_adapter.py')
+  const adapter = spawn(python, [script, await temporaryFolder()], {
     stdio: ['pipe', 'pipe', 'ignore'],
   })
   onTestFinished(async () => {
@@ -33,7 +34,7 @@ async function startRestAdapter(): Promise<string> {
 it('creates, writes, streams, commits and reads through a gateway in front of the REST adapter', async ({
   skip,
 }) => {
-  skip(!inject('installedPython').includes(environment), `${environment} is not installed`)
+  skip(!inject('installedClients').includes(environment), `${environment} is not installed`)
   const url = await startRestAdapter()
   const { healthCheck } = upstreamSchema.parse({ url })
   const gateway = await startGatewayBefore(
@@ -41,8 +42,7 @@ it('creates, writes, streams, commits and reads through a gateway in front of th
     withUpstream(() => ({ healthCheck })),
   )
   const { passed, failed } = await runScenario(
-    environment,
-    'lance_scenario.py',
+    scriptCommand(environment, 'lance_scenario.py'),
     gateway.url,
     gateway.key('dev'),
   )
@@ -64,7 +64,7 @@ it('creates, writes, streams, commits and reads through a gateway in front of th
 })
 
 it('the conformance suite finishes on the REST adapter, and tells what it lacks', async ({ skip }) => {
-  skip(!inject('installedPython').includes(environment), `${environment} is not installed`)
+  skip(!inject('installedClients').includes(environment), `${environment} is not installed`)
   const outcomes = await runConformance({ url: await startRestAdapter(), credentials: {} })
   const results = new Map(outcomes.map(({ operation, title, result }) => [`${operation}: ${title}`, result]))
   expect(new Set(outcomes.map(({ operation }) => operation)).size).toBe(operationNames.length)

@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process'
+import { access, mkdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { cachedClient } from '../clients-cache.ts'
+
+/** Python packages of real clients, by the name of their environment. */
+export const pythonEnvironments = {
+  'lancedb-0.40.0': ['lancedb==0.40.0'],
+  'lancedb-0.27.1': ['lancedb==0.27.1'],
+  'lance-14.0.2': ['pylance==14.0.2', 'lance-namespace==0.13.0'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+export type PythonEnvironment = keyof typeof pythonEnvironments
+
+const run = promisify(execFile)
+const installMs = 240_000
+
+/** The interpreter of an environment; it exists once the environment is installed. */
+export function pythonOf(environment: PythonEnvironment): string {
+  return join(cachedClient(environment), 'bin', 'python')
+}
+
+/** Installs an environment from the package registry unless it is in the cache. Rejects if that is not possible. */
+export async function installPythonEnvironment(environment: PythonEnvironment): Promise<void> {
+  if (await exists(pythonOf(environment))) return
+  const folder = cachedClient(environment)
+  // Its name says that it is incomplete: an interrupted installation is not used.
+  const incomplete = `${folder}.incomplete`
+  await mkdir(dirname(folder), { recursive: true })
+  await rm(incomplete, { recursive: true, force: true })
+  await run('python3', ['-m', 'venv', incomplete])
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--only-binary', ':all:']
+  await run(join(incomplete, 'bin', 'python'), [...pip, ...pythonEnvironments[environment]], {
+    timeout: installMs,
+  })
+  await rename(incomplete, folder)
+}
+
+async function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  )
+}
