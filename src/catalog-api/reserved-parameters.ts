@@ -34,13 +34,12 @@ function collectReservedNames(): ReadonlySet<string> {
     lancedbPrefixHeader,
   ]
   for (const operationName of operationNames) {
-    const { query, facts, recorded, emptyIsAbsent } = getOperation(operationName)
-    names.push(...query.keys(), ...recorded, ...emptyIsAbsent)
+    const { query, droppedQuery, facts, recorded, emptyIsAbsent } = getOperation(operationName)
+    names.push(...query.keys(), ...droppedQuery, ...recorded, ...emptyIsAbsent)
     for (const [fact, sources] of facts) names.push(fact, ...sources.map((source) => source.name))
   }
   const components = new Map<string, JsonSchema>()
-  for (const [operationName, { request }] of Object.entries(operationSchemas))
-    names.push(...collectMemberNames(describeSchema(operationName, request, components)))
-  for (const component of components.values()) names.push(...collectMemberNames(component))
+  for (const { request } of Object.values(operationSchemas))
+    names.push(...collectMemberNames(describeSchema(request, components), components))
   return new Set(names.map(foldParameterName))
 }

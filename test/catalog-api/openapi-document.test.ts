@@ -19,6 +19,17 @@ interface Document {
 /** A new copy for each test: the validator modifies its input. */
 const read = () => JSON.parse(getOpenApiDocument()) as Document & Record<string, unknown>
 
+/** Parts of requests and responses. */
+const publicNames = (
+  'AddColumnsEntry AlterColumnsEntry UpdateFieldMetadataEntry AlterTransactionAction ' +
+  'AlterTransactionSetProperty AlterTransactionSetStatus AlterTransactionUnsetProperty BranchContents ' +
+  'TagContents TableVersion VersionRange CommitTableOperation CommitTableResult ' +
+  'CreateTableVersionEntry ErrorResponse Identity IndexContent FragmentStats FragmentSummary ' +
+  'TableBasicStats JsonArrowDataType JsonArrowField JsonArrowSchema FtsQuery BooleanQuery BoostQuery ' +
+  'MatchQuery MultiMatchQuery PhraseQuery StringFtsQuery StructuredFtsQuery QueryTableRequestColumns ' +
+  'QueryTableRequestFullTextQuery QueryTableRequestVector'
+).split(' ')
+
 /** Operations without request and response schemas: the reference catalog does not implement them. */
 const plain = ['AlterTableBackfillColumns', 'RefreshMaterializedView', 'CreateMaterializedView']
 
@@ -80,4 +91,44 @@ it('modes are listed by name', () => {
   expect(JSON.stringify(read().components.schemas['DropNamespaceRequest'])).toContain(
     'One of Restrict, Cascade',
   )
+})
+
+/** Calls `visit` with each schema of the document, at any depth. */
+function visitSchemas(value: unknown, visit: (schema: Readonly<Record<string, unknown>>) => void): void {
+  if (typeof value !== 'object' || value === null) return
+  if (!Array.isArray(value)) visit(value as Record<string, unknown>)
+  for (const member of Object.values(value)) visitSchemas(member, visit)
+}
+
+it('schemas contain nothing that generators of clients fail on', () => {
+  visitSchemas(read().components.schemas, (schema) => {
+    for (const keyword of ['anyOf', 'oneOf', 'allOf', 'prefixItems'])
+      expect(schema).not.toHaveProperty(keyword)
+    if (schema['type'] === 'integer') expect(schema['format']).toMatch(/^int(32|64)$/)
+    if (schema['type'] === 'number') expect(schema['format']).toBe('float')
+  })
+})
+
+it('every body has a schema', () => {
+  const contents = Object.values(read().paths)
+    .flatMap((item) => Object.values(item))
+    .flatMap(({ requestBody, responses }) => [requestBody, ...Object.values(responses)])
+    .flatMap((part) => Object.values((part as { content?: object } | undefined)?.content ?? {}))
+  expect(contents.length).toBeGreaterThan(100)
+  for (const content of contents) expect(Object.keys(content.schema as object)).not.toEqual([])
+})
+
+it('objects have the names of the public document, which become those of generated classes', () => {
+  const names = Object.keys(read().components.schemas)
+  expect(names).toEqual(expect.arrayContaining(publicNames))
+})
+
+it('null is described only where it differs from absent', () => {
+  const nullable: string[] = []
+  for (const [name, component] of Object.entries(read().components.schemas)) {
+    visitSchemas(component, ({ type }) => {
+      if (Array.isArray(type)) nullable.push(name)
+    })
+  }
+  expect(nullable).toEqual(['UpdateFieldMetadataEntry'])
 })

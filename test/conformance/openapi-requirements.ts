@@ -1,18 +1,10 @@
 import { getOpenApiDocument } from '../../src/catalog-api/openapi/openapi-document.ts'
 import type { Operation, OperationName } from '../../src/catalog-api/operations.ts'
 
-interface ErrorResponse {
-  readonly content: {
-    readonly 'application/json': {
-      readonly schema: { readonly allOf?: readonly [unknown, { properties: { code: { enum: number[] } } }] }
-    }
-  }
-}
-
 interface Document {
   readonly paths: Record<string, Record<string, { responses: Record<string, { $ref?: string }> }>>
   readonly components: {
-    readonly responses: Record<string, ErrorResponse>
+    readonly responses: Record<string, { readonly 'x-codes': readonly number[] }>
     readonly schemas: Record<string, { readonly required?: readonly string[] }>
   }
 }
@@ -23,8 +15,7 @@ const document = JSON.parse(getOpenApiDocument()) as Document
 export function documentedCodes({ path, method }: Operation): readonly number[] {
   const responses = document.paths[path]?.[method.toLowerCase()]?.responses ?? {}
   return Object.values(responses).flatMap(({ $ref }) => {
-    const response = document.components.responses[$ref?.split('/').at(-1) ?? '']
-    return response?.content['application/json'].schema.allOf?.[1].properties.code.enum ?? []
+    return document.components.responses[$ref?.split('/').at(-1) ?? '']?.['x-codes'] ?? []
   })
 }
 

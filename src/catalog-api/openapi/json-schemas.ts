@@ -1,49 +1,108 @@
 import { z } from 'zod'
-import { getMembers } from '../../lib/json/is-object.ts'
+import { getMembers, isObject } from '../../lib/json/is-object.ts'
 
 /** A schema of JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 const componentPath = '#/components/schemas/'
+const maxInt32 = 2 ** 31 - 1
 
 /**
- * Describes the wire format rather than the parsed value: defaults are not required, null is allowed where tolerated,
- * unknown members are ignored. Referenced schemas are added to `components`.
+ * Describes the form of requests and responses that the interface documents, in terms that generators of clients
+ * understand. What is accepted besides (null for absent members, other forms of the same value) is not described.
+ * Adds the schemas that it refers to to `components`.
  */
-export function describeSchema(
-  name: string,
-  schema: z.ZodType,
-  components: Map<string, JsonSchema>,
-): JsonSchema {
-  const { $schema: _dialect, ...described } = z.toJSONSchema(schema, {
-    io: 'input',
-    unrepresentable: 'any',
-    override: ({ jsonSchema }) => {
-      // zod's `readOnly` is about our code; OpenAPI's is about responses.
-      delete jsonSchema.readOnly
-    },
-  })
-  // zod names a recursive schema without an id uniquely within one schema only.
-  const text = JSON.stringify(described)
-    .replaceAll('"$ref":"#/$defs/__', `"$ref":"${componentPath}${name}.`)
-    .replaceAll('"$ref":"#/$defs/', `"$ref":"${componentPath}`)
-  const { $defs, ...own } = getMembers(JSON.parse(text))
-  for (const [key, definition] of Object.entries(getMembers($defs))) {
-    const { id: _id, ...part } = getMembers(definition)
-    components.set(key.replace(/^__/, `${name}.`), part)
+export function describeSchema(schema: z.ZodType, components: Map<string, JsonSchema>): JsonSchema {
+  const described = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+  const text = JSON.stringify(described).replaceAll('"$ref":"#/$defs/', `"$ref":"${componentPath}`)
+  const { $schema: _dialect, $defs, ...own } = getMembers(JSON.parse(text))
+  for (const [name, definition] of Object.entries(getMembers($defs))) {
+    const { id: _id, ...component } = getMembers(definition)
+    components.set(name, simplify(component))
   }
-  return own
+  return findReferred(own, components) ?? simplify(own)
+}
+
+function simplify(described: unknown): JsonSchema {
+  // zod's `readOnly` is about our code; OpenAPI's is about responses.
+  const {
+    readOnly: _readOnly,
+    propertyNames: _names,
+    // zod adds one to a format.
+    pattern: _pattern,
+    prefixItems,
+    anyOf,
+    oneOf,
+    ...schema
+  } = getMembers(described)
+  // Generated code would have a class for each alternative. The first is that of the interface.
+  if (Array.isArray(anyOf)) return { ...schema, ...simplify(anyOf[0]) }
+  if (Array.isArray(oneOf)) return { ...schema, ...mergeAlternatives(oneOf) }
+  // Few languages have tuples.
+  const items: unknown = Array.isArray(prefixItems) ? prefixItems.at(-1) : schema['items']
+  const { properties, additionalProperties } = schema
+  return {
+    ...withFormat(schema),
+    ...(isObject(properties) && { properties: mapMembers(properties, simplifyMember) }),
+    ...(isObject(items) && { items: simplify(items) }),
+    ...(isObject(additionalProperties) && { additionalProperties: simplify(additionalProperties) }),
+  }
+}
+
+/** Null is the same as absent in a member, not in a map. */
+function simplifyMember(member: unknown): JsonSchema {
+  const { type, ...schema } = getMembers(member)
+  return simplify({ ...(type !== undefined && { type: Array.isArray(type) ? type[0] : type }), ...schema })
+}
+
+/** Describes objects with one of several members as one object. */
+function mergeAlternatives(alternatives: readonly unknown[]): JsonSchema {
+  const merged = alternatives.map((alternative) => simplify(alternative)['properties'])
+  return { type: 'object', properties: Object.assign({}, ...merged), minProperties: 1, maxProperties: 1 }
+}
+
+function mapMembers(members: object, change: (member: unknown) => JsonSchema): JsonSchema {
+  return Object.fromEntries(Object.entries(members).map(([name, member]) => [name, change(member)]))
+}
+
+/** Without a format, generated code has integers of 32 bits. */
+function withFormat(schema: JsonSchema): JsonSchema {
+  if (schema['type'] === 'number') return { ...schema, format: 'float' }
+  if (schema['type'] !== 'integer') return schema
+  const { minimum, maximum, ...integer } = schema
+  return {
+    ...integer,
+    format: typeof maximum === 'number' && maximum <= maxInt32 ? 'int32' : 'int64',
+    ...(minimum !== Number.MIN_SAFE_INTEGER && { minimum }),
+    ...(maximum !== Number.MAX_SAFE_INTEGER && { maximum }),
+  }
 }
 
 export function schemaReference(name: string): JsonSchema {
   return { $ref: componentPath + name }
 }
 
-export function collectMemberNames(schema: unknown, names = new Set<string>()): ReadonlySet<string> {
-  if (typeof schema !== 'object' || schema === null) return names
-  for (const [key, value] of Object.entries(schema)) {
-    if (key === 'properties') for (const name of Object.keys(getMembers(value))) names.add(name)
-    collectMemberNames(value, names)
+/** Collects the names of the members of a schema at any depth, also in schemas that it refers to. */
+export function collectMemberNames(
+  schema: unknown,
+  components: ReadonlyMap<string, JsonSchema>,
+): ReadonlySet<string> {
+  const names = new Set<string>()
+  const visited = new Set<unknown>()
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null || visited.has(value)) return
+    visited.add(value)
+    visit(findReferred(value, components))
+    for (const [key, member] of Object.entries(value)) {
+      if (key === 'properties') for (const name of Object.keys(getMembers(member))) names.add(name)
+      visit(member)
+    }
   }
+  visit(schema)
   return names
+}
+
+function findReferred(schema: object, components: ReadonlyMap<string, JsonSchema>): JsonSchema | undefined {
+  const { $ref } = getMembers(schema)
+  return typeof $ref === 'string' ? components.get($ref.slice(componentPath.length)) : undefined
 }

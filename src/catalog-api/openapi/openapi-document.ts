@@ -1,13 +1,15 @@
 import type { z } from 'zod'
 import { getMembers } from '../../lib/json/is-object.ts'
 import { memoize } from '../../lib/memoize.ts'
-import { apiKeyHeader, arrowFileType, arrowStreamType, factHeaders } from '../headers.ts'
+import { apiKeyHeader, arrowFileType, arrowStreamType, factHeaders, requestIdHeader } from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'
 import { describeErrors, errorResponseSchema, errorsForOperation } from './error-responses.ts'
 import { describeParameters, sharedParameters } from './parameters.ts'
 import { describeSchema, collectMemberNames, schemaReference, type JsonSchema } from './json-schemas.ts'
 import { getOperation, operationNames, type Operation } from '../operations.ts'
 import { operationSchemas } from '../schemas/operation-schemas.ts'
+import { queryTableRequestSchema } from '../schemas/query.ts'
+import { summaries } from './summaries.ts'
 
 /** Path of the document. It needs no authentication: the interface is public. */
 export const openApiPath = '/openapi.json'
@@ -21,11 +23,20 @@ const schemasByName: Partial<Record<string, { readonly request: z.ZodType; reado
   operationSchemas
 
 const anyObject: JsonSchema = { type: 'object' }
+/** Not the empty schema, which JSON Schema has for it: generators of clients would drop the body. */
+const binary: JsonSchema = { type: 'string', format: 'binary' }
 const mapOfPairs: JsonSchema = {
   type: 'object',
   description: 'Pairs to set; null removes a key.',
   additionalProperties: { type: ['string', 'null'] },
 }
+
+const objectTags = [
+  { name: 'namespace', description: 'Namespaces, which contain namespaces and tables.' },
+  { name: 'table', description: 'Tables with their data, versions, tags, branches, columns and indexes.' },
+  { name: 'transaction', description: 'Transactions of a catalog.' },
+  { name: 'materialized_view', description: 'Materialized views.' },
+]
 
 const getDocument = memoize((serverUrl: string) => JSON.stringify(describeInterface(serverUrl)))
 
@@ -47,11 +58,13 @@ function describeInterface(serverUrl: string): object {
     info: {
       title: 'Table catalog',
       version: '1.0.0',
-      description: `Every operation takes the query parameter "delimiter" (default "${defaultDelimiter}"), and any path may end in a slash. Members of a request that are not listed are ignored.`,
+      description: `Every operation takes the query parameter "delimiter" (default "${defaultDelimiter}"), and any path may end in a slash. A request may set its id in the header "${requestIdHeader}"; every response has one. Members of a request that are not listed are ignored; null means absent.`,
+      contact: { name: 'catalog-gateway' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl }],
     security: [{ apiKey: [] }, { bearer: [] }],
+    tags: objectTags,
     paths,
     components: {
       schemas: Object.fromEntries(components.schemas),
@@ -87,11 +100,15 @@ function describePaths(operation: Operation, components: Components): [string, o
 function describeOperation(operation: Operation, components: Components) {
   const { name } = operation
   const schemas = schemasByName[name]
-  const request = schemas ? describeSchema(`${name}Request`, schemas.request, components.schemas) : anyObject
+  // It is accepted in a member `query`, too.
+  const requestSchema = name === 'AnalyzeTableQueryPlan' ? queryTableRequestSchema : schemas?.request
+  const request = requestSchema ? describeSchema(requestSchema, components.schemas) : anyObject
   const members = getMembers(request['properties'])
   const requestBody = describeBody(operation, request, components)
   return {
     tags: [operation.object === 'none' ? 'table' : operation.object],
+    summary: summaries[name],
+    description: `Needs the permission ${name}, of the group ${operation.group}.`,
     'x-effect': operation.effect,
     'x-group': operation.group,
     ...(operation.facts.length > 0 && { 'x-facts': describeFacts(operation) }),
@@ -99,7 +116,10 @@ function describeOperation(operation: Operation, components: Components) {
     ...(requestBody && { requestBody }),
     responses: {
       [operation.status]: describeResponse(operation, schemas?.response, components),
-      ...describeErrors(errorsForOperation(operation, collectMemberNames(request)), components.responses),
+      ...describeErrors(
+        errorsForOperation(operation, collectMemberNames(request, components.schemas)),
+        components.responses,
+      ),
     },
   }
 }
@@ -122,16 +142,16 @@ function describeBody(
   components: Components,
 ) {
   if (body === 'none') return undefined
-  if (body === 'arrow') return { required: true, content: { [arrowStreamType]: {} } }
+  if (body === 'arrow') return { required: true, content: { [arrowStreamType]: { schema: binary } } }
   if (body === 'map') return { required: true, content: { 'application/json': { schema: mapOfPairs } } }
-  // Its query members are accepted at the top level or in a member `query`.
-  const takesBareQuery = name === 'AnalyzeTableQueryPlan'
-  const described = takesBareQuery ? { anyOf: [schemaReference('QueryTableRequest'), request] } : request
-  components.schemas.set(`${name}Request`, described)
+  components.schemas.set(`${name}Request`, request)
   const schema = schemaReference(`${name}Request`)
   return {
-    required: 'required' in described,
-    content: { 'application/json': { schema }, ...(alsoArrowSchema && { [arrowStreamType]: {} }) },
+    required: 'required' in request,
+    content: {
+      'application/json': { schema },
+      ...(alsoArrowSchema && { [arrowStreamType]: { schema: binary } }),
+    },
   }
 }
 
@@ -141,8 +161,9 @@ function describeResponse(
   components: Components,
 ) {
   if (form === 'empty') return { description: 'It exists.' }
-  if (form === 'arrow') return { description: 'An Arrow IPC file.', content: { [arrowFileType]: {} } }
-  const schema = response ? describeSchema(`${name}Response`, response, components.schemas) : anyObject
+  if (form === 'arrow')
+    return { description: 'An Arrow IPC file.', content: { [arrowFileType]: { schema: binary } } }
+  const schema = response ? describeSchema(response, components.schemas) : anyObject
   components.schemas.set(`${name}Response`, schema)
   return {
     description: 'Done.',

@@ -1,6 +1,6 @@
 import { getMembers } from '../../lib/json/is-object.ts'
 import { factTypes } from '../facts.ts'
-import { factHeaders, requestIdHeader } from '../headers.ts'
+import { factHeaders } from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'
 import type { JsonSchema } from './json-schemas.ts'
 import type { Operation, ParameterType } from '../operations.ts'
@@ -8,7 +8,7 @@ import type { Operation, ParameterType } from '../operations.ts'
 const parameterSchemas: Record<ParameterType, JsonSchema> = {
   string: { type: 'string' },
   strings: { type: 'array', items: { type: 'string' }, minItems: 1 },
-  integer: { type: 'integer', minimum: 0, maximum: 2_147_483_647 },
+  integer: { type: 'integer', format: 'int32', minimum: 0, maximum: 2_147_483_647 },
   boolean: { type: 'boolean' },
 }
 
@@ -27,19 +27,13 @@ export const sharedParameters = {
     description: 'The delimiter of ids in this request.',
     schema: { type: 'string', minLength: 1, default: defaultDelimiter },
   },
-  requestId: {
-    name: requestIdHeader,
-    in: 'header',
-    description: 'An id for this request; generated if missing.',
-    schema: { type: 'string' },
-  },
 } as const
 
 export function describeParameters(operation: Operation, members: JsonSchema): object[] {
   const inPath = (['id', 'index_name'] as const).filter((name) => operation.path.includes(`{${name}}`))
   const inQuery = [...operation.query].filter(([name]) => name !== 'delimiter')
   return [
-    ...[...inPath, 'delimiter', 'requestId'].map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    ...[...inPath, 'delimiter'].map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ...inQuery.map(([name, type]) => ({
       name,
       in: 'query',
@@ -65,8 +59,6 @@ function describeHeaders({ facts }: Operation): object[] {
 
 /** A parameter has another syntax than the member of its name, but the same documentation. */
 function pickDocumentation(member: unknown): JsonSchema {
-  const { description, anyOf } = getMembers(member)
-  const inner: unknown = Array.isArray(anyOf) ? anyOf[0] : undefined
-  const documented = description ?? getMembers(inner)['description']
-  return documented === undefined ? {} : { description: documented }
+  const { description } = getMembers(member)
+  return description === undefined ? {} : { description }
 }

@@ -9,17 +9,29 @@ const maxBatchSize = 1000
 /** No route names the table, so the `id` that is optional elsewhere is required. */
 const requiredId = { id: identifierSchema.min(1, 'expected the id of a table') }
 
+const declaration = tableSchemas.DeclareTable.request.extend(requiredId).meta({ id: 'DeclareTableEntry' })
+const newVersion = versionSchemas.CreateTableVersion.request
+  .extend(requiredId)
+  .meta({ id: 'CreateTableVersionEntry' })
+const deletion = versionSchemas.BatchDeleteTableVersions.request
+  .extend(requiredId)
+  .meta({ id: 'DeleteTableVersionsEntry' })
+const deregistration = tableSchemas.DeregisterTable.request
+  .extend(requiredId)
+  .meta({ id: 'DeregisterTableEntry' })
+
 const change = z
   .object({
-    declare_table: optionalMember(tableSchemas.DeclareTable.request.extend(requiredId)),
-    create_table_version: optionalMember(versionSchemas.CreateTableVersion.request.extend(requiredId)),
-    delete_table_versions: optionalMember(versionSchemas.BatchDeleteTableVersions.request.extend(requiredId)),
-    deregister_table: optionalMember(tableSchemas.DeregisterTable.request.extend(requiredId)),
+    declare_table: optionalMember(declaration),
+    create_table_version: optionalMember(newVersion),
+    delete_table_versions: optionalMember(deletion),
+    deregister_table: optionalMember(deregistration),
   })
   .refine(
     (members) => Object.values(members).filter((member) => member !== undefined).length === 1,
     'expected exactly one of declare_table, create_table_version, delete_table_versions, deregister_table',
   )
+  .meta({ id: 'CommitTableOperation' })
 
 const result = z
   .strictObject({
@@ -29,11 +41,12 @@ const result = z
     deregister_table: tableSchemas.DeregisterTable.response,
   })
   .partial()
+  .meta({ id: 'CommitTableResult' })
 
 export const batchSchemas = {
   BatchCreateTableVersions: {
     request: requestSchema({
-      entries: z.array(versionSchemas.CreateTableVersion.request.extend(requiredId)).min(1).max(maxBatchSize),
+      entries: z.array(newVersion).min(1).max(maxBatchSize),
     }),
     response: responseSchema({ versions: z.array(tableVersionSchema) }),
   },

@@ -4,8 +4,9 @@ import { int64, optionalMember, propertiesSchema, requestSchema, responseSchema 
 const branch = optionalMember(z.string())
 const path = z.string().min(1)
 
-/** Needs another engine. Not parsed, because it is refused. */
-const unsupportedMember = optionalMember(z.unknown())
+/** Need another engine. Not parsed, because they are refused. */
+const computed = optionalMember(z.unknown().meta({ type: 'string' }))
+const virtualColumn = optionalMember(z.unknown().meta({ type: 'object' }))
 
 /** Columns that every table has without listing them in its schema. */
 const systemColumn = /^_row(id|addr|offset|_created_at_version|_last_updated_at_version)$/i
@@ -15,12 +16,14 @@ export const columnName = path
   .refine((name) => !name.includes('.'), 'expected a name without "."')
   .refine((name) => !systemColumn.test(name), 'expected a name that is not one of the system columns')
 
-const newColumn = z.object({
-  name: columnName,
-  expression: optionalMember(z.string()),
-  computed: unsupportedMember,
-  virtual_column: unsupportedMember,
-})
+const newColumn = z
+  .object({
+    name: columnName,
+    expression: optionalMember(z.string()),
+    computed,
+    virtual_column: virtualColumn,
+  })
+  .meta({ id: 'AddColumnsEntry' })
 
 /** A type by name, or as the JSON of an Arrow or Lance schema. */
 export interface DataType {
@@ -38,12 +41,15 @@ interface DataTypeField {
 const maxTypeDepth = 32
 
 /** Parsed by hand: types nest, and the caller controls the depth. */
-const dataType = z.unknown().transform((value, context): DataType => {
-  const read = readDataType(value, maxTypeDepth)
-  if (read !== undefined) return read
-  context.addIssue({ code: 'custom', message: 'expected the name of a type, or an object {type, ...}' })
-  return z.NEVER
-})
+const dataType = z
+  .unknown()
+  .meta({ type: 'object', description: 'A type as JSON, {type, length, fields}; or its name.' })
+  .transform((value, context): DataType => {
+    const read = readDataType(value, maxTypeDepth)
+    if (read !== undefined) return read
+    context.addIssue({ code: 'custom', message: 'expected the name of a type, or an object {type, ...}' })
+    return z.NEVER
+  })
 
 function readDataType(value: unknown, levels: number): DataType | undefined {
   if (typeof value === 'string') return value === '' ? undefined : { type: value }
@@ -76,19 +82,22 @@ const alteration = z
     rename: optionalMember(columnName),
     nullable: optionalMember(z.boolean()),
     data_type: optionalMember(dataType),
-    virtual_column: unsupportedMember,
+    virtual_column: virtualColumn,
   })
   .refine(
     ({ rename, nullable, data_type: type, virtual_column: virtual }) =>
       [rename, nullable, type, virtual].some((change) => change !== undefined),
     'expected rename, nullable or data_type',
   )
+  .meta({ id: 'AlterColumnsEntry' })
 
-const fieldUpdate = z.object({
-  path,
-  metadata: z.record(z.string(), z.string().nullable()),
-  replace: optionalMember(z.boolean()),
-})
+const fieldUpdate = z
+  .object({
+    path,
+    metadata: z.record(z.string(), z.string().nullable()),
+    replace: optionalMember(z.boolean()),
+  })
+  .meta({ id: 'UpdateFieldMetadataEntry' })
 
 function uniqueColumns<Entry extends z.ZodType>(entry: Entry, keyOf: (entry: z.output<Entry>) => string) {
   return z

@@ -11,21 +11,25 @@ export const countSchema = z
 
 const column = z.string().min(1).nullish()
 
-const matchQuery = z.object({
-  terms: z.string(),
-  column,
-  boost: z.number().nullish(),
-  fuzziness: countSchema.nullish(),
-  max_expansions: countSchema.nullish(),
-  operator: z
-    .string()
-    .toLowerCase()
-    .pipe(z.enum(['and', 'or']))
-    .nullish(),
-  prefix_length: countSchema.nullish(),
-})
+const matchQuery = z
+  .object({
+    terms: z.string(),
+    column,
+    boost: z.number().nullish(),
+    fuzziness: countSchema.nullish(),
+    max_expansions: countSchema.nullish(),
+    operator: z
+      .string()
+      .toLowerCase()
+      .pipe(z.enum(['and', 'or']))
+      .nullish(),
+    prefix_length: countSchema.nullish(),
+  })
+  .meta({ id: 'MatchQuery' })
 
-const phraseQuery = z.object({ terms: z.string(), column, slop: countSchema.nullish() })
+const phraseQuery = z
+  .object({ terms: z.string(), column, slop: countSchema.nullish() })
+  .meta({ id: 'PhraseQuery' })
 
 /** Matches words in one column, or in every indexed column if none is named. */
 export type MatchQuery = Readonly<z.output<typeof matchQuery>>
@@ -72,7 +76,10 @@ const multiColumnMatch = z
 
 /** Strict, because a member of the other form would be lost. */
 const multiMatchQuery = z.union(
-  [z.strictObject({ match_queries: z.array(matchQuery).min(1) }), multiColumnMatch],
+  [
+    z.strictObject({ match_queries: z.array(matchQuery).min(1) }).meta({ id: 'MultiMatchQuery' }),
+    multiColumnMatch,
+  ],
   'expected {"match_queries": [...]} or {"query": words, "columns": names, "boost": numbers}',
 )
 
@@ -91,14 +98,14 @@ const textQuery: z.ZodType<TextQuery> = z.lazy(() =>
 
 z.globalRegistry.add(textQuery, { id: 'FtsQuery' })
 
-const boostQuery = z.object({
-  positive: textQuery,
-  negative: textQuery,
-  negative_boost: z.number().nullish(),
-})
+const boostQuery = z
+  .object({ positive: textQuery, negative: textQuery, negative_boost: z.number().nullish() })
+  .meta({ id: 'BoostQuery' })
 
 const textQueries = z.array(textQuery).default([])
-const booleanQuery = z.object({ must: textQueries, should: textQueries, must_not: textQueries })
+const booleanQuery = z
+  .object({ must: textQueries, should: textQueries, must_not: textQueries })
+  .meta({ id: 'BooleanQuery' })
 
 /** Words to search in some columns (default: all indexed ones), or a structured query. */
 export type FullTextQuery =
@@ -107,6 +114,7 @@ export type FullTextQuery =
 
 const wordsQuery = z
   .object({ columns: z.array(z.string().min(1)).nullish(), query: z.string() })
+  .meta({ id: 'StringFtsQuery' })
   .transform(({ columns, query }): FullTextQuery => ({
     words: query,
     columns: columns?.length ? columns : undefined,
@@ -114,7 +122,14 @@ const wordsQuery = z
 
 const structuredQuery = z
   .object({ query: textQuery })
+  .meta({ id: 'StructuredFtsQuery' })
   .transform(({ query }): FullTextQuery => ({ structured: query }))
+
+const wrappedQuery = z
+  .object({ string_query: wordsQuery.nullish(), structured_query: structuredQuery.nullish() })
+  .refine((both) => (both.string_query == null) !== (both.structured_query == null))
+  .meta({ id: 'QueryTableRequestFullTextQuery' })
+  .transform((either) => either.string_query ?? either.structured_query ?? z.NEVER)
 
 /**
  * Full-text part of a query: `{string_query}` or `{structured_query}` as in the interface, or their content without the
@@ -127,12 +142,7 @@ export const fullTextQuerySchema = z.preprocess(
     return z.NEVER
   },
   z.union(
-    [
-      wordsQuery,
-      structuredQuery,
-      z.object({ string_query: wordsQuery }).transform((wrapper) => wrapper.string_query),
-      z.object({ structured_query: structuredQuery }).transform((wrapper) => wrapper.structured_query),
-    ],
+    [wrappedQuery, wordsQuery, structuredQuery],
     'expected {"string_query": {"query": words}} or {"structured_query": {"query": an object with exactly one of ' +
       'match, phrase, boost, multi_match, boolean}}, or the content of either',
   ),

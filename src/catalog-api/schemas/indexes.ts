@@ -129,22 +129,24 @@ export function defaultIndexName(column: string): string {
 
 const pointMembers = { version: optionalMember(int64), branch: optionalMember(z.string()) }
 
-const indexContent = z.object({
-  index_name: z.string(),
-  index_uuid: z.string(),
-  columns: z.array(z.string()).readonly(),
-  status: z.string(),
-  index_type: z.string().optional(),
-  type_url: z.string().optional(),
-  num_indexed_rows: int64.optional(),
-  num_unindexed_rows: int64.optional(),
-  size_bytes: int64.optional(),
-  num_segments: int64.optional(),
-  created_at: z.iso.datetime().optional(),
-  index_version: int64.optional(),
-  /** JSON text. */
-  index_details: z.string().optional(),
-})
+const indexContent = z
+  .object({
+    index_name: z.string(),
+    index_uuid: z.string(),
+    columns: z.array(z.string()).readonly(),
+    status: z.string(),
+    index_type: z.string().optional(),
+    type_url: z.string().optional(),
+    num_indexed_rows: int64.optional(),
+    num_unindexed_rows: int64.optional(),
+    size_bytes: int64.optional(),
+    num_segments: int64.optional(),
+    created_at: z.iso.datetime().optional(),
+    index_version: int64.optional(),
+    /** JSON text. */
+    index_details: z.string().optional(),
+  })
+  .meta({ id: 'IndexContent' })
 
 export const indexSchemas = {
   CreateTableIndex: { request: createIndex, response: responseSchema({}) },

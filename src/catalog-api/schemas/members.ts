@@ -42,13 +42,15 @@ export function responseSchema<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object({ ...shape, ...responseContext })
 }
 
+const identity = z
+  .object({ api_key: optionalMember(z.string()), auth_token: optionalMember(z.string()) })
+  .meta({ id: 'Identity' })
+
 /** Headers carry `identity` and `context`; `id` must equal the route. Other members are ignored. */
 export function requestSchema<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object({
     id: optionalMember(identifierSchema),
-    identity: optionalMember(
-      z.object({ api_key: optionalMember(z.string()), auth_token: optionalMember(z.string()) }),
-    ),
+    identity: optionalMember(identity),
     context: optionalMember(propertiesSchema),
     ...shape,
   })

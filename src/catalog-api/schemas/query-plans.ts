@@ -1,9 +1,6 @@
 import { z } from 'zod'
-import { flagMember, identifierSchema, optionalMember, requestSchema } from './members.ts'
+import { flagMember, optionalMember, requestSchema } from './members.ts'
 import { queryTableRequestSchema } from './query.ts'
-
-/** A query may repeat the id of the route; both must be equal. */
-const nestedQuery = queryTableRequestSchema.extend({ id: optionalMember(identifierSchema) })
 
 /**
  * The query is the member `query` (ExplainTableQueryPlan, and older texts for AnalyzeTableQueryPlan) or the request
@@ -18,7 +15,7 @@ function nestQuery(members: unknown, isQuery: (members: object) => boolean): unk
 
 const planRequest = requestSchema({
   branch: optionalMember(z.string()),
-  query: nestedQuery,
+  query: queryTableRequestSchema,
   verbose: flagMember,
 }).refine(
   ({ branch, query }) => !branch || !query.branch || branch === query.branch,

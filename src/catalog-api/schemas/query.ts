@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { countSchema, fullTextQuerySchema } from './full-text-query.ts'
+import { int64, requestSchema } from './members.ts'
 
 const maxVectors = 1000
 const distanceTypes = ['l2', 'cosine', 'dot', 'hamming'] as const
@@ -9,8 +10,6 @@ const name = z.string().min(1)
 const vectors = z
   .union(
     [
-      z.array(z.number()).transform((vector) => [vector]),
-      z.array(z.array(z.number())),
       z
         .object({
           single_vector: z.array(z.number()).nullish(),
@@ -20,7 +19,10 @@ const vectors = z
           (both) => both.single_vector == null || both.multi_vector == null,
           'expected only one of the two',
         )
+        .meta({ id: 'QueryTableRequestVector' })
         .transform((either) => either.multi_vector ?? [either.single_vector ?? []]),
+      z.array(z.number()).transform((vector) => [vector]),
+      z.array(z.array(z.number())),
     ],
     'expected {"single_vector": numbers} or {"multi_vector": lists of numbers}, or the content of either',
   )
@@ -44,15 +46,16 @@ const columnPairs = z
 
 const columns = z.union(
   [
-    columnNames,
-    columnPairs,
     z
       .strictObject({ column_names: columnNames.nullish(), column_aliases: columnExpressions.nullish() })
       .refine(
         (both) => both.column_names == null || both.column_aliases == null,
         'expected only one of the two',
       )
+      .meta({ id: 'QueryTableRequestColumns' })
       .transform((either): Columns | undefined => either.column_names ?? either.column_aliases ?? undefined),
+    columnNames,
+    columnPairs,
     columnExpressions,
   ],
   'expected {"column_names": names} or {"column_aliases": SQL expressions by alias}, or the content of either, or a ' +
@@ -69,7 +72,7 @@ const order = z.object({
  * Accepts the form of the catalog API (`vector: {single_vector}`, `columns: {column_names}`) and that of the remote
  * client (`vector: []`, `columns: []`, a map or a list of pairs). Parsed `vector` is empty if the query is no vector search.
  */
-export const queryTableRequestSchema = z.object({
+export const queryTableRequestSchema = requestSchema({
   k: countSchema.nullish(),
   vector: vectors.nullish().transform((list) => list ?? []),
   vector_column: name.nullish(),
@@ -90,11 +93,11 @@ export const queryTableRequestSchema = z.object({
   full_text_query: fullTextQuerySchema.nullish(),
   offset: countSchema.nullish(),
   order_by: z.array(order).nullish(),
-  version: z.int().min(0).nullish(),
+  version: int64.nullish(),
   branch: z.string().nullish(),
   /** Extensions of the remote client that affect the search. */
   approx_mode: z.string().nullish(),
   use_lsm: z.boolean().nullish(),
-})
+}).meta({ id: 'QueryTableRequest' })
 
 export type TableQuery = Readonly<z.output<typeof queryTableRequestSchema>>

@@ -1,15 +1,13 @@
 import { z } from 'zod'
 import { int64, optionalMember, propertiesSchema, requestSchema, responseSchema } from './members.ts'
 
-const lengths = z.object({
-  min: int64,
-  max: int64,
-  mean: int64,
-  p25: int64,
-  p50: int64,
-  p75: int64,
-  p99: int64,
-})
+const lengths = z
+  .object({ min: int64, max: int64, mean: int64, p25: int64, p50: int64, p75: int64, p99: int64 })
+  .meta({ id: 'FragmentSummary' })
+
+const fragmentStats = z
+  .object({ num_fragments: int64, num_small_fragments: int64, lengths })
+  .meta({ id: 'FragmentStats' })
 
 /** `metadata` is the whole body of UpdateTableSchemaMetadata; null removes a key. Its response is the bare map. */
 export const tableMetadataSchemas = {
@@ -19,7 +17,7 @@ export const tableMetadataSchemas = {
       total_bytes: int64,
       num_rows: int64,
       num_indices: int64,
-      fragment_stats: z.object({ num_fragments: int64, num_small_fragments: int64, lengths }),
+      fragment_stats: fragmentStats,
     }),
   },
   UpdateTableSchemaMetadata: {

@@ -18,7 +18,7 @@ const jsonArrowDataType = z.object({
   get fields() {
     return z.array(jsonArrowField).readonly().optional()
   },
-  length: z.number().optional(),
+  length: int64.optional(),
 })
 
 const jsonArrowField = z.object({
@@ -33,10 +33,14 @@ const jsonArrowField = z.object({
 z.globalRegistry.add(jsonArrowDataType, { id: 'JsonArrowDataType' })
 z.globalRegistry.add(jsonArrowField, { id: 'JsonArrowField' })
 
-const jsonArrowSchema = z.object({
-  fields: z.array(jsonArrowField).readonly(),
-  metadata: propertiesSchema.readonly().optional(),
-})
+const jsonArrowSchema = z
+  .object({
+    fields: z.array(jsonArrowField).readonly(),
+    metadata: propertiesSchema.readonly().optional(),
+  })
+  .meta({ id: 'JsonArrowSchema' })
+
+const basicStats = z.object({ num_deleted_rows: int64, num_fragments: int64 }).meta({ id: 'TableBasicStats' })
 
 /** Storage access, possibly with credentials that expire at `expires_at_millis`. */
 const storageOptions = propertiesSchema.readonly().optional()
@@ -92,7 +96,7 @@ export const tableSchemas = {
       table_uri: z.string().optional(),
       version: int64.optional(),
       schema: jsonArrowSchema.optional(),
-      stats: z.object({ num_deleted_rows: int64, num_fragments: int64 }).optional(),
+      stats: basicStats.optional(),
       metadata: propertiesSchema.readonly().optional(),
       properties: propertiesSchema,
       managed_versioning: z.boolean(),

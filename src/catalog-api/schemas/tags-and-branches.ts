@@ -41,21 +41,21 @@ const branchName = z
   .refine((text) => text !== 'main', 'the main branch always exists')
   .refine(isShort, `expected at most ${maxNameBytes} bytes of UTF-8`)
 
-const tagContents = z.object({
-  version: int64,
-  manifestSize: int64,
-  branch: z.string().optional(),
-})
+const tagContents = z
+  .object({ version: int64, manifestSize: int64, branch: z.string().optional() })
+  .meta({ id: 'TagContents' })
 
-const branchContents = z.object({
-  /** Default: main. */
-  parentBranch: z.string().optional(),
-  parentVersion: int64,
-  /** Seconds since 1970. */
-  createAt: int64,
-  manifestSize: int64,
-  metadata: propertiesSchema.optional(),
-})
+const branchContents = z
+  .object({
+    /** Default: main. */
+    parentBranch: z.string().optional(),
+    parentVersion: int64,
+    /** Seconds since 1970. */
+    createAt: int64,
+    manifestSize: int64,
+    metadata: propertiesSchema.optional(),
+  })
+  .meta({ id: 'BranchContents' })
 
 const taggedVersion = { tag: tagName, version: int64.min(1), branch: optionalMember(z.string()) }
 

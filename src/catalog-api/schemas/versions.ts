@@ -11,16 +11,22 @@ import {
 import { caseInsensitiveEnum } from './modes.ts'
 
 /** A table version. Its manifest is an object-store key without a leading slash. */
-export const tableVersionSchema = z.object({
-  version: int64,
-  manifest_path: z.string(),
-  manifest_size: int64.optional(),
-  e_tag: z.string().optional(),
-  timestamp_millis: int64.optional(),
-  /** The same time as RFC 3339 text, as before interface 0.5: released remote clients require it. */
-  timestamp: z.string().optional(),
-  metadata: propertiesSchema.optional(),
-})
+export const tableVersionSchema = z
+  .object({
+    version: int64,
+    manifest_path: z.string(),
+    manifest_size: int64.optional(),
+    e_tag: z.string().optional(),
+    timestamp_millis: int64.optional(),
+    /** The same time as RFC 3339 text, as before interface 0.5: released remote clients require it. */
+    timestamp: z.string().optional(),
+    metadata: propertiesSchema.optional(),
+  })
+  .meta({ id: 'TableVersion' })
+
+const versionRange = z
+  .object({ start_version: int64, end_version: z.int('expected a version, or -1 for the end').min(-1) })
+  .meta({ id: 'VersionRange' })
 
 /** In CreateTableVersion, `manifest_path` is the staging manifest; its name determines the scheme if none is sent. */
 export const versionSchemas = {
@@ -61,12 +67,7 @@ export const versionSchemas = {
   BatchDeleteTableVersions: {
     request: requestSchema({
       branch: optionalMember(z.string()),
-      ranges: z.array(
-        z.object({
-          start_version: int64,
-          end_version: z.int('expected a version, or -1 for the end').min(-1),
-        }),
-      ),
+      ranges: z.array(versionRange),
     }),
     response: responseSchema({ deleted_count: int64 }),
   },
