@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { destination, pino, type Logger } from 'pino'
 import { CatalogError } from '../catalog-api/catalog-error.ts'
 import { requestIdHeader, acceptRequestId } from '../catalog-api/headers.ts'
@@ -13,6 +13,7 @@ import type { Catalog } from './contract/catalog.ts'
 import type { BackendSettings } from '../config/backend/backend-settings.ts'
 import { selectClientDialect } from './http/client-dialect.ts'
 import { executeOperation, type OperationContext } from './http/execute-operation.ts'
+import { createEntityTag, listsEntityTag } from '../lib/http/entity-tags.ts'
 
 export interface Backend {
   /** `http://HOST:PORT` */
@@ -74,6 +75,7 @@ function createServer(
   log: Logger,
 ): FastifyInstance {
   const document = getOpenApiDocument()
+  const documentTag = createEntityTag(document)
   const checkAccess = createAccessTokenCheck(accessToken)
   const server = fastify({
     keepAliveTimeout: keepAliveTimeoutMs,
@@ -92,18 +94,21 @@ function createServer(
     let operation: Operation | undefined
     reply.header(requestIdHeader, requestId).headers(dialect.responseHeaders)
     try {
-      if (request.method === 'GET' && request.originalUrl === '/livez') {
+      if (isGetOrHead(request) && request.originalUrl === '/livez') {
         if (!context.catalog.isAlive()) {
           throw new CatalogError('ServiceUnavailable', 'the engine is stalled; restart the catalog')
         }
         return reply.send({ status: 'ok' })
       }
-      if (request.method === 'GET' && request.originalUrl === '/readyz') {
+      if (isGetOrHead(request) && request.originalUrl === '/readyz') {
         await context.catalog.checkReady()
         return reply.send({ status: 'ok' })
       }
-      if (request.method === 'GET' && request.originalUrl === openApiPath) {
-        return reply.header('content-type', 'application/json').send(document)
+      if (isGetOrHead(request) && request.originalUrl === openApiPath) {
+        reply.headers({ 'content-type': 'application/json', 'cache-control': 'no-cache', etag: documentTag })
+        const known = request.headers['if-none-match']
+        if (known !== undefined && listsEntityTag(known, documentTag)) return reply.code(304).send()
+        return reply.send(document)
       }
       checkAccess(request.headers.authorization)
       const route = parseTarget(request.method, request.originalUrl)
@@ -122,6 +127,10 @@ function createServer(
     }
   })
   return server
+}
+
+function isGetOrHead({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD'
 }
 
 function createAbortSignal(response: ServerResponse): AbortSignal {

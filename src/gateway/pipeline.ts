@@ -35,7 +35,7 @@ export async function handle(
   const document = pipeline.findDocument(received)
   if (document !== undefined) {
     trace.document = document.name
-    sendDocument(document, response, pipeline.shedding, trace)
+    sendDocument(document, received, response, pipeline.shedding, trace)
     return
   }
   const matched = match(trace.enter('match', received), pipeline.findRoute)

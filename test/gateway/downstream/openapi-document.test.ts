@@ -22,6 +22,32 @@ it('the reference catalog serves it, too, even if it requires a token', async ()
   expect(await fetchDocument(url())).toEqual({ status: 200, text: getOpenApiDocument() })
 })
 
+it.each(['gateway', 'catalog'])('HEAD and ETag save the transfer of the document: %s', async (server) => {
+  const url =
+    server === 'catalog' ? (await runningBackend()).url() : (await startGatewayAndUpstream()).gateway.url
+  const target = `${url}/openapi.json`
+  const whole = await fetch(target)
+  const etag = whole.headers.get('etag') ?? ''
+  expect(etag).toMatch(/^"[\w-]{22}"$/)
+  const bytes = Buffer.from(await whole.arrayBuffer())
+
+  const head = await fetch(target, { method: 'HEAD' })
+  expect(head.status).toBe(200)
+  expect(head.headers.get('content-length')).toBe(String(bytes.length))
+  expect(head.headers.get('etag')).toBe(etag)
+  expect(await head.text()).toBe('')
+
+  for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+    const response = await fetch(target, { headers: { 'if-none-match': known } })
+    expect(response.status).toBe(304)
+    expect(response.headers.get('etag')).toBe(etag)
+    expect(await response.text()).toBe('')
+  }
+  const changed = await fetch(target, { headers: { 'if-none-match': '"other"' } })
+  expect(changed.status).toBe(200)
+  expect(Buffer.from(await changed.arrayBuffer())).toEqual(bytes)
+})
+
 interface Described {
   readonly 'x-facts'?: Readonly<Record<string, readonly string[]>>
   readonly parameters: readonly { readonly name?: string; readonly in?: string }[]
