@@ -1,4 +1,6 @@
 import type { TestProject } from 'vitest/node'
+import { installGenerator, languages } from './generated/openapi-generator.ts'
+import { installLinters } from './generated/openapi-linters.ts'
 import { installPythonEnvironment, pythonEnvironments } from './python/python-environments.ts'
 import { getKeys } from '../../src/lib/get-keys.ts'
 
@@ -13,9 +15,15 @@ declare module 'vitest' {
  * Fetches each client from its package registry; rejects if that is not possible on this machine. What a scenario
  * builds from it is built by its test: a scenario that does not compile is a failure.
  */
-const installers: readonly (readonly [client: string, install: () => Promise<void>])[] = getKeys(
-  pythonEnvironments,
-).map((environment) => [environment, () => installPythonEnvironment(environment)])
+const installers: readonly (readonly [client: string, install: () => Promise<void>])[] = [
+  ...getKeys(pythonEnvironments).map(
+    (environment) => [environment, () => installPythonEnvironment(environment)] as const,
+  ),
+  ['openapi-linters', installLinters],
+  ...getKeys(languages).map(
+    (name) => [`generated ${name}`, () => installGenerator(languages[name].toolchain)] as const,
+  ),
+]
 
 /** Installs the real clients, and prints which cannot be installed and why. */
 export async function setup(project: TestProject): Promise<void> {
@@ -26,7 +34,7 @@ export async function setup(project: TestProject): Promise<void> {
       installed.push(client)
     } catch (error) {
       const obstacle = error instanceof Error ? error.message.trim() : String(error)
-      console.warn(`SKIPPED: the tests with ${client}, as it cannot be installed: ${obstacle}`)
+      console.warn(`SKIPPED: the tests with ${client}, as it is not installed: ${obstacle}`)
     }
   }
   project.provide('installedClients', installed)

@@ -13,14 +13,17 @@ export interface ScenarioOutcome {
 
 /**
  * Runs a scenario against a gateway: a program that takes its URL and a key, and prints `ok NAME` or
- * `failed NAME: ERROR` for each step. Rejects if the program itself fails.
+ * `failed NAME: ERROR` for each step. It runs in `folder`, by default in that of this process. Rejects if the program
+ * itself fails.
  */
 export async function runScenario(
   [program, ...options]: readonly [program: string, ...options: string[]],
   url: string,
   key: string,
+  folder?: string,
 ): Promise<ScenarioOutcome> {
   const { stdout } = await run(program, [...options, url, key], {
+    cwd: folder,
     timeout: scenarioMs,
     // Python would leave compiled files beside the scripts.
     env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1', PYTHONWARNINGS: 'ignore' },

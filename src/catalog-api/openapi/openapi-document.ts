@@ -147,7 +147,7 @@ function describeBody(
   components.schemas.set(`${name}Request`, request)
   const schema = schemaReference(`${name}Request`)
   return {
-    required: 'required' in request,
+    required: true,
     content: {
       'application/json': { schema },
       ...(alsoArrowSchema && { [arrowStreamType]: { schema: binary } }),

@@ -77,7 +77,7 @@ export const tableSchemas = {
       properties: propertiesSchema,
       managed_versioning: z.boolean(),
       storage_options: storageOptions,
-    }),
+    }).meta({ id: 'DeclareTableResponse' }),
   },
   DescribeTable: {
     request: requestSchema({
@@ -119,7 +119,7 @@ export const tableSchemas = {
   },
   DeregisterTable: {
     request: requestSchema({}),
-    response: removedTable,
+    response: removedTable.meta({ id: 'DeregisterTableResponse' }),
   },
   RenameTable: {
     request: requestSchema({

@@ -51,7 +51,7 @@ export const versionSchemas = {
       metadata: optionalMember(propertiesSchema),
       naming_scheme: optionalMember(caseInsensitiveEnum(['V1', 'V2'])),
     }),
-    response: responseSchema({ version: tableVersionSchema }),
+    response: responseSchema({ version: tableVersionSchema }).meta({ id: 'CreateTableVersionResponse' }),
   },
   DescribeTableVersion: {
     request: requestSchema({
@@ -69,6 +69,6 @@ export const versionSchemas = {
       branch: optionalMember(z.string()),
       ranges: z.array(versionRange),
     }),
-    response: responseSchema({ deleted_count: int64 }),
+    response: responseSchema({ deleted_count: int64 }).meta({ id: 'BatchDeleteTableVersionsResponse' }),
   },
 }

@@ -1,0 +1,45 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { FixedSizeList, Field, Float32, Int32, Table, tableToIPC, vectorFromArray } from 'apache-arrow'
+import { afterAll, expect, inject, it } from 'vitest'
+import { temporaryFolder } from '../../e2e/built-program.ts'
+import { startDev } from '../../e2e/running-dev.ts'
+import { getKeys } from '../../../src/lib/get-keys.ts'
+import { runScenario } from '../run-scenario.ts'
+import { buildClient, languages } from './openapi-generator.ts'
+
+const dev = await startDev()
+afterAll(() => dev.remove())
+
+async function writeRows(): Promise<string> {
+  const vectors = new FixedSizeList(2, new Field('item', new Float32(), true))
+  const rows = new Table({
+    id: vectorFromArray([1, 2, 3], new Int32()),
+    vector: vectorFromArray(
+      [
+        [0.1, 0.2],
+        [0.3, 0.4],
+        [0.5, 0.6],
+      ],
+      vectors,
+    ),
+  })
+  const file = join(await temporaryFolder(), 'rows.arrows')
+  await writeFile(file, tableToIPC(rows, 'stream'))
+  return file
+}
+
+it.for(getKeys(languages))(
+  'a client for %s that is generated from the served document compiles and works',
+  { timeout: 1_200_000 },
+  async (name, { skip }) => {
+    const client = `generated ${name}`
+    skip(!inject('installedClients').includes(client), `${client} is not installed`)
+    const folder = await buildClient(languages[name], `${dev.url}/openapi.json`)
+    const [program, ...options] = languages[name].command
+    const command = [program, ...options, await writeRows()] as const
+    const { passed, failed } = await runScenario(command, dev.url, dev.key, folder)
+    expect(failed).toEqual([])
+    expect(passed).toHaveLength(13)
+  },
+)
