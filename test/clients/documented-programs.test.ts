@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, expect, inject, it } from 'vitest'
 import { temporaryFolder } from '../e2e/built-program.ts'
 import { startDev } from '../e2e/running-dev.ts'
+import { findProgram } from './documented-program.ts'
 import { pythonOf, type PythonEnvironment } from './python/python-environments.ts'
 
 const run = promisify(execFile)
@@ -13,14 +14,6 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const dev = await startDev()
 afterAll(() => dev.remove())
 const env = { ...process.env, CATALOG_URL: dev.url, KEY: dev.key, PYTHONWARNINGS: 'ignore' }
-
-/** Returns the program of a page of `docs/clients` in a code block with that label. */
-async function findProgram(page: string, label: string): Promise<string> {
-  const text = await readFile(join(root, 'docs', 'clients', page), 'utf8')
-  const program = text.split(`\`\`\`${label}\n`)[1]?.split('```')[0]
-  if (program === undefined) throw new Error(`docs/clients/${page} has no program ${label}`)
-  return program
-}
 
 it.for<[PythonEnvironment, printed: string]>([
   ['lancedb-0.40.0', 'hello\n'],
