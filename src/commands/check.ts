@@ -15,6 +15,7 @@ import { assertAnyPolicy, loadPoliciesFrom } from '../policy/source/policy-sourc
 import { createFolderLocation, type PolicyLocation } from '../policy/source/policy-location.ts'
 import { openPolicyLocation } from '../policy/source/open-policy-location.ts'
 import { findDevelopmentFiles } from './dev/development-files.ts'
+import { probeUpstreams } from './common/probe-upstreams.ts'
 import { runStep, CommandFailure } from './common/command-failure.ts'
 import { newCommand } from './common/new-command.ts'
 
@@ -22,11 +23,13 @@ export function checkCommand(): Command {
   return newCommand('check')
     .description('check settings, policies and keys, and print the effective settings')
     .requiredOption('--config <file>', 'settings file (YAML)')
-    .action(async ({ config }: { config: string }) => {
+    .option('--probe', 'also read from each upstream, with the credential of the gateway')
+    .action(async ({ config, probe }: { config: string; probe?: true }) => {
       const settings = await runStep(`the settings in ${config} cannot be used`, () =>
         readGatewaySettings(config, process.env),
       )
       await checkFiles(settings)
+      if (probe) await probeUpstreams(settings.upstreams)
       process.stdout.write(formatEffectiveSettings(settings, process.env))
     })
 }

@@ -1,3 +1,4 @@
+import { defaultDelimiter } from '../../catalog-api/identifiers.ts'
 import { getOperation } from '../../catalog-api/operations.ts'
 import { buildTarget } from '../../catalog-api/request-target.ts'
 import type { ConnectorOptions } from '../../http1/client/connector.ts'
@@ -97,7 +98,7 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
 }
 
 /** The cheapest read that every catalog has and that reaches its store. */
-function buildProbeTarget(delimiter: string): string {
+export function buildProbeTarget(delimiter = defaultDelimiter): string {
   const operation = getOperation('ListNamespaces')
   const parameters = new Map([['limit', '1']])
   return buildTarget({ operation, id: [], delimiter, indexName: undefined, parameters }, delimiter)

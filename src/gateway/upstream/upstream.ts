@@ -110,7 +110,7 @@ export interface Upstream {
 export function createUpstream(options: UpstreamOptions, observer?: UpstreamObserver): Upstream {
   const url = new URL(options.url)
   const { name, database, timeouts } = options
-  const fixedHeaders = [...options.credentials, ...createDatabaseHeaders(database)]
+  const fixedHeaders = listFixedHeaders(options)
   const basePath = url.pathname.replace(/\/$/, '')
   const delimiter = options.delimiter ?? defaultDelimiter
   const client = createHttp1Client({
@@ -172,6 +172,11 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
       client.close()
     },
   }
+}
+
+/** Lists the headers of every request to an upstream: names and values in turn. */
+export function listFixedHeaders({ credentials, database }: UpstreamOptions): readonly string[] {
+  return [...credentials, ...createDatabaseHeaders(database)]
 }
 
 function createDatabaseHeaders(database: string | undefined): string[] {

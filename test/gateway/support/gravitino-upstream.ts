@@ -15,7 +15,7 @@ const defaultPageSize = 1_000
  */
 export function serveAsGravitino(tables: readonly string[]): RequestHandler {
   return (arrival, response) => {
-    if (!arrival.target.startsWith(`${gravitinoPath}/`)) {
+    if (!arrival.target.startsWith(`${gravitinoPath}/v1/`)) {
       response.writeHead(404, { 'content-type': 'text/html' }).end('<h2>HTTP ERROR 404 Not Found</h2>')
       return
     }

@@ -1,0 +1,56 @@
+import { headerDialects } from '../../catalog-api/headers.ts'
+import type { UpstreamSettings } from '../../config/upstream/upstream-settings.ts'
+import { probeUpstream, type UpstreamProbe } from '../../gateway/upstream/probe-upstream.ts'
+import { readUpstreamOptions } from '../../gateway/upstream/upstream-files.ts'
+import { toError } from '../../lib/errors/to-error.ts'
+import { CommandFailure, runStep } from './command-failure.ts'
+
+/**
+ * Reads from each upstream, and prints to stderr how it responds and which settings fit it better. Throws CommandFailure
+ * with all upstreams that cannot be used.
+ */
+export async function probeUpstreams(upstreams: readonly UpstreamSettings[]): Promise<void> {
+  const failures: string[] = []
+  for (const settings of upstreams) {
+    const { name, url } = settings
+    try {
+      const probe = await runStep(`the upstream ${name} (${url}) cannot be reached`, async () =>
+        probeUpstream(await readUpstreamOptions(settings)),
+      )
+      const problem = findProblem(settings, probe)
+      if (problem !== undefined) failures.push(`the upstream ${name} (${url}) cannot be used:\n  ${problem}`)
+      else process.stderr.write(describeProbe(settings, probe))
+    } catch (error) {
+      failures.push(toError(error).message)
+    }
+  }
+  if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
+}
+
+function findProblem(
+  { credential, identity }: UpstreamSettings,
+  { status }: UpstreamProbe,
+): string | undefined {
+  const responded = `it responded to ListNamespaces with status ${status}`
+  if (status === 401 || status === 403) {
+    // Then it authenticates callers, of whom there is none.
+    if (identity === 'original') return undefined
+    return credential === undefined
+      ? `${responded}; set \`credential\` if it requires one`
+      : `${responded}; check its \`credential\``
+  }
+  if (status === 404) return `${responded}; check the path of its \`url\``
+  return status >= 400 ? responded : undefined
+}
+
+function describeProbe({ name, url, headerDialect }: UpstreamSettings, probe: UpstreamProbe): string {
+  const lines = [`upstream ${name} (${url}): status ${probe.status} in ${probe.durationMs} ms`]
+  if (probe.headerDialect !== undefined && probe.headerDialect !== headerDialect) {
+    const { location } = headerDialects[probe.headerDialect]
+    lines.push(`its OpenAPI document names ${location}: set headerDialect: ${probe.headerDialect}`)
+  }
+  if (probe.headerDialect === undefined && headerDialect === 'catalog') {
+    lines.push('its headers are unknown: set headerDialect: lance if it is a server of Lance')
+  }
+  return `${lines.join('\n  ')}\n`
+}

@@ -1,0 +1,67 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { stringify } from 'yaml'
+import { runningBackend } from '../backend/support/running-backend.ts'
+import { runProgram, temporaryFolder } from '../e2e/built-program.ts'
+import { gravitinoPath, serveAsGravitino } from '../gateway/support/gravitino-upstream.ts'
+import { startRecordingUpstream } from '../gateway/support/recording-upstream.ts'
+
+const policy = {
+  apiVersion: 'catalog-gateway/v1',
+  kind: 'AccessPolicy',
+  metadata: { name: 'everybody' },
+  namespace: [],
+  rules: [{ id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] }],
+}
+
+/** Runs `check --probe` with these settings of the upstream. */
+async function probe(upstream: object) {
+  const folder = await temporaryFolder()
+  await mkdir(join(folder, 'policies'))
+  await writeFile(join(folder, 'policies', 'everybody.yaml'), stringify(policy))
+  const file = join(folder, 'gateway.yaml')
+  const identity = { anonymous: true }
+  const settings = { upstream, identity, policies: { folder: 'policies' }, audit: { folder: 'audit' } }
+  await writeFile(file, stringify(settings))
+  return runProgram(['check', '--config', file, '--probe'])
+}
+
+it('prints how the upstream responds, before the effective settings', async () => {
+  const { url } = await runningBackend()
+  const { status, output, messages } = await probe({ url: url() })
+  expect(status).toBe(0)
+  expect(messages).toMatch(/^upstream catalog \(http:\S+\): status 200 in \d+ ms\n$/)
+  expect(output).toContain('headerDialect: catalog')
+})
+
+it('suggests the names of the headers that the upstream reads', async () => {
+  const { url } = await runningBackend()
+  const { messages } = await probe({ url: url(), headerDialect: 'lance' })
+  expect(messages).toContain('names x-catalog-table-location: set headerDialect: catalog')
+  const other = await startRecordingUpstream()
+  onTestFinished(() => other.close())
+  other.answering = serveAsGravitino([])
+  expect((await probe({ url: other.url + gravitinoPath })).messages).toContain(
+    'set headerDialect: lance if it is a server of Lance',
+  )
+})
+
+it('fails for an upstream that refuses the credential, has no such path, or cannot be reached', async () => {
+  const accessToken = 'correct-horse-battery-staple'
+  const { url } = await runningBackend({ accessToken })
+  const credential = (value: string) => ({ url: url(), credential: { value: `Bearer ${value}` } })
+  expect(await probe(credential(accessToken))).toMatchObject({ status: 0 })
+  const refused = await probe(credential('wrong'))
+  expect(refused).toMatchObject({ status: 1, output: '' })
+  expect(refused.messages).toMatch(/cannot be used:\n {2}it responded .* status 401; check its `credential`/)
+  expect(refused.messages).not.toContain('wrong')
+  expect((await probe({ url: url() })).messages).toContain('status 401; set `credential`')
+  expect((await probe({ ...credential(accessToken), url: `${url()}/elsewhere` })).messages).toContain(
+    'status 404; check the path of its `url`',
+  )
+  expect(await probe({ url: 'http://127.0.0.1:1' })).toMatchObject({
+    status: 1,
+    messages: expect.stringMatching(/cannot be reached:\n.*ECONNREFUSED/),
+  })
+})
