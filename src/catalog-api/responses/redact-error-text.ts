@@ -7,6 +7,8 @@ const maxScannedLength = 8_000
 
 const lineEnd = /[\n\v\f\r\u0085\u2028\u2029]/
 const stackOnOneLine = /\s+at [\w$.<>/]+\(.*$/
+/** Where an error of a Rust library was made. */
+const rustLocation = /,?\s*(?:location: )?Location \{[^{}]*(?:\}|$)/g
 const uri = /\b[a-z][a-z\d+.-]*:\/\/[^\s"'`<>()[\]{},;]*/gi
 const windowsPath = /(?:\b[a-z]:\\|\\\\)[^\s"'`<>()[\]{},;]*/gi
 const absolutePath = /(?<![\w)\]}/])\/[\w.@%+~=$-][^\s"'`<>()[\]{},;]*/g
@@ -22,6 +24,7 @@ export function toPublicMessage(text: string, secrets: readonly string[]): strin
   const withoutPaths = redactAll(line, secrets)
     .slice(0, maxPublicLength)
     .replace(stackOnOneLine, '')
+    .replaceAll(rustLocation, '')
     .replaceAll(uri, '[path]')
     .replaceAll(windowsPath, '[path]')
     .replaceAll(absolutePath, '[path]')

@@ -34,6 +34,16 @@ it.each<[what: string, status: number, body: string | object, ExpectedError]>([
     { error: trace, code: 18 },
     { kind: 'Internal', says: /^the upstream failed to process the request$/ },
   ],
+  [
+    'the place of an error in a Rust library',
+    400,
+    {
+      error:
+        'Invalid user input: no column a, location: Location { file: "/root/.cargo/lance/src/x.rs", line: 7, column: 9 }',
+      code: 13,
+    },
+    { kind: 'InvalidInput', says: /^Invalid user input: no column a$/ },
+  ],
   ['plain text', 400, 'Failed to parse the body', { kind: 'InvalidInput', says: 'status 400' }],
   ['plain text of a size', 413, 'too big', { kind: 'InvalidInput', status: 413, says: 'status 413' }],
   ['a shape of its own', 422, 'missing field', { kind: 'InvalidInput', status: 422, says: 'status 422' }],
