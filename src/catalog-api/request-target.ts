@@ -1,7 +1,5 @@
-import { assertFactSource } from './decisive-members.ts'
-import { refusal, type CatalogError } from './catalog-error.ts'
+import { refusal } from './catalog-error.ts'
 import {
-  assertDelimiter,
   assertName,
   defaultDelimiter,
   formatIdentifier,
@@ -10,13 +8,9 @@ import {
   type Identifier,
   type QuotesInNames,
 } from './identifiers.ts'
-import { getOperation, operationNames, type Operation, type ParameterType } from './operations.ts'
-
-/**
- * Query parameters besides `delimiter`, decoded once; booleans are `true` or `false`. Paging and timeout are absent if
- * empty.
- */
-type QueryParameters = ReadonlyMap<string, string | readonly string[]>
+import { getOperation, operationNames, type Operation } from './operations.ts'
+import { decodeComponent, encodeComponent } from './percent-encoding.ts'
+import { readQuery, type QueryParameters } from './query-parameters.ts'
 
 /** The complete meaning of the method and target of a request. */
 export interface RouteMatch {
@@ -58,8 +52,6 @@ const maxTargetLength = 16_384
 // RFC 3986, 3.3: a path of pchar segments; and 3.4 for the query.
 const pathGrammar = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
 const queryGrammar = /^(?:[A-Za-z0-9\-._~!$'()*+,;:@/?&=]|%[0-9A-Fa-f]{2})*$/
-const extraEncodedCharacters = /[!'()*]/g
-const unreserved = /^[A-Za-z0-9\-._~]*$/
 
 const routes = new Map<string, Route>()
 for (const name of operationNames) {
@@ -105,7 +97,7 @@ export function parseTarget(
   }
   const { delimiter, parameters, extraParameters } = readQuery(query, operation, allowedParameters)
   const id = found.hasId
-    ? parseIdentifier(decode(segmentAt(path, idSegment), 'the id'), delimiter, quotes)
+    ? parseIdentifier(decodeComponent(segmentAt(path, idSegment), 'the id'), delimiter, quotes)
     : []
   if (id.length === 0 && found.hasId && operation.object !== 'namespace') {
     throw refusal(
@@ -113,7 +105,9 @@ export function parseTarget(
       `${operation.name} takes the id of a ${operation.object}; the root is a namespace`,
     )
   }
-  const indexName = found.hasIndex ? decode(segmentAt(path, indexSegment), 'the index name') : undefined
+  const indexName = found.hasIndex
+    ? decodeComponent(segmentAt(path, indexSegment), 'the index name')
+    : undefined
   if (indexName !== undefined) assertName(indexName, 'the index name')
   const route = { operation, id, delimiter, indexName, parameters }
   return extraParameters.size === 0 ? route : { ...route, extraParameters }
@@ -127,13 +121,14 @@ export function buildTarget(target: RouteMatch, idDelimiter: string = defaultDel
   const { operation, id, indexName, parameters, extraParameters = [] } = target
   const delimiter = operation.object === 'none' ? target.delimiter : idDelimiter
   let path = operation.path
-  if (operation.object !== 'none') path = path.replace('{id}', () => encode(formatIdentifier(id, delimiter)))
-  if (indexName !== undefined) path = path.replace('{index_name}', () => encode(indexName))
-  let query = delimiter === defaultDelimiter ? '' : `&delimiter=${encode(delimiter)}`
+  if (operation.object !== 'none')
+    path = path.replace('{id}', () => encodeComponent(formatIdentifier(id, delimiter)))
+  if (indexName !== undefined) path = path.replace('{index_name}', () => encodeComponent(indexName))
+  let query = delimiter === defaultDelimiter ? '' : `&delimiter=${encodeComponent(delimiter)}`
   for (const [name, value] of parameters) {
-    for (const one of typeof value === 'string' ? [value] : value) query += `&${name}=${encode(one)}`
+    for (const one of typeof value === 'string' ? [value] : value) query += `&${name}=${encodeComponent(one)}`
   }
-  for (const [name, value] of extraParameters) query += `&${encode(name)}=${encode(value)}`
+  for (const [name, value] of extraParameters) query += `&${encodeComponent(name)}=${encodeComponent(value)}`
   return query === '' ? path : `${path}?${query.slice(1)}`
 }
 
@@ -194,137 +189,4 @@ function segmentStart(path: string, segment: number): number {
 function segmentEnd(path: string, start: number): number {
   const slash = path.indexOf('/', start)
   return slash === -1 ? path.length : slash
-}
-
-function readQuery(
-  query: string,
-  operation: Operation,
-  allowed: ReadonlySet<string>,
-): Required<Pick<RouteMatch, 'delimiter' | 'parameters' | 'extraParameters'>> {
-  const extraParameters = new Map<string, string>()
-  const parameters = new Map<string, string | readonly string[]>()
-  let delimiter: string | undefined
-  for (const pair of query === '' ? [] : query.split('&')) {
-    const equals = pair.indexOf('=')
-    if (equals < 1)
-      throw refusal('invalid_query', `malformed query ${quoteForMessage(pair)}; expected name=value`)
-    const name = decodeQuery(pair.slice(0, equals), 'a name in the query')
-    const value = decodeQuery(pair.slice(equals + 1), `the query parameter ${quoteForMessage(name)}`)
-    const type = operation.query.get(name)
-    if (type === undefined && (allowed.has(name) || operation.droppedQuery.includes(name))) {
-      if (extraParameters.has(name)) throw repeatedParameterError(name)
-      extraParameters.set(name, value)
-      continue
-    }
-    if (type === undefined) {
-      assertFactSource(operation, 'query', name)
-      throw unknownParameterError(name, operation)
-    }
-    if (name === 'delimiter') {
-      if (delimiter !== undefined) throw repeatedParameterError(name)
-      assertDelimiter(value)
-      delimiter = value
-    } else {
-      addParameter(parameters, name, type, value)
-    }
-  }
-  for (const name of operation.droppedQuery) extraParameters.delete(name)
-  for (const name of operation.required) {
-    if (!parameters.has(name))
-      throw refusal('invalid_query', `missing query parameter ${quoteForMessage(name)} of ${operation.name}`)
-  }
-  return {
-    delimiter: delimiter ?? defaultDelimiter,
-    parameters: omitEmptyParameters(parameters),
-    extraParameters,
-  }
-}
-
-function addParameter(
-  parameters: Map<string, string | readonly string[]>,
-  name: string,
-  type: ParameterType,
-  value: string,
-) {
-  const known = parameters.get(name)
-  if (type === 'strings') {
-    if (value === '') throw refusal('invalid_query', `the query parameter ${quoteForMessage(name)} is empty`)
-    parameters.set(name, typeof known === 'object' ? [...known, value] : [value])
-    return
-  }
-  if (known !== undefined) throw repeatedParameterError(name)
-  parameters.set(name, value === '' ? '' : validateParameter(name, type, value))
-}
-
-function validateParameter(name: string, type: ParameterType, value: string): string {
-  if (type === 'integer' && !(/^\d{1,10}$/.test(value) && Number(value) <= 2_147_483_647)) {
-    throw refusal(
-      'invalid_query',
-      `the query parameter ${quoteForMessage(name)} is ${quoteForMessage(value)}; expected an integer from 0 to 2147483647`,
-    )
-  }
-  if (type !== 'boolean') return value
-  const lower = value.toLowerCase()
-  if (lower !== 'true' && lower !== 'false') {
-    throw refusal(
-      'invalid_query',
-      `the query parameter ${quoteForMessage(name)} is ${quoteForMessage(value)}; expected true or false`,
-    )
-  }
-  return lower
-}
-
-const absentIfEmpty: ReadonlySet<string> = new Set(['page_token', 'limit', 'timeout'])
-
-/**
- * Runs last, to detect repeats of empty values. An empty filter counts as sent: taken as absent, it would select every
- * row.
- */
-function omitEmptyParameters(parameters: Map<string, string | readonly string[]>): QueryParameters {
-  for (const [name, value] of parameters) {
-    if (value !== '') continue
-    if (!absentIfEmpty.has(name))
-      throw refusal('invalid_query', `the query parameter ${quoteForMessage(name)} is empty; omit it`)
-    parameters.delete(name)
-  }
-  return parameters
-}
-
-/** InvalidInput (400). */
-export function unknownParameterError(name: string, operation: Operation): CatalogError {
-  const known = [...operation.query.keys()].join(', ')
-  return refusal(
-    'invalid_query',
-    `unknown query parameter ${quoteForMessage(name)} of ${operation.name}; expected ${known}`,
-  )
-}
-
-function repeatedParameterError(name: string): CatalogError {
-  return refusal('malformed_target', `the query parameter ${quoteForMessage(name)} is repeated`)
-}
-
-/** Queries are form-encoded: real clients write a space as `+`. */
-function decodeQuery(text: string, label: string): string {
-  return decode(text.includes('+') ? text.replaceAll('+', '%20') : text, label)
-}
-
-function decode(text: string, label: string): string {
-  if (!text.includes('%')) return text
-  let decoded: string
-  try {
-    decoded = decodeURIComponent(text)
-  } catch {
-    throw refusal('malformed_target', `${label} is percent-encoded but not valid UTF-8`)
-  }
-  if (decoded.includes('\0')) throw refusal('invalid_request', `${label} contains a NUL character`)
-  return decoded
-}
-
-/** Percent-encodes everything but the unreserved characters (RFC 3986, 2.3). */
-function encode(text: string): string {
-  if (unreserved.test(text)) return text
-  return encodeURIComponent(text).replace(
-    extraEncodedCharacters,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  )
 }

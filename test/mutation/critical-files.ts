@@ -32,10 +32,10 @@ const jsonReaders = [
  */
 export const criticalFiles: readonly CriticalFile[] = [
   { file: 'src/catalog-api/identifiers.ts', tests: ['test/catalog-api/identifiers.test.ts'] },
-  {
-    file: 'src/catalog-api/request-target.ts',
+  ...['request-target', 'query-parameters', 'percent-encoding'].map((name) => ({
+    file: `src/catalog-api/${name}.ts`,
     tests: ['test/catalog-api/request-target.test.ts', 'test/gateway/routing/canonical-targets.test.ts'],
-  },
+  })),
   {
     file: 'src/http1/server/request-head.ts',
     tests: ['test/http1/server/request-heads.test.ts', 'test/http1/server/refused-at-once.test.ts'],

@@ -65,7 +65,7 @@ export const equivalentMutants: readonly EquivalentMutants[] = [
   },
   {
     file: 'src/catalog-api/request-target.ts',
-    line: 'return start === -1 ? undefined : path.slice(0, start) + placeholder + path.slice(endOf(path, start))',
+    line: 'return start === -1 ? undefined : path.slice(0, start) + placeholder + path.slice(segmentEnd(path, start))',
     changes: ['1 -> 2'],
     reason: 'A path with too few segments would become one that is no route either.',
   },
