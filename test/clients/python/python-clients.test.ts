@@ -10,6 +10,7 @@ afterAll(() => dev.remove())
 
 it.for<[PythonEnvironment, script: string, change: string, id: readonly string[]]>([
   ['lancedb-0.40.0', 'lancedb_scenario.py', 'InsertIntoTable', ['people']],
+  ['lancedb-0.40.0', 'lancedb_async_scenario.py', 'InsertIntoTable', ['people_async']],
   ['lancedb-0.27.1', 'lancedb_scenario.py', 'InsertIntoTable', ['people']],
   ['lance-14.0.2', 'lance_scenario.py', 'CreateTableVersion', ['lake', 'written']],
 ])('%s works unmodified: %s', async ([environment, script, change, id], { skip }) => {
