@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process'
-import { access, mkdir, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { isThorough } from '../../support/thorough.ts'
-import { cachedClient } from '../clients-cache.ts'
+import { cachedClient, fillCache } from '../clients-cache.ts'
 
 /** Python packages of real clients, by the name of their environment. */
 export const pythonEnvironments = {
@@ -44,23 +43,10 @@ export async function installPythonEnvironment(environment: PythonEnvironment): 
   if (!isThorough && !alwaysTested.includes(environment)) {
     throw new Error('it is part of THOROUGH=1 npm run test:clients')
   }
-  if (await exists(pythonOf(environment))) return
-  const folder = cachedClient(environment)
-  // Its name says that it is incomplete: an interrupted installation is not used.
-  const incomplete = `${folder}.incomplete`
-  await mkdir(dirname(folder), { recursive: true })
-  await rm(incomplete, { recursive: true, force: true })
-  await run('python3', ['-m', 'venv', incomplete])
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--only-binary', ':all:']
-  await run(join(incomplete, 'bin', 'python'), [...pip, ...pythonEnvironments[environment]], {
-    timeout: installMs,
+  await fillCache(environment, async (folder) => {
+    await run('python3', ['-m', 'venv', folder])
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--only-binary', ':all:']
+    const packages = pythonEnvironments[environment]
+    await run(join(folder, 'bin', 'python'), [...pip, ...packages], { timeout: installMs })
   })
-  await rename(incomplete, folder)
-}
-
-async function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  )
 }
