@@ -33,6 +33,7 @@ it.for<[label: string, PythonEnvironment, printed: string]>([
   ['lancedb', 'lancedb-0.40.0', 'hello\n'],
   ['async', 'lancedb-0.40.0', '1\n'],
   ['lance', 'lance-14.0.2', '6\n'],
+  ['catalog', 'lance-14.0.2', 'True\n'],
 ])('the documented program %s for Python works', async ([label, environment, printed], { skip }) => {
   skip(!inject('installedClients').includes(environment), `${environment} is not installed`)
   const variables = { CATALOG_URL: dev.url, KEY: dev.key }
