@@ -6,23 +6,57 @@ import { promisify } from 'node:util'
 import { afterAll, expect, inject, it } from 'vitest'
 import { temporaryFolder } from '../e2e/built-program.ts'
 import { startDev } from '../e2e/running-dev.ts'
+import { hasOpenssl, makeAuthority } from '../identity/mtls/test-certificates.ts'
 import { findProgram } from './documented-program.ts'
 import { pythonOf, type PythonEnvironment } from './python/python-environments.ts'
+import { startTokenGateway } from './token-gateway.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const dev = await startDev()
 afterAll(() => dev.remove())
-const env = { ...process.env, CATALOG_URL: dev.url, KEY: dev.key, PYTHONWARNINGS: 'ignore' }
+const env = { ...process.env, CATALOG_URL: dev.url, KEY: dev.key }
 
-it.for<[PythonEnvironment, printed: string]>([
-  ['lancedb-0.40.0', 'hello\n'],
-  ['lance-14.0.2', '6\n'],
-])('the documented program for %s works', async ([environment, printed], { skip }) => {
-  skip(!inject('installedClients').includes(environment), `${environment} is not installed`)
+/** Returns what a program of `docs/clients/python.md` prints. */
+async function runPython(
+  environment: PythonEnvironment,
+  label: string,
+  variables: Readonly<Record<string, string>>,
+): Promise<string> {
   const file = join(await temporaryFolder(), 'program.py')
-  await writeFile(file, await findProgram('python.md', `python ${environment}`))
-  expect((await run(pythonOf(environment), [file], { env })).stdout).toBe(printed)
+  await writeFile(file, await findProgram('python.md', `python ${label}`))
+  const options = { env: { ...process.env, ...variables, PYTHONWARNINGS: 'ignore' } }
+  return (await run(pythonOf(environment), [file], options)).stdout
+}
+
+it.for<[label: string, PythonEnvironment, printed: string]>([
+  ['lancedb', 'lancedb-0.40.0', 'hello\n'],
+  ['async', 'lancedb-0.40.0', '1\n'],
+  ['lance', 'lance-14.0.2', '6\n'],
+  ['catalog', 'lance-14.0.2', 'True\n'],
+])('the documented program %s for Python works', async ([label, environment, printed], { skip }) => {
+  skip(!inject('installedClients').includes(environment), `${environment} is not installed`)
+  const variables = { CATALOG_URL: dev.url, KEY: dev.key }
+  expect(await runPython(environment, label, variables)).toBe(printed)
+})
+
+it('the documented programs for Python with a token work', async ({ skip }) => {
+  skip(!inject('installedClients').includes('lancedb-0.40.0'), 'lancedb-0.40.0 is not installed')
+  const gateway = await startTokenGateway()
+  const token = await gateway.sign('alice')
+  const tokenFile = join(await temporaryFolder(), 'token')
+  await writeFile(tokenFile, `${token}\n`)
+  const variables = { CATALOG_URL: gateway.url, TOKEN: token, TOKEN_FILE: tokenFile }
+  expect(await runPython('lancedb-0.40.0', 'token', variables)).toBe('1\n')
+  expect(await runPython('lancedb-0.40.0', 'provider', variables)).toBe('1\n')
+})
+
+it.skipIf(!hasOpenssl())('the documented program for Python over TLS works', async ({ skip }) => {
+  skip(!inject('installedClients').includes('lancedb-0.40.0'), 'lancedb-0.40.0 is not installed')
+  const authority = await makeAuthority(await temporaryFolder(), 'authority')
+  const gateway = await startTokenGateway(await authority.issue('gateway', 'IP:127.0.0.1'))
+  const variables = { CATALOG_URL: gateway.url, KEY: gateway.key, CA_FILE: authority.certFile }
+  expect(await runPython('lancedb-0.40.0', 'tls', variables)).toBe('1\n')
 })
 
 it('the documented program for JavaScript works', async () => {

@@ -1,6 +1,7 @@
 import type { TestProject } from 'vitest/node'
 import { installGenerator, languages } from './generated/openapi-generator.ts'
 import { installLinters } from './generated/openapi-linters.ts'
+import { installNewestLancedb, newestLancedb } from './javascript/javascript-client.ts'
 import { installPythonEnvironment, pythonEnvironments } from './python/python-environments.ts'
 import { getKeys } from '../../src/lib/get-keys.ts'
 
@@ -23,6 +24,7 @@ const installers: readonly (readonly [client: string, install: () => Promise<voi
   ...getKeys(languages).map(
     (name) => [`generated ${name}`, () => installGenerator(languages[name].toolchain)] as const,
   ),
+  [newestLancedb, installNewestLancedb],
 ]
 
 /** Installs the real clients, and prints which cannot be installed and why. */

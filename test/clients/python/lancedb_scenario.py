@@ -4,12 +4,11 @@ import sys
 
 import lancedb
 import pyarrow as pa
-from lancedb.query import MultiMatchQuery
 
 from steps import expect, finish, step
 
 url, key = sys.argv[1:]
-is_newest = lancedb.__version__ >= "0.40"
+version = tuple(int(part) for part in lancedb.__version__.split(".")[:2])
 db = lancedb.connect("db://any", api_key=key, host_override=url)
 texts = ["dog one", "cat two", "dog three"]
 vectors = pa.array([[i / 10] * 4 for i in range(3)], pa.list_(pa.float32(), 4))
@@ -44,14 +43,15 @@ step(
     .when_not_matched_insert_all()
     .execute(rows.slice(1)),
 )
-step("add a column", lambda: table.add_columns({"twice": "id * 2"}))
-step("rename a column", lambda: table.alter_columns({"path": "twice", "rename": "double"}))
-step("drop a column", lambda: table.drop_columns(["double"]))
+if version >= (0, 18):
+    step("add a column", lambda: table.add_columns({"twice": "id * 2"}))
+    step("rename a column", lambda: table.alter_columns({"path": "twice", "rename": "double"}))
+    step("drop a column", lambda: table.drop_columns(["double"]))
+    step("versions", lambda: expect(len(table.list_versions()) > 5, True))
+    step("check out", lambda: table.checkout(1))
+    step("count the old rows", lambda: expect(table.count_rows(), 3))
+    step("check out the newest", lambda: table.checkout_latest())
 step("schema", lambda: expect(table.schema.names, ["id", "text", "v"]))
-step("versions", lambda: expect(len(table.list_versions()) > 5, True))
-step("check out", lambda: table.checkout(1))
-step("count the old rows", lambda: expect(table.count_rows(), 3))
-step("check out the newest", lambda: table.checkout_latest())
 step("create a scalar index", lambda: table.create_scalar_index("id"))
 step("create a text index", lambda: table.create_fts_index("text"))
 step(
@@ -65,16 +65,23 @@ step(
         table.search("dog", query_type="fts").where("id = 3", prefilter=False).to_arrow().num_rows > 0, True
     ),
 )
-step(
-    "search text in several columns",
-    lambda: table.search(MultiMatchQuery("dog", ["text"]), query_type="fts").limit(9).to_arrow(),
-)
-step(
-    "search text and vectors",
-    lambda: table.search(query_type="hybrid").vector([0.1] * 4).text("dog").limit(3).to_arrow(),
-)
-step("list indices", lambda: expect(len(table.list_indices()), 2))
-if is_newest:
+if version >= (0, 27):
+    from lancedb.query import MultiMatchQuery
+
+    step(
+        "search text in several columns",
+        lambda: table.search(MultiMatchQuery("dog", ["text"]), query_type="fts").limit(9).to_arrow(),
+    )
+# In 0.16, two threads run one event loop for it, which can wait forever.
+if version != (0, 16):
+    step(
+        "search text and vectors",
+        lambda: table.search(query_type="hybrid").vector([0.1] * 4).text("dog").limit(3).to_arrow(),
+    )
+# The oldest versions return the whole response.
+indices = (lambda: table.list_indices()) if version >= (0, 16) else (lambda: table.list_indices()["indexes"])
+step("list indices", lambda: expect(len(indices()), 2))
+if version >= (0, 40):
     step("add a column by its type", lambda: table.add_columns(pa.schema([pa.field("score", pa.float32())])))
     step("create a namespace", lambda: db.create_namespace(["teams"]))
     step("create in it", lambda: db.create_table("people", rows, namespace_path=["teams"], mode="overwrite"))

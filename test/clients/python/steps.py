@@ -1,21 +1,45 @@
 """Prints "ok NAME" or "failed NAME: ERROR" for each step of a scenario."""
 
 import os
+from contextlib import contextmanager
 
 
-def step(name, action):
+@contextmanager
+def reported(name):
+    """Runs a block as a step; a failed one does not end the scenario."""
     try:
-        result = action()
+        yield
         print("ok", name, flush=True)
-        return result
     except Exception as error:
         text = f"{type(error).__name__}: {error}".replace("\n", " ")
         print("failed", f"{name}: {text[:500]}", flush=True)
 
 
+def step(name, action):
+    with reported(name):
+        return action()
+
+
 def expect(found, expected):
     if found != expected:
         raise AssertionError(f"expected {expected!r}, found {found!r}")
+
+
+def expect_error(part, action):
+    """Fails unless the action raises an error with that part in its text or in that of a cause."""
+    try:
+        action()
+    except Exception as error:
+        if not any(part in str(cause) for cause in causes(error)):
+            raise
+    else:
+        raise AssertionError("expected an error")
+
+
+def causes(error):
+    while error is not None:
+        yield error
+        error = error.__cause__
 
 
 def finish():

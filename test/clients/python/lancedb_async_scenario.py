@@ -1,0 +1,111 @@
+"""The asynchronous interface of LanceDB's remote client: lancedb_async_scenario.py URL KEY"""
+
+import asyncio
+import sys
+
+import lancedb
+import pyarrow as pa
+from lancedb.index import FTS, BTree
+
+from steps import expect, finish, reported
+
+url, key = sys.argv[1:]
+texts = ["dog one", "cat two", "dog three"]
+vectors = pa.array([[i / 10] * 4 for i in range(3)], pa.list_(pa.float32(), 4))
+rows = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "text": texts, "v": vectors})
+vector = [0.1] * 4
+
+
+async def main():
+    db = await lancedb.connect_async("db://any", api_key=key, host_override=url)
+    with reported("create"):
+        table = await db.create_table("people_async", rows, mode="overwrite")
+    with reported("list"):
+        expect("people_async" in await db.table_names(), True)
+    with reported("open"):
+        expect((await db.open_table("people_async")).name, "people_async")
+    with reported("add"):
+        await table.add(rows)
+    with reported("count often at once"):
+        expect(await asyncio.gather(*(table.count_rows() for _ in range(20))), [6] * 20)
+    with reported("count with a filter"):
+        expect(await table.count_rows("id > 1"), 4)
+    with reported("search with a filter"):
+        query = (await table.search(vector)).where("id = 3").limit(9)
+        expect((await query.to_arrow()).num_rows, 2)
+    with reported("search without a vector"):
+        expect((await table.query().where("id < 3").to_arrow()).num_rows, 4)
+    with reported("read batches"):
+        batches = await table.query().select(["id"]).to_batches(max_batch_length=2)
+        expect(sum([batch.num_rows async for batch in batches]), 6)
+    with reported("select expressions"):
+        query = table.query().nearest_to(vector).select({"double": "id * 2"}).limit(1)
+        expect((await query.to_arrow()).column_names, ["double", "_distance"])
+    with reported("explain"):
+        expect("KNN" in await table.query().nearest_to(vector).explain_plan(), True)
+    with reported("update"):
+        await table.update({"text": "hund"}, where="id = 1")
+        expect(await table.count_rows("text = 'hund'"), 2)
+    with reported("delete"):
+        await table.delete("id = 2")
+        expect(await table.count_rows(), 4)
+    with reported("merge"):
+        merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
+        await merge.execute(rows.slice(1, 1))
+        expect(await table.count_rows(), 5)
+    with reported("add, rename and drop a column"):
+        await table.add_columns({"twice": "id * 2"})
+        await table.alter_columns({"path": "twice", "rename": "double"})
+        await table.drop_columns(["double"])
+        expect((await table.schema()).names, ["id", "text", "v"])
+    with reported("add a column by its type"):
+        await table.add_columns(pa.field("score", pa.float32()))
+    with reported("tag and check out"):
+        await table.tags.create("first", 1)
+        await table.checkout("first")
+        expect(await table.count_rows(), 3)
+        await table.checkout_latest()
+        expect(await table.count_rows(), 5)
+    with reported("restore"):
+        await table.checkout(1)
+        await table.restore()
+        expect(await table.count_rows(), 3)
+    with reported("versions"):
+        expect(len(await table.list_versions()) > 5, True)
+    with reported("create indices, and again"):
+        for _ in range(2):
+            await table.create_index("id", config=BTree())
+            await table.create_index("text", config=FTS())
+        expect(sorted(index.columns[0] for index in await table.list_indices()), ["id", "text"])
+    with reported("statistics"):
+        name = (await table.list_indices())[0].name
+        expect((await table.index_stats(name)).num_indexed_rows, 3)
+        expect((await table.stats())["num_rows"], 3)
+    with reported("search text with a filter"):
+        query = table.query().nearest_to_text("dog", ["text"]).where("id = 3").limit(9)
+        expect((await query.to_arrow()).num_rows, 1)
+    with reported("search text and vectors"):
+        query = table.query().nearest_to(vector).nearest_to_text("dog", ["text"]).limit(3)
+        expect((await query.to_arrow()).num_rows > 0, True)
+    with reported("drop an index"):
+        await table.drop_index((await table.list_indices())[0].name)
+        expect(len(await table.list_indices()), 1)
+    with reported("namespaces"):
+        await db.create_namespace(["teams_async"])
+        await db.create_table("people", rows, namespace_path=["teams_async"])
+        expect((await db.list_tables(namespace_path=["teams_async"])).tables, ["people"])
+        await db.drop_table("people", namespace_path=["teams_async"])
+        await db.drop_namespace(["teams_async"])
+    with reported("a missing table"):
+        try:
+            await db.open_table("nothing")
+            raise AssertionError("opened a table that does not exist")
+        except ValueError as error:
+            expect("was not found" in str(error), True)
+    with reported("drop"):
+        await db.drop_table("people_async")
+        expect("people_async" in await db.table_names(), False)
+    finish()
+
+
+asyncio.run(main())
