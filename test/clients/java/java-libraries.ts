@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { access, mkdir, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { cachedClient } from '../clients-cache.ts'
+
+/** Clients in Java; `CLIENT.pom.xml` names the libraries of each. */
+export const javaClients = ['lance-namespace-apache-client'] as const
+
+export type JavaClient = (typeof javaClients)[number]
+
+const run = promisify(execFile)
+const installMs = 240_000
+const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies'
+
+function pomOf(client: JavaClient): string {
+  return fileURLToPath(new URL(`${client}.pom.xml`, import.meta.url))
+}
+
+/** The folder of the libraries of a client: another one if the list of its libraries changes. */
+export function librariesOf(client: JavaClient): string {
+  const version = createHash('sha256')
+    .update(readFileSync(pomOf(client)))
+    .digest('hex')
+    .slice(0, 12)
+  return cachedClient(`java-${client}-${version}`)
+}
+
+/** Fetches the libraries of a client unless they are in the cache. Rejects if that is not possible. */
+export async function installJavaClient(client: JavaClient): Promise<void> {
+  await run('javac', ['-version'])
+  const folder = librariesOf(client)
+  if (await exists(folder)) return
+  // Its name says that it is incomplete: an interrupted installation is not used.
+  const incomplete = `${folder}.incomplete`
+  await mkdir(dirname(folder), { recursive: true })
+  await rm(incomplete, { recursive: true, force: true })
+  const options = ['--quiet', '--batch-mode', '--file', pomOf(client)]
+  await run('mvn', [...options, copyDependencies, `-DoutputDirectory=${incomplete}`], { timeout: installMs })
+  await rename(incomplete, folder)
+}
+
+async function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  )
+}
