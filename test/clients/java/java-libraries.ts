@@ -5,12 +5,16 @@ import { access, mkdir, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { isThorough } from '../../support/thorough.ts'
 import { cachedClient } from '../clients-cache.ts'
 
 /** Clients in Java; `CLIENT.pom.xml` names the libraries of each. */
-export const javaClients = ['lance-namespace-apache-client'] as const
+export const javaClients = ['lance-namespace-apache-client', 'lance-core', 'lance-spark'] as const
 
 export type JavaClient = (typeof javaClients)[number]
+
+/** Those whose libraries have some hundred megabytes. */
+const largeClients: readonly JavaClient[] = ['lance-core', 'lance-spark']
 
 const run = promisify(execFile)
 const installMs = 240_000
@@ -31,6 +35,9 @@ export function librariesOf(client: JavaClient): string {
 
 /** Fetches the libraries of a client unless they are in the cache. Rejects if that is not possible. */
 export async function installJavaClient(client: JavaClient): Promise<void> {
+  if (largeClients.includes(client) && !isThorough) {
+    throw new Error('it is part of THOROUGH=1 npm run test:clients')
+  }
   await run('javac', ['-version'])
   const folder = librariesOf(client)
   if (await exists(folder)) return
