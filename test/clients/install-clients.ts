@@ -2,6 +2,7 @@ import type { TestProject } from 'vitest/node'
 import { installGenerator, languages } from './generated/openapi-generator.ts'
 import { installLinters } from './generated/openapi-linters.ts'
 import { installNewestLancedb, newestLancedb } from './javascript/javascript-client.ts'
+import { installJavaClient, javaClients } from './java/java-libraries.ts'
 import { installPythonEnvironment, pythonEnvironments } from './python/python-environments.ts'
 import { getKeys } from '../../src/lib/get-keys.ts'
 
@@ -20,6 +21,7 @@ const installers: readonly (readonly [client: string, install: () => Promise<voi
   ...getKeys(pythonEnvironments).map(
     (environment) => [environment, () => installPythonEnvironment(environment)] as const,
   ),
+  ...javaClients.map((client) => [client, () => installJavaClient(client)] as const),
   ['openapi-linters', installLinters],
   ...getKeys(languages).map(
     (name) => [`generated ${name}`, () => installGenerator(languages[name].toolchain)] as const,

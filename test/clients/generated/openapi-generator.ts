@@ -1,15 +1,16 @@
 import { execFile } from 'node:child_process'
-import { access, copyFile, mkdir, rm } from 'node:fs/promises'
+import { copyFile, mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { isThorough } from '../../support/thorough.ts'
-import { cachedClient } from '../clients-cache.ts'
+import { cachedClient, fillCache } from '../clients-cache.ts'
 import { pythonOf } from '../python/python-environments.ts'
 
 const run = promisify(execFile)
 const version = '7.16.0'
-const jar = join(cachedClient('openapi-generator'), `openapi-generator-cli-${version}.jar`)
+const generatorFolder = `openapi-generator-${version}`
+const jar = join(cachedClient(generatorFolder), `openapi-generator-cli-${version}.jar`)
 const installMs = 240_000
 const buildMs = 900_000
 
@@ -97,16 +98,12 @@ export const languages = {
 export async function installGenerator(toolchain: string): Promise<void> {
   if (!isThorough) throw new Error('it is part of THOROUGH=1 npm run test:clients')
   await run('which', [toolchain])
-  const isCached = await access(jar).then(
-    () => true,
-    () => false,
+  const artifact = `-Dartifact=org.openapitools:openapi-generator-cli:${version}`
+  await fillCache(generatorFolder, (folder) =>
+    run('mvn', ['-q', '-B', 'dependency:copy', artifact, `-DoutputDirectory=${folder}`], {
+      timeout: installMs,
+    }),
   )
-  if (isCached) return
-  const artifact = `org.openapitools:openapi-generator-cli:${version}`
-  const folder = dirname(jar)
-  await run('mvn', ['-q', '-B', 'dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`], {
-    timeout: installMs,
-  })
 }
 
 /**

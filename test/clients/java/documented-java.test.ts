@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, expect, inject, it } from 'vitest'
+import { temporaryFolder } from '../../e2e/built-program.ts'
+import { startDev } from '../../e2e/running-dev.ts'
+import { findProgram } from '../documented-program.ts'
+import type { JavaClient } from './java-libraries.ts'
+import { programCommand } from './java-programs.ts'
+
+const run = promisify(execFile)
+const dev = await startDev()
+afterAll(() => dev.remove())
+
+it.for<[JavaClient, page: string, printed: string]>([
+  ['lance-namespace-apache-client', 'java.md', '6\n'],
+  ['lance-core', 'java.md', '6\n'],
+  ['lance-spark', 'spark.md', '[[1,hello]]\n'],
+])('the documented program for %s works', async ([client, page, printed], { skip }) => {
+  skip(!inject('installedClients').includes(client), `${client} is not installed`)
+  const file = join(await temporaryFolder(), 'FirstProgram.java')
+  await writeFile(file, await findProgram(page, `java ${client}`))
+  const [java, ...options] = programCommand(client, file)
+  const env = { ...process.env, CATALOG_URL: dev.url, KEY: dev.key }
+  expect((await run(java, options, { env })).stdout).toBe(printed)
+})

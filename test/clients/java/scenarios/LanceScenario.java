@@ -1,0 +1,270 @@
+package scenarios;
+
+import static scenarios.Steps.expect;
+import static scenarios.Steps.expectFailure;
+import static scenarios.Steps.step;
+
+import java.io.ByteArrayInputStream;
+import java.util.List;
+import java.util.Map;
+import org.apache.arrow.c.ArrowArrayStream;
+import org.apache.arrow.c.Data;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.RootAllocator;
+import org.apache.arrow.vector.ipc.ArrowReader;
+import org.apache.arrow.vector.ipc.ArrowStreamReader;
+import org.lance.CommitBuilder;
+import org.lance.Dataset;
+import org.lance.Fragment;
+import org.lance.FragmentMetadata;
+import org.lance.ReadOptions;
+import org.lance.Ref;
+import org.lance.Transaction;
+import org.lance.WriteParams.WriteMode;
+import org.lance.ipc.LanceScanner;
+import org.lance.ipc.ScanOptions;
+import org.lance.merge.MergeInsertParams;
+import org.lance.namespace.RestNamespace;
+import org.lance.namespace.errors.PermissionDeniedException;
+import org.lance.namespace.model.CountTableRowsRequest;
+import org.lance.namespace.model.CreateNamespaceRequest;
+import org.lance.namespace.model.CreateTableRequest;
+import org.lance.namespace.model.DeclareTableRequest;
+import org.lance.namespace.model.DropNamespaceRequest;
+import org.lance.namespace.model.DropTableRequest;
+import org.lance.namespace.model.InsertIntoTableRequest;
+import org.lance.namespace.model.ListTableVersionsRequest;
+import org.lance.namespace.model.ListTablesRequest;
+import org.lance.operation.Append;
+import scenarios.Steps.Action;
+
+/**
+ * Writes and commits a table through a catalog with lance-core: LanceScenario READER_KEY URL KEY.
+ */
+final class LanceScenario {
+  private static final List<String> NAMESPACE = List.of("demo");
+  private static final List<String> TABLE = List.of("demo", "written");
+  private static final List<String> STREAMED = List.of("demo", "streamed");
+
+  private static final long REFUSED_COMMIT_NANOS = 20_000_000_000L;
+
+  private final BufferAllocator allocator = new RootAllocator();
+  private final ArrowRows rows = new ArrowRows(allocator);
+  private final RestNamespace catalog;
+  private final RestNamespace readerCatalog;
+
+  private LanceScenario(String url, String key, String readerKey) {
+    catalog = connect(url, key);
+    readerCatalog = connect(url, readerKey);
+  }
+
+  private RestNamespace connect(String url, String key) {
+    RestNamespace connected = new RestNamespace();
+    connected.initialize(Map.of("uri", url, "header.x-api-key", key), allocator);
+    return connected;
+  }
+
+  public static void main(String[] parameters) {
+    LanceScenario scenario = new LanceScenario(parameters[1], parameters[2], parameters[0]);
+    scenario.write();
+    scenario.readVersions();
+    scenario.stream();
+    scenario.readOnly();
+    scenario.drop();
+  }
+
+  private void write() {
+    step(
+        "create a namespace",
+        () -> catalog.createNamespace(new CreateNamespaceRequest().id(NAMESPACE)));
+    step("write and declare a table", () -> write(WriteMode.CREATE, 1, 3));
+    step("append and commit", () -> write(WriteMode.APPEND, 4, 3));
+    step("read", () -> expectCount(6));
+    step(
+        "delete and commit",
+        () -> {
+          try (Dataset dataset = open(new ReadOptions.Builder().build())) {
+            dataset.delete("id = 1");
+          }
+        });
+    step(
+        "merge and commit",
+        () -> {
+          try (Dataset dataset = open(new ReadOptions.Builder().build());
+              ArrowReader reader = read(rows.stream(6, 2, "merged"));
+              ArrowArrayStream stream = ArrowArrayStream.allocateNew(allocator)) {
+            Data.exportArrayStream(allocator, reader, stream);
+            MergeInsertParams merge =
+                new MergeInsertParams(List.of("id"))
+                    .withMatchedUpdateAll()
+                    .withNotMatched(MergeInsertParams.WhenNotMatched.InsertAll);
+            expect(dataset.mergeInsert(merge, stream).stats().numInsertedRows(), 1L);
+          }
+        });
+    step("read what is left", () -> expectCount(6));
+    step(
+        "scan with a filter",
+        () -> {
+          ScanOptions options =
+              new ScanOptions.Builder().columns(List.of("id")).filter("text = 'merged'").build();
+          try (Dataset dataset = open(new ReadOptions.Builder().build());
+              LanceScanner scanner = dataset.newScan(options)) {
+            expect(scanner.countRows(), 2L);
+          }
+        });
+  }
+
+  private ArrowReader read(byte[] stream) {
+    return new ArrowStreamReader(new ByteArrayInputStream(stream), allocator);
+  }
+
+  private void write(WriteMode mode, long firstId, int count) throws Exception {
+    try (ArrowReader reader = read(rows.stream(firstId, count, "written"))) {
+      Dataset.write()
+          .namespaceClient(catalog)
+          .tableId(TABLE)
+          .allocator(allocator)
+          .reader(reader)
+          .mode(mode)
+          .execute()
+          .close();
+    }
+  }
+
+  private Dataset open(ReadOptions options) {
+    return Dataset.open()
+        .namespaceClient(catalog)
+        .tableId(TABLE)
+        .allocator(allocator)
+        .readOptions(options)
+        .build();
+  }
+
+  private void expectCount(long expected) {
+    try (Dataset dataset = open(new ReadOptions.Builder().build())) {
+      expect(dataset.countRows(), expected);
+    }
+  }
+
+  private void readVersions() {
+    step(
+        "open a version",
+        () -> {
+          try (Dataset dataset = open(new ReadOptions.Builder().setVersion(1).build())) {
+            expect(dataset.countRows(), 3L);
+          }
+        });
+    step(
+        "check out a version",
+        () -> {
+          try (Dataset dataset = open(new ReadOptions.Builder().build());
+              Dataset old = dataset.checkout(Ref.ofMain(2))) {
+            expect(old.countRows(), 6L);
+          }
+        });
+    step(
+        "list versions",
+        () ->
+            expect(
+                catalog
+                    .listTableVersions(new ListTableVersionsRequest().id(TABLE))
+                    .getVersions()
+                    .size(),
+                4));
+    step("overwrite and commit", () -> write(WriteMode.OVERWRITE, 1, 2));
+    step("read the new rows", () -> expectCount(2));
+  }
+
+  private void stream() {
+    step(
+        "create by a stream",
+        () ->
+            catalog.createTable(
+                new CreateTableRequest().id(STREAMED), rows.stream(1, 3, "streamed")));
+    step(
+        "count",
+        () -> expect(catalog.countTableRows(new CountTableRowsRequest().id(STREAMED)), 3L));
+    step(
+        "list",
+        () ->
+            expect(
+                catalog.listTables(new ListTablesRequest().id(NAMESPACE)).getTables().size(), 2));
+  }
+
+  private void readOnly() {
+    step(
+        "a reader reads",
+        () -> {
+          try (Dataset dataset =
+              Dataset.open()
+                  .namespaceClient(readerCatalog)
+                  .tableId(TABLE)
+                  .allocator(allocator)
+                  .build()) {
+            expect(dataset.countRows(), 2L);
+          }
+        });
+    step(
+        "a denied commit fails at once if it is not retried often",
+        () -> {
+          try (Dataset dataset =
+                  Dataset.open()
+                      .namespaceClient(readerCatalog)
+                      .tableId(TABLE)
+                      .allocator(allocator)
+                      .build();
+              ArrowReader reader = read(rows.stream(9, 1, "denied"))) {
+            reader.loadNextBatch();
+            List<FragmentMetadata> fragments =
+                Fragment.write()
+                    .datasetUri(dataset.uri())
+                    .allocator(allocator)
+                    .data(reader.getVectorSchemaRoot())
+                    .execute();
+            Transaction append =
+                new Transaction.Builder()
+                    .readVersion(dataset.version())
+                    .operation(Append.builder().fragments(fragments).build())
+                    .build();
+            long start = System.nanoTime();
+            Exception error =
+                expectFailure(
+                    IllegalArgumentException.class,
+                    () -> new CommitBuilder(dataset).maxRetries(5).execute(append));
+            expect(error.getMessage().contains("Commit conflict for version 6"), true);
+            expect(System.nanoTime() - start < REFUSED_COMMIT_NANOS, true);
+          }
+        });
+    step(
+        "a reader may not insert",
+        () ->
+            expectDenied(
+                "InsertIntoTable",
+                () ->
+                    readerCatalog.insertIntoTable(
+                        new InsertIntoTableRequest().id(STREAMED), rows.stream(9, 1, "denied"))));
+    step(
+        "a reader may not declare a table",
+        () ->
+            expectDenied(
+                "DeclareTable",
+                () ->
+                    readerCatalog.declareTable(
+                        new DeclareTableRequest().id(List.of("demo", "mine")))));
+  }
+
+  private static void expectDenied(String operation, Action action) throws Exception {
+    PermissionDeniedException error = expectFailure(PermissionDeniedException.class, action);
+    expect(error.getMessage().contains("you are not allowed " + operation), true);
+  }
+
+  private void drop() {
+    step(
+        "drop",
+        () -> {
+          catalog.dropTable(new DropTableRequest().id(TABLE));
+          catalog.dropTable(new DropTableRequest().id(STREAMED));
+          catalog.dropNamespace(new DropNamespaceRequest().id(NAMESPACE));
+        });
+  }
+}
