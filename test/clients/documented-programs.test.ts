@@ -7,6 +7,7 @@ import { afterAll, expect, inject, it } from 'vitest'
 import { temporaryFolder } from '../e2e/built-program.ts'
 import { startDev } from '../e2e/running-dev.ts'
 import { pythonOf, type PythonEnvironment } from './python/python-environments.ts'
+import { buildRustProgram, rustTestMs } from './rust/rust-programs.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -41,4 +42,12 @@ it('the documented program for JavaScript works', async () => {
   } finally {
     await rm(file)
   }
+})
+
+it('the documented program for Rust works', { timeout: rustTestMs }, async ({ skip }) => {
+  skip(!inject('installedClients').includes('rust'), 'the crates for Rust are not installed')
+  const file = join(await temporaryFolder(), 'program.rs')
+  await writeFile(file, await findProgram('rust.md', 'rust first'))
+  const program = await buildRustProgram('documented', { DOCUMENTED_PROGRAM: file })
+  expect((await run(program, { env })).stdout).toBe('6\n')
 })

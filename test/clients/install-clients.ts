@@ -1,5 +1,6 @@
 import type { TestProject } from 'vitest/node'
 import { installPythonEnvironment, pythonEnvironments } from './python/python-environments.ts'
+import { fetchRustCrates } from './rust/rust-crates.ts'
 import { getKeys } from '../../src/lib/get-keys.ts'
 
 declare module 'vitest' {
@@ -9,13 +10,19 @@ declare module 'vitest' {
   }
 }
 
+type Installer = readonly [client: string, install: () => Promise<void>]
+
 /**
  * Fetches each client from its package registry; rejects if that is not possible on this machine. What a scenario
  * builds from it is built by its test: a scenario that does not compile is a failure.
  */
-const installers: readonly (readonly [client: string, install: () => Promise<void>])[] = getKeys(
-  pythonEnvironments,
-).map((environment) => [environment, () => installPythonEnvironment(environment)])
+const installers: readonly Installer[] = [
+  ...getKeys(pythonEnvironments).map((environment): Installer => [
+    environment,
+    () => installPythonEnvironment(environment),
+  ]),
+  ['rust', fetchRustCrates],
+]
 
 /** Installs the real clients, and prints which cannot be installed and why. */
 export async function setup(project: TestProject): Promise<void> {
