@@ -131,6 +131,7 @@ const forwarded: readonly SentRequest[] = [
 ]
 
 const inOtherWords = 'the gateway refuses it as the adapter does, in its own words'
+const sentAsPost = 'clients of other versions send GET, the adapter requires POST'
 
 /** Requests that the gateway does not forward as they are, with the statuses of the adapter and of the gateway. */
 const changed: readonly (readonly [reason: string, request: SentRequest, direct: number, through: number])[] =
@@ -153,7 +154,10 @@ const changed: readonly (readonly [reason: string, request: SentRequest, direct:
       400,
     ],
     ['the name of the operation in earlier clients', post('/v1/table/empty/create-empty'), 404, 200],
-    ['sent as POST, which the adapter requires', get('/v1/table/plain/tags/list'), 405, 200],
+    [sentAsPost, get('/v1/table/plain/tags/list'), 405, 200],
+    [sentAsPost, get('/v1/table/plain/count_rows'), 405, 200],
+    [sentAsPost, get('/v1/table/plain/stats'), 405, 200],
+    [sentAsPost, get('/v1/table/plain/index/list'), 405, 200],
   ]
 
 it('requests mean the same to the REST adapter through the gateway as they do directly', async ({ skip }) => {
