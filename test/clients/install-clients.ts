@@ -4,6 +4,7 @@ import { installLinters } from './generated/openapi-linters.ts'
 import { installNewestLancedb, newestLancedb } from './javascript/javascript-client.ts'
 import { installJavaClient, javaClients } from './java/java-libraries.ts'
 import { installPythonEnvironment, pythonEnvironments } from './python/python-environments.ts'
+import { fetchRustCrates } from './rust/rust-crates.ts'
 import { getKeys } from '../../src/lib/get-keys.ts'
 
 declare module 'vitest' {
@@ -13,20 +14,25 @@ declare module 'vitest' {
   }
 }
 
+type Installer = readonly [client: string, install: () => Promise<void>]
+
 /**
  * Fetches each client from its package registry; rejects if that is not possible on this machine. What a scenario
  * builds from it is built by its test: a scenario that does not compile is a failure.
  */
-const installers: readonly (readonly [client: string, install: () => Promise<void>])[] = [
-  ...getKeys(pythonEnvironments).map(
-    (environment) => [environment, () => installPythonEnvironment(environment)] as const,
-  ),
-  ...javaClients.map((client) => [client, () => installJavaClient(client)] as const),
-  ['openapi-linters', installLinters],
-  ...getKeys(languages).map(
-    (name) => [`generated ${name}`, () => installGenerator(languages[name].toolchain)] as const,
-  ),
+const installers: readonly Installer[] = [
+  ...getKeys(pythonEnvironments).map((environment): Installer => [
+    environment,
+    () => installPythonEnvironment(environment),
+  ]),
   [newestLancedb, installNewestLancedb],
+  ...javaClients.map((client): Installer => [client, () => installJavaClient(client)]),
+  ['rust', fetchRustCrates],
+  ['openapi-linters', installLinters],
+  ...getKeys(languages).map((name): Installer => [
+    `generated ${name}`,
+    () => installGenerator(languages[name].toolchain),
+  ]),
 ]
 
 /** Installs the real clients, and prints which cannot be installed and why. */

@@ -1,22 +1,9 @@
-import { randomBytes } from 'node:crypto'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { stringify } from 'yaml'
-import { createKey } from '../../src/identity/api-keys/key-store.ts'
-import { allowEverything } from '../gateway/support/open-gateway.ts'
-import { formatPolicies } from '../policy/policy-builder.ts'
+import { beforeAll, expect, it } from 'vitest'
 import { isThorough } from '../support/thorough.ts'
-import {
-  makeTemporaryFolder,
-  removeFolder,
-  startProgram,
-  startScript,
-  type Program,
-} from './built-program.ts'
+import { startScript } from './built-program.ts'
+import { startGatewayProgram, type GatewayProgram } from './gateway-program.ts'
 
 const mebibyte = 1024 * 1024
 /** Memory that grows with the body shows with a smaller one, too. */
@@ -30,65 +17,31 @@ interface Ended {
   readonly text: string
 }
 
-const programs: Program[] = []
-let folder = ''
-let adminUrl = ''
-let key = ''
-let pool: Pool | undefined
+let gateway: GatewayProgram
+let pool: Pool
 
 beforeAll(async () => {
-  folder = await makeTemporaryFolder()
   const upstream = startScript(new URL('endless-upstream-process.ts', import.meta.url), [])
-  programs.push(upstream)
-  const config = await writeSettings(await upstream.announced(/^listening on (http:\S+)$/m))
-  const gateway = startProgram(['serve', '--config', config])
-  programs.push(gateway)
-  pool = new Pool(await gateway.announced(/^listening on (http:\S+)$/m), { bodyTimeout: 0 })
-  adminUrl = await gateway.announced(/^admin on (http:\S+)$/m)
+  gateway = await startGatewayProgram(await upstream.announced(/^listening on (http:\S+)$/m))
+  pool = new Pool(gateway.url, { bodyTimeout: 0 })
   for (const [, warmUp] of works) await warmUp(16 * mebibyte)
-})
-
-afterAll(async () => {
-  await pool?.destroy()
-  for (const program of programs) program.signal('SIGTERM')
-  await Promise.all(programs.map(({ ended }) => ended))
-  await removeFolder(folder)
-})
-
-async function writeSettings(upstreamUrl: string): Promise<string> {
-  const pepper = randomBytes(32).toString('base64url')
-  await writeFile(join(folder, 'keys.yaml'), 'keys: []\n')
-  await writeFile(join(folder, 'pepper'), pepper)
-  const created = await createKey(join(folder, 'keys.yaml'), Buffer.from(pepper), {
-    principal: 'dev',
-    groups: [],
-  })
-  key = created.text
-  await mkdir(join(folder, 'policies'))
-  await writeFile(join(folder, 'policies', 'everything.yaml'), formatPolicies([allowEverything]))
-  const settings = {
-    listen: { port: 0 },
-    admin: { port: 0 },
-    upstream: { url: upstreamUrl },
-    identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },
-    policies: { folder: 'policies' },
-    audit: { folder: 'audit' },
-    log: { level: 'error' },
+  return async () => {
+    await pool.destroy()
+    await gateway.remove()
+    upstream.signal('SIGTERM')
+    await upstream.ended
   }
-  await writeFile(join(folder, 'gateway.yaml'), stringify(settings))
-  return join(folder, 'gateway.yaml')
-}
+})
 
 async function send(
   operation: string,
   parts: { body: Readable | string; headers?: Record<string, string> },
 ): Promise<Ended> {
-  if (pool === undefined) throw new Error('The gateway is there only while tests run.')
   const { statusCode, body } = await pool.request({
     method: 'POST',
     path: `/v1/table/orders/${operation}`,
     ...parts,
-    headers: { 'x-api-key': key, ...parts.headers },
+    headers: { 'x-api-key': gateway.key, ...parts.headers },
   })
   let bytes = 0
   let text = ''
@@ -108,19 +61,6 @@ function upload(bytes: number, first = '', chunk = 'ARROW', last = ''): Readable
     if (last !== '') yield Buffer.from(last)
   }
   return Readable.from(chunks(), { objectMode: false, highWaterMark: 256 * 1024 })
-}
-
-async function residentBytes(): Promise<number> {
-  const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
-  return Number(/^process_resident_memory_bytes (\d+)/m.exec(metrics)?.[1])
-}
-
-async function peakDuring(work: Promise<unknown>): Promise<number> {
-  const finished = work.then(() => true)
-  for (let peak = 0; ;) {
-    peak = Math.max(peak, await residentBytes())
-    if (await Promise.race([finished, pause(20, false)])) return peak
-  }
 }
 
 const vectors = { first: '{"id":["orders"],"vector":[0', piece: ',0.25', last: '],"k":1}' }
@@ -146,9 +86,9 @@ const works: [what: string, work: (bytes: number) => Promise<Ended>][] = [
 it.each(works)(
   '%s of any size takes no more than 64 MiB above idle',
   async (_what, work) => {
-    const idle = await residentBytes()
+    const idle = await gateway.residentBytes()
     let ended: Ended | undefined
-    const peak = await peakDuring(work(size).then((response) => (ended = response)))
+    const peak = await gateway.peakDuring(work(size).then((response) => (ended = response)))
     expect(ended?.statusCode).toBe(200)
     const received = /^\{"received":(\d+)\}$/.exec(ended?.text ?? '')?.[1]
     expect(Number(received ?? ended?.bytes)).toBeGreaterThanOrEqual(size)

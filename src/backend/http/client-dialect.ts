@@ -65,7 +65,12 @@ const lancedbDialect: ClientDialect = {
       // The client cannot parse a version without metadata.
       return { ...result, versions: versions.map((version) => ({ metadata: {}, ...version })) }
     }
-    return operation === 'UpdateTable' ? { ...result, rows_updated: result['updated_rows'] } : result
+    if (operation === 'UpdateTable') {
+      // From 0.41 on, the client reads either name, and fails if both are there.
+      const { updated_rows: rows_updated, ...rest } = result
+      return { ...rest, rows_updated }
+    }
+    return result
   },
   writeError(operation, error) {
     // The client detects an existing table by status 400 and the words "already exists".

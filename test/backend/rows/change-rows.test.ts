@@ -157,6 +157,16 @@ it('rows are updated by expressions, all of them without a predicate', async () 
   expect((await post('/v1/table/t/describe', {})).json).toMatchObject({ properties })
 })
 
+it("tells LanceDB's clients the number of updated rows by one name only, as newer ones refuse two", async () => {
+  const { url } = await withTable()
+  const response = await fetch(`${url()}/v1/table/t/update`, {
+    method: 'POST',
+    headers: { 'x-lancedb-database': 'test' },
+    body: JSON.stringify({ updates: [['name', "'x'"]] }),
+  })
+  expect(await response.json()).toEqual({ version: 2, rows_updated: 5, properties: {} })
+})
+
 const refusedChanges: readonly [route: string, body: object, error: ErrorName][] = [
   ['update', { updates: [] }, 'InvalidInput'],
   ['update', { updates: [['name']] }, 'InvalidInput'],

@@ -1,12 +1,13 @@
-"""Serves a folder with the REST adapter of pylance until standard input ends: rest_adapter.py FOLDER"""
+"""Serves a folder with the REST adapter of pylance until standard input ends: rest_adapter.py FOLDER [PORT]"""
 
 import sys
 
 import lance.namespace
 
+folder, port = [*sys.argv[1:], 0][:2]
 # Without tracking, clients commit past the catalog.
-settings = {"root": sys.argv[1], "table_version_tracking_enabled": "true"}
+settings = {"root": folder, "table_version_tracking_enabled": "true"}
 
-with lance.namespace.RestAdapter("dir", settings, None, "127.0.0.1", 0) as adapter:
+with lance.namespace.RestAdapter("dir", settings, None, "127.0.0.1", int(port)) as adapter:
     print(f"listening on http://127.0.0.1:{adapter.port}", flush=True)
     sys.stdin.read()

@@ -21,6 +21,17 @@ it.each([
   expect(String(await upstream.requests[0]?.body)).toBe(body)
 })
 
+it.each(['count_rows', 'stats', 'index/list', 'index/by_day/stats'])(
+  'forwards GET of %s as a POST with an empty JSON object, which catalogs of others require',
+  async (action) => {
+    const { gateway, upstream } = shared
+    expect(await gateway.get(`/v1/table/orders/${action}`)).toMatchObject({ status: 200 })
+    const [arrival = { rawHeaders: [], method: '', body: undefined }] = upstream.requests
+    expect([arrival.method, String(await arrival.body)]).toEqual(['POST', '{}'])
+    expect(getHeaderValues(arrival, 'content-type')).toEqual(['application/json'])
+  },
+)
+
 it('forwards a chunked body with its length', async () => {
   const { gateway, upstream } = shared
   await gateway.post(target, { body: Readable.from(['{"k"', ':', '1}'], { objectMode: false }) })

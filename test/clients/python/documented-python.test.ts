@@ -1,21 +1,18 @@
 import { execFile } from 'node:child_process'
-import { rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, expect, inject, it } from 'vitest'
-import { temporaryFolder } from '../e2e/built-program.ts'
-import { startDev } from '../e2e/running-dev.ts'
-import { hasOpenssl, makeAuthority } from '../identity/mtls/test-certificates.ts'
-import { findProgram } from './documented-program.ts'
-import { pythonOf, type PythonEnvironment } from './python/python-environments.ts'
-import { startTokenGateway } from './token-gateway.ts'
+import { temporaryFolder } from '../../e2e/built-program.ts'
+import { startDev } from '../../e2e/running-dev.ts'
+import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
+import { findProgram } from '../documented-program.ts'
+import { pythonOf, type PythonEnvironment } from './python-environments.ts'
+import { startTokenGateway } from '../token-gateway.ts'
 
 const run = promisify(execFile)
-const root = fileURLToPath(new URL('../..', import.meta.url))
 const dev = await startDev()
 afterAll(() => dev.remove())
-const env = { ...process.env, CATALOG_URL: dev.url, KEY: dev.key }
 
 /** Returns what a program of `docs/clients/python.md` prints. */
 async function runPython(
@@ -57,15 +54,4 @@ it.skipIf(!hasOpenssl())('the documented program for Python over TLS works', asy
   const gateway = await startTokenGateway(await authority.issue('gateway', 'IP:127.0.0.1'))
   const variables = { CATALOG_URL: gateway.url, KEY: gateway.key, CA_FILE: authority.certFile }
   expect(await runPython('lancedb-0.40.0', 'tls', variables)).toBe('1\n')
-})
-
-it('the documented program for JavaScript works', async () => {
-  // Beside the installed package, so that Node finds it.
-  const file = join(root, 'test', 'clients', 'documented-program.tmp.mjs')
-  await writeFile(file, await findProgram('javascript.md', 'js lancedb'))
-  try {
-    expect((await run(process.execPath, [file], { env })).stdout).toBe('2\n')
-  } finally {
-    await rm(file)
-  }
 })

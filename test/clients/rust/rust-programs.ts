@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { temporaryFolder } from '../../e2e/built-program.ts'
+import { cachedClient } from '../clients-cache.ts'
+import { rustFolder } from './rust-crates.ts'
+
+const run = promisify(execFile)
+const buildMs = 600_000
+
+/** A test that builds all dependencies takes minutes on a busy machine. */
+export const rustTestMs = buildMs + 120_000
+
+/**
+ * Builds a program, and returns its path. `documented` is the program in the file that the environment variable
+ * `DOCUMENTED_PROGRAM` names.
+ */
+export async function buildRustProgram(
+  program: 'scenario' | 'documented',
+  environment: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const target = await temporaryFolder()
+  const env = {
+    ...process.env,
+    ...environment,
+    // Dependencies are built once. Programs of different copies of the repository do not overwrite each other.
+    CARGO_BUILD_BUILD_DIR: cachedClient('rust'),
+    CARGO_TARGET_DIR: target,
+  }
+  const options = ['--locked', '--offline', '--quiet', '--bin', program]
+  await run('cargo', ['build', ...options], { cwd: rustFolder, env, timeout: buildMs })
+  return join(target, 'debug', program)
+}
