@@ -84,6 +84,15 @@ it('a merge creates a table that is only declared, unless it inserts nothing', a
   )
 })
 
+it.each(['30s', '500ms', '1.5m', '2h', '30sec', '30 seconds', '2min', '1 minute', '1 HOUR'])(
+  'a merge takes the timeout %s',
+  async (timeout) => {
+    const { post } = await withTable()
+    const query = `on=id&timeout=${encodeURIComponent(timeout)}`
+    expect(await post(`/v1/table/t/merge_insert?${query}`, named({ 1: 'a' }))).toMatchObject({ status: 200 })
+  },
+)
+
 const refusedMerges: readonly [query: string, body: Uint8Array | string, error: ErrorName][] = [
   ['', named({ 1: 'a' }), 'InvalidInput'],
   ['on=', named({ 1: 'a' }), 'InvalidInput'],
@@ -103,6 +112,8 @@ const refusedMerges: readonly [query: string, body: Uint8Array | string, error: 
     'InvalidInput',
   ],
   ['on=id&timeout=30', named({ 1: 'a' }), 'InvalidInput'],
+  ['on=id&timeout=30%20%20s', named({ 1: 'a' }), 'InvalidInput'],
+  ['on=id&timeout=1%20fortnight', named({ 1: 'a' }), 'InvalidInput'],
   ['on=id&timeout=0s', named({ 1: 'a' }), 'InvalidInput'],
   ['on=id&timeout=1ms', streamOf(orders(200_000)), 'InvalidInput'],
   ['on=id&branch=dev', named({ 1: 'a' }), 'TableBranchNotFound'],
