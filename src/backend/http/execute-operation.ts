@@ -1,3 +1,4 @@
+import { assertArrowContentType } from '../../catalog-api/arrow-content-type.ts'
 import type { FastifyRequest } from 'fastify'
 import { isArrowStreamType } from '../../catalog-api/headers.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
@@ -32,6 +33,7 @@ export async function executeOperation(
   const body = openUpload(request.raw)
   const isSchemaUpload = operation.alsoArrowSchema && isArrowStreamType(headers['content-type'] ?? '')
   const isUpload = operation.body === 'arrow' || isSchemaUpload
+  if (operation.body === 'arrow') assertArrowContentType(headers['content-type'])
   const members = isUpload ? {} : parseMembers(route, await readBody(body, maxJsonBytes))
   const merged = mergeMembers(route, members, headers)
   const caller = { ...connection, ...readCaller(headers, merged, hasAccessToken) }

@@ -1,4 +1,5 @@
 import { refusal } from '../../catalog-api/catalog-error.ts'
+import { assertArrowContentType } from '../../catalog-api/arrow-content-type.ts'
 import { arrowStreamType, isArrowStreamType } from '../../catalog-api/headers.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { Details } from '../../audit/records/audit-record.ts'
@@ -79,7 +80,6 @@ const readWindowBytes = 256 * 1024
 
 const jsonContentType = /^(?:application\/json|application\/octet-stream|text\/json)\s*(?:;|$)/i
 const charsetParameter = /;\s*charset\s*=\s*"?([^\s";]*)/i
-const arrowContentType = /^(?:application\/vnd\.apache\.arrow\.stream|application\/octet-stream)\s*(?:;|$)/i
 
 /**
  * Stage 6: compares a JSON body with the route, and authorizes what only the body states. Bodies that affect a decision,
@@ -197,12 +197,7 @@ function checkStreamedJson(
 
 function checkArrow(request: Admitted, body: DownstreamBody, { maxArrowBytes }: BodyLimits): CheckedBody {
   const { contentType, contentEncoding, contentLength, hasBody } = request.head
-  if (contentType !== undefined && !arrowContentType.test(contentType)) {
-    throw refusal(
-      'unsupported_content_type',
-      `the content-type is ${quoteForMessage(contentType)}; expected ${arrowStreamType}`,
-    )
-  }
+  assertArrowContentType(contentType)
   assertUncompressed(contentEncoding, 'the Arrow stream')
   const permit = authorizeBody(request, undefined)
   const checked = { permit, payloadType: arrowStreamType, members: {} }

@@ -51,6 +51,18 @@ it('treats no body, an empty one, null and {} the same, with any content type', 
   }
 })
 
+it.each(['application/vnd.apache.arrow.file', 'application/json', 'application/x-parquet'])(
+  'rejects rows of the content type %s',
+  async (type) => {
+    const { post } = await runningBackend()
+    for (const operation of ['create', 'insert', 'merge_insert?on=id']) {
+      const response = await post(`/v1/table/t/${operation}`, 'ARROW1', { 'content-type': type })
+      expect(response).toEqual(errorOf('InvalidInput'))
+      expect((response.json as { error: string }).error).toContain(type)
+    }
+  },
+)
+
 it('names the invalid member', async () => {
   const { post } = await runningBackend()
   const wrong: [string, unknown, string][] = [
