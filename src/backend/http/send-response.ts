@@ -7,9 +7,9 @@ import { toStorageFullError } from '../storage/full-storage.ts'
 import { toPostgresCatalogError } from '../database/postgres-errors.ts'
 
 /**
- * Sends JSON, an empty body, or a streamed Arrow file with backpressure; the query ends if the client disconnects. If a
- * query fails midway, `onFailure` is called and the connection is reset, so that a partial response never looks
- * complete.
+ * Sends JSON (plain text if the result is a text and the client asks for that), an empty body, or a streamed Arrow file
+ * with backpressure; the query ends if the client disconnects. If a query fails midway, `onFailure` is called and the
+ * connection is reset, so that a partial response never looks complete.
  */
 export function sendResponse(
   reply: FastifyReply,
@@ -19,6 +19,9 @@ export function sendResponse(
 ): FastifyReply {
   reply.code(operation.status)
   if (operation.response === 'empty') return reply.send()
+  if (typeof result === 'string' && prefersPlainText(reply.request.headers.accept)) {
+    return reply.header('content-type', 'text/plain; charset=utf-8').send(result)
+  }
   if (operation.response === 'json') {
     return reply.header('content-type', 'application/json').send(JSON.stringify(result))
   }
@@ -27,6 +30,14 @@ export function sendResponse(
   file.once('error', onFailure)
   if (reply.raw.destroyed) file.destroy()
   return reply.header('content-type', arrowFileType).send(file)
+}
+
+/** Whether a client accepts plain text and no JSON. Many clients list both, and expect JSON. */
+function prefersPlainText(accept = ''): boolean {
+  const types = accept.split(',').map((range) => range.replace(/;.*/s, '').trim().toLowerCase())
+  return (
+    types.includes('text/plain') && !types.some((type) => /^(?:application\/(?:json|\*)|\*\/\*)$/.test(type))
+  )
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {

@@ -167,6 +167,10 @@ function describeResponse(
   components.schemas.set(`${name}Response`, schema)
   return {
     description: 'Done.',
-    content: { 'application/json': { schema: schemaReference(`${name}Response`) } },
+    content: {
+      'application/json': { schema: schemaReference(`${name}Response`) },
+      // As it is, not as a JSON string.
+      ...(schema['type'] === 'string' && { 'text/plain': { schema: { type: 'string' } } }),
+    },
   }
 }
