@@ -53,9 +53,11 @@ export async function startRedis({ options = [], tls }: RedisOptions = {}): Prom
     pause: () => server?.kill('SIGSTOP'),
     resume: () => server?.kill('SIGCONT'),
     async kill() {
-      const exited = server && once(server, 'exit')
-      server?.kill('SIGKILL')
-      await exited
+      if (server?.exitCode === null && server.signalCode === null) {
+        const exited = once(server, 'exit')
+        server.kill('SIGKILL')
+        await exited
+      }
       server = undefined
     },
     async start() {
