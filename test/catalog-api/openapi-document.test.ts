@@ -132,3 +132,32 @@ it('null is described only where it differs from absent', () => {
   }
   expect(nullable).toEqual(['UpdateFieldMetadataEntry'])
 })
+
+it('responses require no member that the public document leaves optional, as other catalogs may omit it', () => {
+  const required = Object.entries(read().components.schemas).flatMap(([name, schema]) => {
+    const members = (schema as { required?: readonly string[] }).required
+    return name.endsWith('Response') && members !== undefined ? [[name, members] as const] : []
+  })
+  expect(Object.fromEntries(required)).toEqual({
+    ErrorResponse: ['error', 'code', 'instance'],
+    ListNamespacesResponse: ['namespaces'],
+    ListTablesResponse: ['tables'],
+    ListAllTablesResponse: ['tables'],
+    ListTableVersionsResponse: ['versions'],
+    DescribeTableVersionResponse: ['version'],
+    BatchCreateTableVersionsResponse: ['versions'],
+    BatchCommitTablesResponse: ['results'],
+    AlterTableAlterColumnsResponse: ['version'],
+    UpdateFieldMetadataResponse: ['version'],
+    AlterTableDropColumnsResponse: ['version'],
+    GetTableStatsResponse: ['total_bytes', 'num_rows', 'num_indices', 'fragment_stats'],
+    UpdateTableResponse: ['version', 'updated_rows'],
+    AlterTableAddColumnsResponse: ['version'],
+    ListTableIndicesResponse: ['indexes'],
+    ListTableTagsResponse: ['tags'],
+    GetTableTagVersionResponse: ['version'],
+    ListTableBranchesResponse: ['branches'],
+    DescribeTransactionResponse: ['status'],
+    AlterTransactionResponse: ['status'],
+  })
+})

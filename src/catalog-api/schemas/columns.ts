@@ -128,6 +128,6 @@ export const columnSchemas = {
   },
   UpdateFieldMetadata: {
     request: requestSchema({ branch, updates: uniqueColumns(fieldUpdate, (one) => one.path) }),
-    response: responseSchema({ version: int64, fields: z.record(z.string(), propertiesSchema) }),
+    response: responseSchema({ version: int64, fields: z.record(z.string(), propertiesSchema).optional() }),
   },
 }

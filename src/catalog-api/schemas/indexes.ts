@@ -165,9 +165,9 @@ export const indexSchemas = {
     request: requestSchema({ ...pointMembers, index_name: optionalMember(z.string()) }),
     response: responseSchema({
       distance_type: z.string().optional(),
-      index_type: z.string(),
-      num_indexed_rows: int64,
-      num_unindexed_rows: int64,
+      index_type: z.string().optional(),
+      num_indexed_rows: int64.optional(),
+      num_unindexed_rows: int64.optional(),
       num_indices: int64.optional(),
     }),
   },

@@ -21,7 +21,7 @@ export const namespaceSchemas = {
       mode: modeMember(operations.CreateNamespace.modes),
       properties: optionalMember(propertiesSchema),
     }),
-    response: responseSchema({ properties: propertiesSchema }),
+    response: responseSchema({ properties: propertiesSchema.optional() }),
   },
   ListNamespaces: {
     request: requestSchema(pagingMembers),
@@ -32,7 +32,7 @@ export const namespaceSchemas = {
   },
   DescribeNamespace: {
     request: requestSchema({}),
-    response: responseSchema({ properties: propertiesSchema }),
+    response: responseSchema({ properties: propertiesSchema.optional() }),
   },
   NamespaceExists: {
     request: requestSchema({}),

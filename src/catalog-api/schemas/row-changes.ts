@@ -68,10 +68,10 @@ export const rowChangeSchemas = {
   MergeInsertIntoTable: {
     request: mergeInsertRequest,
     response: responseSchema({
-      version: int64,
-      num_inserted_rows: int64,
-      num_updated_rows: int64,
-      num_deleted_rows: int64,
+      version: int64.optional(),
+      num_inserted_rows: int64.optional(),
+      num_updated_rows: int64.optional(),
+      num_deleted_rows: int64.optional(),
     }),
   },
   UpdateTable: {
@@ -81,10 +81,14 @@ export const rowChangeSchemas = {
       updates,
       properties: optionalMember(propertiesSchema),
     }),
-    response: responseSchema({ version: int64, updated_rows: int64, properties: propertiesSchema }),
+    response: responseSchema({
+      version: int64,
+      updated_rows: int64,
+      properties: propertiesSchema.optional(),
+    }),
   },
   DeleteFromTable: {
     request: requestSchema({ branch, predicate: z.string().trim().min(1, predicateMessage) }),
-    response: responseSchema({ version: int64, num_deleted_rows: int64 }),
+    response: responseSchema({ version: int64.optional(), num_deleted_rows: int64.optional() }),
   },
 }

@@ -10,7 +10,7 @@ export const rowSchemas = {
       branch: optionalMember(z.string()),
       mode: modeMember(operations.InsertIntoTable.modes),
     }),
-    response: responseSchema({ version: int64, num_inserted_rows: int64 }),
+    response: responseSchema({ version: int64.optional(), num_inserted_rows: int64.optional() }),
   },
   CountTableRows: {
     request: requestSchema({

@@ -46,9 +46,9 @@ const basicStats = z.object({ num_deleted_rows: int64, num_fragments: int64 }).m
 const storageOptions = propertiesSchema.readonly().optional()
 
 const removedTable = responseSchema({
-  id: identifierSchema.readonly(),
-  location: z.string(),
-  properties: propertiesSchema,
+  id: identifierSchema.readonly().optional(),
+  location: z.string().optional(),
+  properties: propertiesSchema.optional(),
 })
 
 /** The members of CreateTable are query parameters or headers: its body is an Arrow stream. */
@@ -61,9 +61,9 @@ export const tableSchemas = {
       storage_options: optionalMember(propertiesTextSchema),
     }),
     response: responseSchema({
-      location: z.string(),
+      location: z.string().optional(),
       version: int64.optional(),
-      properties: propertiesSchema,
+      properties: propertiesSchema.optional(),
     }),
   },
   DeclareTable: {
@@ -73,9 +73,9 @@ export const tableSchemas = {
       properties: optionalMember(propertiesSchema),
     }),
     response: responseSchema({
-      location: z.string(),
-      properties: propertiesSchema,
-      managed_versioning: z.boolean(),
+      location: z.string().optional(),
+      properties: propertiesSchema.optional(),
+      managed_versioning: z.boolean().optional(),
       storage_options: storageOptions,
     }).meta({ id: 'DeclareTableResponse' }),
   },
@@ -90,16 +90,16 @@ export const tableSchemas = {
       vend_credentials: optionalMember(z.boolean()),
     }),
     response: responseSchema({
-      table: z.string(),
-      namespace: identifierSchema.readonly(),
-      location: z.string(),
+      table: z.string().optional(),
+      namespace: identifierSchema.readonly().optional(),
+      location: z.string().optional(),
       table_uri: z.string().optional(),
       version: int64.optional(),
       schema: jsonArrowSchema.optional(),
       stats: basicStats.optional(),
       metadata: propertiesSchema.readonly().optional(),
-      properties: propertiesSchema,
-      managed_versioning: z.boolean(),
+      properties: propertiesSchema.optional(),
+      managed_versioning: z.boolean().optional(),
       storage_options: storageOptions,
       is_only_declared: z.boolean().optional(),
     }),
@@ -115,7 +115,7 @@ export const tableSchemas = {
       mode: modeMember(operations.RegisterTable.modes),
       properties: optionalMember(propertiesSchema),
     }),
-    response: responseSchema({ location: z.string(), properties: propertiesSchema }),
+    response: responseSchema({ location: z.string().optional(), properties: propertiesSchema.optional() }),
   },
   DeregisterTable: {
     request: requestSchema({}),

@@ -26,7 +26,7 @@ const action = z
   )
   .meta({ id: 'AlterTransactionAction' })
 
-const described = responseSchema({ status, properties: propertiesSchema })
+const described = responseSchema({ status, properties: propertiesSchema.optional() })
 
 export const transactionSchemas = {
   DescribeTransaction: { request: requestSchema({}), response: described },

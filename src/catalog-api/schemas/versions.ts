@@ -51,7 +51,9 @@ export const versionSchemas = {
       metadata: optionalMember(propertiesSchema),
       naming_scheme: optionalMember(caseInsensitiveEnum(['V1', 'V2'])),
     }),
-    response: responseSchema({ version: tableVersionSchema }).meta({ id: 'CreateTableVersionResponse' }),
+    response: responseSchema({ version: tableVersionSchema.optional() }).meta({
+      id: 'CreateTableVersionResponse',
+    }),
   },
   DescribeTableVersion: {
     request: requestSchema({
@@ -69,6 +71,8 @@ export const versionSchemas = {
       branch: optionalMember(z.string()),
       ranges: z.array(versionRange),
     }),
-    response: responseSchema({ deleted_count: int64 }).meta({ id: 'BatchDeleteTableVersionsResponse' }),
+    response: responseSchema({ deleted_count: int64.optional() }).meta({
+      id: 'BatchDeleteTableVersionsResponse',
+    }),
   },
 }

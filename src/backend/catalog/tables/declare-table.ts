@@ -26,7 +26,7 @@ export async function declareInTransaction(
   database: CatalogDatabase,
   id: Identifier,
   request: RequestOf<'DeclareTable'>,
-): Promise<ResponseOf<'DeclareTable'>> {
+): Promise<ResponseOf<'DeclareTable'> & { readonly location: string }> {
   rejectLocation(request.location)
   const properties = request.properties ?? {}
   await requireNamespace(database, id.slice(0, -1))

@@ -10,7 +10,7 @@ import { tableLocation, type CatalogContext } from '../context/catalog-context.t
 import { requireTable } from '../context/require-objects.ts'
 import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
 
-export type TableVersion = ResponseOf<'CreateTableVersion'>['version']
+export type TableVersion = ResponseOf<'DescribeTableVersion'>['version']
 
 /**
  * Oldest first unless `descending`. The token is the last version. Throws TableNotFound or TableBranchNotFound (404).

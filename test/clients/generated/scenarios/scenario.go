@@ -59,7 +59,7 @@ func main() {
 		if err != nil {
 			return err
 		}
-		return expect(inserted.NumInsertedRows, int64(3))
+		return expect(inserted.GetNumInsertedRows(), int64(3))
 	})
 	step("count", func() error {
 		count, _, err := tables.CountTableRows(ctx, id).CountTableRowsRequest(catalog.CountTableRowsRequest{}).Execute()

@@ -44,7 +44,7 @@ async fn main() {
         Ok(())
     });
     step!("insert", {
-        expect(tables::insert_into_table(c, id, rows(), None, None, None).await?.num_inserted_rows, 3)
+        expect(tables::insert_into_table(c, id, rows(), None, None, None).await?.num_inserted_rows, Some(3))
     });
     step!("count", {
         expect(tables::count_table_rows(c, id, models::CountTableRowsRequest::new(), None).await?, 6)
