@@ -5,21 +5,15 @@ import { stringify } from 'yaml'
 import { runningBackend } from '../backend/support/running-backend.ts'
 import { runProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { gravitinoPath, serveAsGravitino } from '../gateway/support/gravitino-upstream.ts'
+import { allowEverything } from '../gateway/support/open-gateway.ts'
 import { startRecordingUpstream } from '../gateway/support/recording-upstream.ts'
-
-const policy = {
-  apiVersion: 'catalog-gateway/v1',
-  kind: 'AccessPolicy',
-  metadata: { name: 'everybody' },
-  namespace: [],
-  rules: [{ id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] }],
-}
+import { formatPolicies } from '../policy/policy-builder.ts'
 
 /** Runs `check --probe` with these settings of the upstream. */
 async function probe(upstream: object) {
   const folder = await temporaryFolder()
   await mkdir(join(folder, 'policies'))
-  await writeFile(join(folder, 'policies', 'everybody.yaml'), stringify(policy))
+  await writeFile(join(folder, 'policies', 'everything.yaml'), formatPolicies([allowEverything]))
   const file = join(folder, 'gateway.yaml')
   const identity = { anonymous: true }
   const settings = { upstream, identity, policies: { folder: 'policies' }, audit: { folder: 'audit' } }

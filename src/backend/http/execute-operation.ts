@@ -1,5 +1,5 @@
-import { assertArrowContentType } from '../../catalog-api/arrow-content-type.ts'
 import type { FastifyRequest } from 'fastify'
+import { assertArrowContentType } from '../../catalog-api/arrow-content-type.ts'
 import { isArrowStreamType } from '../../catalog-api/headers.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { CatalogCaller, Catalog, RequestMembers } from '../contract/catalog.ts'

@@ -3,6 +3,7 @@ import { Pool, type Dispatcher } from 'undici'
 import { CatalogError, invalidInput } from '../../catalog-api/catalog-error.ts'
 import { readPemFile } from '../../lib/tls/pem-file.ts'
 import { getOperation, type Operation, type OperationName } from '../../catalog-api/operations.ts'
+import { getBasePath } from '../../lib/http/base-path.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 import type { CatalogCall, Catalog } from '../contract/catalog.ts'
 import { readResponse, toTransportError } from './read-response.ts'
@@ -18,14 +19,14 @@ const shutdownTimeoutMs = 10_000
 
 /** Sends nothing before the first request. Rejects if a file of the settings cannot be read. */
 export async function openRemoteCatalog(settings: RemoteSettings): Promise<Catalog> {
-  const { origin, pathname } = new URL(settings.url)
+  const url = new URL(settings.url)
   const endpoint: RemoteEndpoint = {
-    basePath: pathname.replace(/\/$/, ''),
+    basePath: getBasePath(url),
     delimiter: settings.delimiter,
     headerDialect: settings.headerDialect,
     credential: await readCredential(settings),
   }
-  const pool = await openPool(origin, settings)
+  const pool = await openPool(url.origin, settings)
   return {
     execute: (name, call) => executeRemotely(pool, getOperation(name), call, endpoint),
     checkReady: () => checkReachable(pool, endpoint.basePath),

@@ -1,17 +1,17 @@
 import type { OperationName } from '../operations.ts'
 
-/** What each operation does, in a few words. */
+/** The summary of each operation in the OpenAPI document. */
 export const summaries: Readonly<Record<OperationName, string>> = {
   CreateNamespace: 'Creates a namespace',
   ListNamespaces: 'Lists the namespaces of a namespace',
   DescribeNamespace: 'Describes a namespace',
   DropNamespace: 'Drops a namespace',
-  NamespaceExists: 'Tells whether a namespace exists',
+  NamespaceExists: 'Checks whether a namespace exists',
   ListTables: 'Lists the tables of a namespace',
   ListAllTables: 'Lists the tables of all namespaces',
   RegisterTable: 'Registers a table that exists in storage',
   DescribeTable: 'Describes a table',
-  TableExists: 'Tells whether a table exists',
+  TableExists: 'Checks whether a table exists',
   DropTable: 'Drops a table with its data',
   DeregisterTable: 'Removes a table from the catalog and keeps its data',
   RestoreTable: 'Restores an older version of a table',

@@ -2,10 +2,11 @@ import { headerDialectNames, headerDialects, type HeaderDialect } from '../../ca
 import { openApiPath } from '../../catalog-api/openapi/openapi-document.ts'
 import { createHttp1Client } from '../../http1/client/http1-client.ts'
 import { sendRequest, type BufferedResponse } from '../../http1/client/send-request.ts'
+import { getBasePath } from '../../lib/http/base-path.ts'
 import { buildProbeTarget } from './health-checker.ts'
 import { listFixedHeaders, type UpstreamOptions } from './upstream.ts'
 
-/** What two reads tell about an upstream. */
+/** The result of two reads from an upstream. */
 export interface UpstreamProbe {
   /** Of a listing of its root namespace, with the credential of the gateway. */
   readonly status: number
@@ -22,7 +23,7 @@ export async function probeUpstream(options: UpstreamOptions): Promise<UpstreamP
   const { connectTimeoutMs } = options.timeouts
   const { timeoutMs } = options.healthCheck
   const url = new URL(options.url)
-  const basePath = url.pathname.replace(/\/$/, '')
+  const basePath = getBasePath(url)
   const headers = listFixedHeaders(options)
   const timeouts = { connectTimeoutMs, headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs }
   const client = createHttp1Client({

@@ -4,6 +4,7 @@ import {
   allowedRequestHeaders,
   allowedResponseHeaders,
 } from '../../config/upstream/allowed-headers-settings.ts'
+import { getBasePath } from '../../lib/http/base-path.ts'
 import type { PoolName } from './connection-slots.ts'
 import type { CallerHeaders } from './caller-headers.ts'
 import type { CallerIdentity } from '../../config/upstream/caller-identity.ts'
@@ -111,7 +112,7 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
   const url = new URL(options.url)
   const { name, database, timeouts } = options
   const fixedHeaders = listFixedHeaders(options)
-  const basePath = url.pathname.replace(/\/$/, '')
+  const basePath = getBasePath(url)
   const delimiter = options.delimiter ?? defaultDelimiter
   const client = createHttp1Client({
     url,
