@@ -83,14 +83,14 @@ final class LanceScenario {
     step(
         "delete and commit",
         () -> {
-          try (Dataset dataset = open(new ReadOptions.Builder().build())) {
+          try (Dataset dataset = open()) {
             dataset.delete("id = 1");
           }
         });
     step(
         "merge and commit",
         () -> {
-          try (Dataset dataset = open(new ReadOptions.Builder().build());
+          try (Dataset dataset = open();
               ArrowReader reader = read(rows.stream(6, 2, "merged"));
               ArrowArrayStream stream = ArrowArrayStream.allocateNew(allocator)) {
             Data.exportArrayStream(allocator, reader, stream);
@@ -107,7 +107,7 @@ final class LanceScenario {
         () -> {
           ScanOptions options =
               new ScanOptions.Builder().columns(List.of("id")).filter("text = 'merged'").build();
-          try (Dataset dataset = open(new ReadOptions.Builder().build());
+          try (Dataset dataset = open();
               LanceScanner scanner = dataset.newScan(options)) {
             expect(scanner.countRows(), 2L);
           }
@@ -131,9 +131,17 @@ final class LanceScenario {
     }
   }
 
-  private Dataset open(ReadOptions options) {
+  private Dataset open() {
+    return open(catalog, new ReadOptions.Builder().build());
+  }
+
+  private Dataset openAsReader() {
+    return open(readerCatalog, new ReadOptions.Builder().build());
+  }
+
+  private Dataset open(RestNamespace as, ReadOptions options) {
     return Dataset.open()
-        .namespaceClient(catalog)
+        .namespaceClient(as)
         .tableId(TABLE)
         .allocator(allocator)
         .readOptions(options)
@@ -141,7 +149,7 @@ final class LanceScenario {
   }
 
   private void expectCount(long expected) {
-    try (Dataset dataset = open(new ReadOptions.Builder().build())) {
+    try (Dataset dataset = open()) {
       expect(dataset.countRows(), expected);
     }
   }
@@ -150,14 +158,14 @@ final class LanceScenario {
     step(
         "open a version",
         () -> {
-          try (Dataset dataset = open(new ReadOptions.Builder().setVersion(1).build())) {
+          try (Dataset dataset = open(catalog, new ReadOptions.Builder().setVersion(1).build())) {
             expect(dataset.countRows(), 3L);
           }
         });
     step(
         "check out a version",
         () -> {
-          try (Dataset dataset = open(new ReadOptions.Builder().build());
+          try (Dataset dataset = open();
               Dataset old = dataset.checkout(Ref.ofMain(2))) {
             expect(old.countRows(), 6L);
           }
@@ -195,24 +203,14 @@ final class LanceScenario {
     step(
         "a reader reads",
         () -> {
-          try (Dataset dataset =
-              Dataset.open()
-                  .namespaceClient(readerCatalog)
-                  .tableId(TABLE)
-                  .allocator(allocator)
-                  .build()) {
+          try (Dataset dataset = openAsReader()) {
             expect(dataset.countRows(), 2L);
           }
         });
     step(
         "a denied commit fails at once if it is not retried often",
         () -> {
-          try (Dataset dataset =
-                  Dataset.open()
-                      .namespaceClient(readerCatalog)
-                      .tableId(TABLE)
-                      .allocator(allocator)
-                      .build();
+          try (Dataset dataset = openAsReader();
               ArrowReader reader = read(rows.stream(9, 1, "denied"))) {
             reader.loadNextBatch();
             List<FragmentMetadata> fragments =
