@@ -15,6 +15,36 @@ const withEveryStore = isThorough
   ? ['test/backend/{database,http,rows,startup,tables,versions}/**/*.test.ts', 'test/conformance/*.test.ts']
   : ['test/conformance/bundled-catalog.test.ts']
 
+/** Suites about requests and responses; `test/gateway/support/servers.ts` is the table of the servers. */
+const ofEveryServer = [
+  'test/attacks/*.test.ts',
+  'test/gateway/downstream/*.test.ts',
+  'test/differential/*.test.ts',
+  'test/conformance/behind-the-gateway.test.ts',
+]
+/** Suites of what HTTP/1.1 alone has: its framing, pipelined requests, and a connection for each active request. */
+const ofHttp1 = [
+  'test/attacks/a-request-smuggled-behind-a-refused-one.test.ts',
+  'test/attacks/content-length-and-transfer-encoding.test.ts',
+  'test/attacks/credentials-listed-in-connection.test.ts',
+  'test/attacks/too-many-*.test.ts',
+  'test/differential/*.test.ts',
+  'test/gateway/downstream/hop-by-hop-headers.test.ts',
+  'test/gateway/downstream/pipelined-requests.test.ts',
+  'test/gateway/downstream/http-version-and-header-limits.test.ts',
+]
+/** Of these suites, those that take little time. */
+const fastOfHttp1 = [
+  'test/attacks/{a-request-smuggled,an-ambiguous-request,content-length,credentials-listed}*.test.ts',
+  'test/attacks/{malformed-request-targets,repeated-credentials,an-unread-response}.test.ts',
+  'test/gateway/downstream/{clients-that,error-,graceful,hop-by-hop,http-version,pipelined}*.test.ts',
+]
+const fastOfHttp2 = [
+  'test/attacks/{a-backslash,a-branch,a-fact,a-location,a-table,ambiguous-json,an-id,credentials-}*.test.ts',
+  'test/attacks/{dot-segments,duplicate-json,forged,malformed,repeated,target-,underscores}*.test.ts',
+  'test/gateway/downstream/{clients-that,context,error-,graceful,request-ids,streamed}*.test.ts',
+]
+
 const hasPostgres = findPostgres() !== undefined
 if (!hasPostgres) {
   console.warn('SKIPPED: the tests of the catalog on PostgreSQL, as there is no PostgreSQL on this machine.')
@@ -53,6 +83,23 @@ export default defineConfig({
           name: 'main',
           include: ['test/**/*.test.ts'],
           exclude: [...needsPostgres, ...needsCeph, ...needsClients, ...onlyThorough],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'HTTP/1.1 by node',
+          env: { SERVER: 'HTTP/1.1 by node' },
+          include: isThorough ? ofEveryServer : fastOfHttp1,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'HTTP/2',
+          env: { SERVER: 'HTTP/2' },
+          include: isThorough ? ofEveryServer : fastOfHttp2,
+          exclude: ofHttp1,
         },
       },
       ...(hasPostgres

@@ -62,6 +62,7 @@ export const refusals = {
   unknown_route: { kind: 'Unsupported', status: 404 },
   method_not_allowed: { kind: 'Unsupported', status: 405 },
   unexpected_body: { kind: 'InvalidInput' },
+  upgrade_not_allowed: { kind: 'InvalidInput' },
   invalid_id: { kind: 'InvalidInput' },
   invalid_query: { kind: 'InvalidInput' },
   misplaced_parameter: { kind: 'InvalidInput' },
@@ -99,6 +100,8 @@ export const refusals = {
   untrusted_certificate: { kind: 'Unauthenticated' },
   expired_certificate: { kind: 'Unauthenticated' },
   invalid_certificate_name: { kind: 'Unauthenticated' },
+  application_refused: { kind: 'Unauthenticated' },
+  application_failed: { kind: 'ServiceUnavailable', level: 'error' },
   too_many_failed_authentications: { kind: 'Throttling' },
   // authorize
   no_rule: { kind: 'PermissionDenied' },

@@ -48,10 +48,10 @@ const indexSegment = 5
 /** Stands for them in the keys of `routes`. Braces are not valid in a path, so no request can contain it. */
 const placeholder = '{}'
 
-const maxTargetLength = 16_384
+export const maxTargetLength = 16_384
 // RFC 3986, 3.3: a path of pchar segments; and 3.4 for the query.
-const pathGrammar = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
-const queryGrammar = /^(?:[A-Za-z0-9\-._~!$'()*+,;:@/?&=]|%[0-9A-Fa-f]{2})*$/
+export const pathGrammar = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
+export const queryGrammar = /^(?:[A-Za-z0-9\-._~!$'()*+,;:@/?&=]|%[0-9A-Fa-f]{2})*$/
 
 const routes = new Map<string, Route>()
 for (const name of operationNames) {

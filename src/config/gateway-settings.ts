@@ -8,6 +8,11 @@ import { upstreamSchema, upstreamsSchema, type UpstreamSettings } from './upstre
 import { findCallerIdentityProblem } from './upstream/caller-identity.ts'
 import { identitySchema, resolveIdentityPaths } from './identity/identity-settings.ts'
 import { resolveSharedLimitsPaths } from './shared-limits-settings.ts'
+import {
+  findPassThroughProblems,
+  passThroughSchema,
+  resolvePassThroughPaths,
+} from './pass-through-settings.ts'
 import { policySettingsSchema, resolvePolicyPaths } from './policy-settings.ts'
 import { readSettings } from './loading/read-settings.ts'
 import { logSchema } from './log-settings.ts'
@@ -45,6 +50,9 @@ export const gatewaySettingsSchema = z
       ),
     upstream: upstreamSchema.optional().describe('The upstream catalog, if there is one.'),
     upstreams: upstreamsSchema.optional().describe('The upstream catalogs, if there are several.'),
+    passThrough: passThroughSchema
+      .default([])
+      .describe('Routes that are not for the catalog, such as its web console; see docs/pass-through.md.'),
     identity: identitySchema,
     policies: policySettingsSchema,
     audit: auditSchema,
@@ -100,6 +108,10 @@ export const gatewaySettingsSchema = z
         )
       }
     }
+    const catalogs = upstream === undefined ? upstreams : [upstream, ...upstreams]
+    for (const { path, message } of findPassThroughProblems({ ...settings, upstreams: catalogs })) {
+      addIssue([...path], message)
+    }
     for (const { path, message } of findUnsafeSettings(settings)) addIssue([...path], message)
   })
 
@@ -125,8 +137,8 @@ export async function readGatewaySettings(
   return resolvePaths(settings, dirname(resolve(file)))
 }
 
-/** Paths in a settings file are relative to the file. */
-function resolvePaths(sent: z.output<typeof gatewaySettingsSchema>, folder: string): GatewaySettings {
+/** Resolves paths against a folder: that of the settings file. */
+export function resolvePaths(sent: z.output<typeof gatewaySettingsSchema>, folder: string): GatewaySettings {
   const { upstream, upstreams, listing, traces, ...settings } = sent
   const absolute = (path: string): string => resolve(folder, path)
   const { shared } = settings.limits
@@ -140,6 +152,7 @@ function resolvePaths(sent: z.output<typeof gatewaySettingsSchema>, folder: stri
     upstreams: (upstreams ?? (upstream ? [upstream] : [])).map((each) =>
       resolveUpstreamPaths(each, absolute),
     ),
+    passThrough: settings.passThrough.map((route) => resolvePassThroughPaths(route, absolute)),
     identity: resolveIdentityPaths(settings.identity, absolute),
     policies: resolvePolicyPaths(settings.policies, absolute),
     audit: {

@@ -5,7 +5,7 @@ const milliseconds = z.int().positive().max(2_147_483_647)
 const count = z.int().positive()
 const path = z.string().min(1)
 /** Segments of unreserved characters (RFC 3986, 2.3), which no reader decodes or normalizes; no dot segments. */
-const basePathPattern = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9\-._~]+)+$/
+export const basePathPattern = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9\-._~]+)+$/
 
 const tlsSchema = z
   .strictObject({
@@ -48,6 +48,21 @@ export const listenSchema = z.strictObject({
         '/lance, and no other path is served.',
     ),
   tls: tlsSchema.optional().describe('TLS 1.2 or later instead of plain HTTP.'),
+  http2: z
+    .boolean()
+    .default(true)
+    .describe('Whether HTTP/2 is offered beside HTTP/1.1 (ALPN); it takes effect with tls only.'),
+  h2c: z
+    .boolean()
+    .default(false)
+    .describe('Whether HTTP/2 is accepted without TLS from clients that begin with it (prior knowledge).'),
+  parser: z
+    .enum(['own', 'node'])
+    .default('own')
+    .describe(
+      'Parser of HTTP/1.1: that of the gateway, which is faster and stricter, or that of Node.js (llhttp). HTTP/2 is ' +
+        'always parsed by Node.js (nghttp2).',
+    ),
 })
 
 export const limitsSchema = z

@@ -8,8 +8,10 @@ export interface DownstreamRequest {
     readonly method: string
     /** Raw request target (RFC 9112, 3.2). */
     readonly target: string
-    /** As in `1.1`. */
+    /** As in `1.1`; `2` for HTTP/2. */
     readonly version: string
+    /** Length; 0 without a body. */
+    readonly body: number | 'chunked' | 'unknown'
     /** Lower-case names and values in turn, as received. */
     readonly headers: readonly string[]
   }
@@ -25,18 +27,22 @@ export interface DownstreamRequest {
   headersByName(): Record<string, string>
 }
 
-/** The response to a request, written by the server that has received it. */
-export interface DownstreamResponse {
+/** What log line and metrics need of a response. */
+export interface ObservedResponse {
   /** 0 until the head is known. */
   readonly status: number
   readonly hasHead: boolean
   /** Whether all of it was written. */
   readonly isComplete: boolean
-  /** Whether it ended before it was complete: the client, the server or a timeout aborted it. */
-  readonly isDestroyed: boolean
   /** Bytes of the request and of the response so far, heads included. */
   readonly bytesReceived: number
   readonly bytesSent: number
+}
+
+/** The response to a request, written by the server that has received it. */
+export interface DownstreamResponse extends ObservedResponse {
+  /** Whether it ended before it was complete: the client, the server or a timeout aborted it. */
+  readonly isDestroyed: boolean
   /** Called once: when the response is complete or destroyed. */
   readonly onClose: CallbackList
   /** Called when more can be written after `write` returned false. */

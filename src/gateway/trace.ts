@@ -26,6 +26,13 @@ const stageIndexes: ReadonlyMap<Stage, number> = new Map(stages.map((stage, inde
 /** The result of the last stage that a request has passed. */
 export type Progress = Partial<Omit<Audited, 'permit'> & Pick<Authorized, 'permit'>>
 
+/** What is observed of a request for a pass-through route. */
+export interface PassThroughTrace {
+  readonly prefix: string
+  /** Whether the rule of the route allows the request; undefined before the decision. */
+  isAllowed: boolean | undefined
+}
+
 /**
  * Observes one request for its log line, metrics and spans. It refers to the result of the last stage instead of
  * copying from it.
@@ -43,6 +50,8 @@ export class Trace {
   progress: Progress = {}
   /** Name of the requested document, if the request is not for the catalog. */
   document: ServedDocument['name'] | undefined = undefined
+  /** The pass-through route that the request is for. */
+  passThrough: PassThroughTrace | undefined = undefined
   /** The error that the request was refused with. */
   refusal: CatalogError | undefined = undefined
   /** The error that the upstream responded with. */

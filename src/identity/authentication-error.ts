@@ -10,6 +10,8 @@ interface RefusalResponse {
   readonly detail?: string
   /** Error code of the challenge (RFC 6750 section 3.1); absent if the bearer token was not the cause. */
   readonly error?: 'invalid_request' | 'invalid_token'
+  /** Whether the application authenticates: it accepts no credential of the gateway. */
+  readonly isOfApplication?: true
 }
 
 // One response for all keys and one for all tokens, so that it reveals neither whether a key exists nor which check
@@ -94,6 +96,11 @@ const responses = {
   expired_certificate: certificateRejected,
   /** It contains no name of the configured kind, or several. */
   invalid_certificate_name: certificateRejected,
+
+  /** The application that embeds the gateway names no principal for the request. */
+  application_refused: { message: 'the application has not authenticated the caller', isOfApplication: true },
+  /** Its authentication threw, or returned something else than a principal. */
+  application_failed: { message: 'the authentication of the application failed; retry later' },
 } satisfies Partial<Record<RefusalReason, RefusalResponse>>
 
 /** Reason of a refusal: for log, metrics and audit, never in the response. */
@@ -106,10 +113,11 @@ export type CredentialRefusal = keyof typeof responses
  */
 export class AuthenticationError extends CatalogError {
   constructor(reason: CredentialRefusal, cause?: unknown) {
-    const { message, detail, error }: RefusalResponse = responses[reason]
+    const { message, detail, error, isOfApplication }: RefusalResponse = responses[reason]
+    const challenges = isOfApplication ? applicationChallenge : createChallenge(error)
     const { kind } = refusals[reason]
     super(kind, message, {
-      ...(kind !== 'ServiceUnavailable' && { headers: createChallenge(error) }),
+      ...(kind !== 'ServiceUnavailable' && { headers: challenges }),
       ...getRefusalOptions(reason),
       ...(detail !== undefined && { detail }),
       ...(cause !== undefined && { cause }),
@@ -119,6 +127,9 @@ export class AuthenticationError extends CatalogError {
 
 /** Challenges of a 401 response: one for each authentication method (RFC 9110 section 11.6.1). */
 export const challenge: Readonly<Record<string, string>> = createChallenge(undefined)
+
+/** There is no registered scheme for what an application does; a 401 response must have a challenge. */
+const applicationChallenge = { 'www-authenticate': 'Application realm="catalog-gateway"' }
 
 function createChallenge(error: RefusalResponse['error']): Readonly<Record<string, string>> {
   const bearer = `Bearer realm="catalog-gateway"${error === undefined ? '' : `, error="${error}"`}`

@@ -1,8 +1,9 @@
-export const authenticationMethods = ['api-key', 'token', 'certificate'] as const
+export const authenticationMethods = ['api-key', 'token', 'certificate', 'application'] as const
 
 /**
  * The authenticated caller. API key names never contain `:`; other names are prefixed with that of their issuer
- * (`corp:alice`, group `corp:sales`), so that no issuer can impersonate another.
+ * (`corp:alice`, group `corp:sales`), so that no issuer can impersonate another; `app` for those that an embedding
+ * application has authenticated.
  */
 export interface Principal {
   /** Name in policies and audit records. */

@@ -122,6 +122,23 @@ it('does not send an error for garbage as the response to the request before it'
   expect((await sendRaw(gateway.url, parts())).map(({ status }) => status)).toEqual([200, 400])
 })
 
+it('does not send the refusal of a tunnel as the response to the request before it', async () => {
+  const { gateway, upstream } = attacked
+  const finish = createDeferred()
+  upstream.answering = (arrival, response, request) =>
+    finish.promise.then(() => respondWith(200, { version: 2 })(arrival, response, request))
+  const before = await connectRequests()
+  async function* parts(): AsyncGenerator<string> {
+    const key = `x-api-key: ${gateway.key('dev')}`
+    yield rawRequest(['POST /v1/table/orders/update HTTP/1.1', 'host: g', key, 'content-length: 0'])
+    await eventually(() => expect(upstream.requests).toHaveLength(1))
+    yield rawRequest(['CONNECT g:443 HTTP/1.1', 'host: g:443'])
+    finish.resolve(undefined)
+    await eventually(async () => expect(await connectRequests()).toBe(before + 1))
+  }
+  expect((await sendRaw(gateway.url, parts())).map(({ status }) => status)).toEqual([200, 405])
+})
+
 it('closes the connection after an incomplete pipelined request', async () => {
   const { gateway, upstream } = attacked
   const before = await unparsedRequests()
@@ -161,6 +178,11 @@ async function refusedRequests(): Promise<number> {
 async function unparsedRequests(): Promise<number> {
   const metrics = await (await fetch(`${attacked.gateway.adminUrl}/metrics`)).text()
   return Number(/reason="malformed_request"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
+}
+
+async function connectRequests(): Promise<number> {
+  const metrics = await (await fetch(`${attacked.gateway.adminUrl}/metrics`)).text()
+  return Number(/reason="connect_not_supported"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
 }
 
 it('does not insert an error for garbage into a response that has started', async () => {

@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest'
 import { expectError, type ExpectedError } from '../gateway/support/expect-error.ts'
 import { sendRaw, rawRequest } from '../gateway/support/raw-request.ts'
+import { hasDifference } from '../gateway/support/servers.ts'
 import { eventually } from '../gateway/support/waiting.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // Two readers that find different ends of a request see different next requests.
 const attacked = attackedGateway()
-const malformed: ExpectedError = { kind: 'InvalidInput', says: 'malformed HTTP/1.1 request' }
+const malformed: ExpectedError = { kind: 'InvalidInput', says: 'malformed HTTP request' }
 const encoding: ExpectedError = { kind: 'InvalidInput', says: /transfer-encoding|malformed HTTP/ }
 const smuggled = 'POST /v1/table/production/drop HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
 const chunked = `0\r\n\r\n${smuggled}`
@@ -41,9 +42,6 @@ it.each<[label: string, lines: string[], body: string, ExpectedError]>([
   ['an encoding with a parameter', ['transfer-encoding: chunked;a=b'], chunked, encoding],
   ['the encoding identity', ['transfer-encoding: identity'], smuggled, encoding],
   ['an empty encoding', ['transfer-encoding:'], chunked, encoding],
-  ['a tabulator before the encoding', ['transfer-encoding:\tchunked'], chunked, malformed],
-  ['a tabulator behind the encoding', ['transfer-encoding: chunked\t'], chunked, malformed],
-  ['a tabulator behind the length', ['content-length: 5\t'], smuggled, malformed],
   ['a vertical tabulator', ['transfer-encoding: \x0bchunked'], chunked, encoding],
 ])(
   '%s is rejected, and the following bytes are not parsed as a request',
@@ -51,6 +49,14 @@ it.each<[label: string, lines: string[], body: string, ExpectedError]>([
     await attacked.expectRefused({ lines, body }, expected)
   },
 )
+
+it.skipIf(hasDifference('tabs in framing')).each<[label: string, lines: string[], body: string]>([
+  ['before the encoding', ['transfer-encoding:\tchunked'], chunked],
+  ['behind the encoding', ['transfer-encoding: chunked\t'], chunked],
+  ['behind the length', ['content-length: 5\t'], smuggled],
+])('a tabulator %s is rejected', async (_label, lines, body) => {
+  await attacked.expectRefused({ lines, body }, malformed)
+})
 
 it.each([
   ['a size that is no number', 'zz\r\n{}\r\n0\r\n\r\n'],

@@ -70,7 +70,7 @@ it('one principal cannot fill the bulk pool or its queue', async () => {
   }
   // Four are sent, four are pending, and the rest is refused.
   await eventually(() => expect(refused).toEqual(Array.from({ length: 12 }, () => 503)))
-  expect(upstream.requests).toHaveLength(4)
+  await eventually(() => expect(upstream.requests).toHaveLength(4))
   upstream.answering = responseLargeQueries
   expect(await gateway.post(insert, { body: 'x' })).toMatchObject({ status: 200 })
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })

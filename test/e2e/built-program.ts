@@ -14,6 +14,8 @@ const announcementMs = 60_000
 interface ProgramOptions {
   readonly folder?: string
   readonly environment?: Readonly<Record<string, string>>
+  /** Executable of Node; default: that of the tests. */
+  readonly node?: string | undefined
   /** Sends a signal to all of its child processes as well, as Ctrl-C does in a terminal. */
   readonly ownGroup?: boolean
 }
@@ -79,12 +81,12 @@ afterAll(() => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-function startNode(
+export function startNode(
   parameters: readonly string[],
-  { folder, environment, ownGroup = false }: ProgramOptions,
+  { folder, environment, node = process.execPath, ownGroup = false }: ProgramOptions,
 ): Program {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CATALOG_GATEWAY__'))
-  const child = spawn(process.execPath, parameters, {
+  const child = spawn(node, parameters, {
     cwd: folder ?? projectFolder,
     env: { ...Object.fromEntries(inherited), ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -134,7 +136,7 @@ function startNode(
 let isFresh = false
 
 /** A stale build makes test results meaningless. */
-function requireFreshBuild(): void {
+export function requireFreshBuild(): void {
   if (isFresh) return
   const source = join(projectFolder, 'src')
   for (const file of readdirSync(source, { recursive: true, encoding: 'utf8' })) {

@@ -1,8 +1,12 @@
 import { Readable } from 'node:stream'
-import { Pool } from 'undici'
-import { beforeAll, expect, it } from 'vitest'
-import { isThorough } from '../support/thorough.ts'
-import { startScript } from './built-program.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { ListenSettings } from '../../src/config/listen-settings.ts'
+import { createHttp2Client } from '../gateway/support/http2-client.ts'
+import { servers } from '../gateway/support/servers.ts'
+import type { TestClient } from '../gateway/support/test-client.ts'
+import { everyInTheLongForm, isThorough } from '../support/thorough.ts'
+import { hasOpenssl, makeAuthority } from '../identity/mtls/test-certificates.ts'
+import { makeTemporaryFolder, removeFolder, startScript } from './built-program.ts'
 import { startGatewayProgram, type GatewayProgram } from './gateway-program.ts'
 
 const mebibyte = 1024 * 1024
@@ -18,26 +22,13 @@ interface Ended {
 }
 
 let gateway: GatewayProgram
-let pool: Pool
-
-beforeAll(async () => {
-  const upstream = startScript(new URL('endless-upstream-process.ts', import.meta.url), [])
-  gateway = await startGatewayProgram(await upstream.announced(/^listening on (http:\S+)$/m))
-  pool = new Pool(gateway.url, { bodyTimeout: 0 })
-  for (const [, warmUp] of works) await warmUp(16 * mebibyte)
-  return async () => {
-    await pool.destroy()
-    await gateway.remove()
-    upstream.signal('SIGTERM')
-    await upstream.ended
-  }
-})
+let client: TestClient
 
 async function send(
   operation: string,
   parts: { body: Readable | string; headers?: Record<string, string> },
 ): Promise<Ended> {
-  const { statusCode, body } = await pool.request({
+  const { statusCode, body } = await client.request({
     method: 'POST',
     path: `/v1/table/orders/${operation}`,
     ...parts,
@@ -83,16 +74,61 @@ const works: [what: string, work: (bytes: number) => Promise<Ended>][] = [
   ],
 ]
 
-it.each(works)(
-  '%s of any size takes no more than 64 MiB above idle',
-  async (_what, work) => {
-    const idle = await gateway.residentBytes()
-    let ended: Ended | undefined
-    const peak = await gateway.peakDuring(work(size).then((response) => (ended = response)))
-    expect(ended?.statusCode).toBe(200)
-    const received = /^\{"received":(\d+)\}$/.exec(ended?.text ?? '')?.[1]
-    expect(Number(received ?? ended?.bytes)).toBeGreaterThanOrEqual(size)
-    expect(peak - idle).toBeLessThan(allowedGrowth)
-  },
-  120_000,
-)
+interface MeasuredServer {
+  readonly listen: Partial<ListenSettings>
+  readonly connect: (origin: string) => TestClient
+}
+
+/** The caller must remove the folder, which holds the certificate. */
+async function http2OverTls(folder: string): Promise<MeasuredServer> {
+  const authority = await makeAuthority(folder, 'own')
+  const { certFile, keyFile } = await authority.issue('gateway', 'IP:127.0.0.1')
+  return {
+    listen: { tls: { certFile, keyFile, clientAuth: 'none' } },
+    connect: (origin) => createHttp2Client(origin, { ca: authority.cert }),
+  }
+}
+
+const measured: [name: string, open: (folder: string) => MeasuredServer | Promise<MeasuredServer>][] = [
+  ...Object.entries<MeasuredServer>(servers).map(([name, server]): (typeof measured)[number] => [
+    name,
+    () => server,
+  ]),
+  ['HTTP/2 over TLS', http2OverTls],
+]
+
+describe.each(everyInTheLongForm(measured, 2))('over %s', (name, open) => {
+  const canRun = name !== 'HTTP/2 over TLS' || hasOpenssl()
+
+  beforeAll(async () => {
+    if (!canRun) return undefined
+    const folder = await makeTemporaryFolder()
+    const server = await open(folder)
+    const upstream = startScript(new URL('endless-upstream-process.ts', import.meta.url), [])
+    const upstreamUrl = await upstream.announced(/^listening on (http:\S+)$/m)
+    gateway = await startGatewayProgram(upstreamUrl, server.listen)
+    client = server.connect(gateway.url)
+    for (const [, warmUp] of works) await warmUp(16 * mebibyte)
+    return async () => {
+      await client.destroy()
+      await gateway.remove()
+      await removeFolder(folder)
+      upstream.signal('SIGTERM')
+      await upstream.ended
+    }
+  })
+
+  it.skipIf(!canRun).each(works)(
+    '%s of any size takes no more than 64 MiB above idle',
+    async (_what, work) => {
+      const idle = await gateway.residentBytes()
+      let ended: Ended | undefined
+      const peak = await gateway.peakDuring(work(size).then((response) => (ended = response)))
+      expect(ended?.statusCode).toBe(200)
+      const received = /^\{"received":(\d+)\}$/.exec(ended?.text ?? '')?.[1]
+      expect(Number(received ?? ended?.bytes)).toBeGreaterThanOrEqual(size)
+      expect(peak - idle).toBeLessThan(allowedGrowth)
+    },
+    120_000,
+  )
+})

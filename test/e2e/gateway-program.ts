@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { stringify } from 'yaml'
+import type { ListenSettings } from '../../src/config/listen-settings.ts'
 import { createKey } from '../../src/identity/api-keys/key-store.ts'
 import { allowEverything } from '../gateway/support/open-gateway.ts'
 import { formatPolicies } from '../policy/policy-builder.ts'
@@ -20,12 +21,15 @@ export interface GatewayProgram {
   remove(): Promise<void>
 }
 
-/** Starts the built gateway with default settings in front of that URL; the caller must remove it. */
-export async function startGatewayProgram(upstreamUrl: string): Promise<GatewayProgram> {
+/** Starts the built gateway in front of that URL, with default settings otherwise; the caller must remove it. */
+export async function startGatewayProgram(
+  upstreamUrl: string,
+  listen: Partial<ListenSettings> = {},
+): Promise<GatewayProgram> {
   const folder = await makeTemporaryFolder()
-  const key = await writeSettings(folder, upstreamUrl)
+  const key = await writeSettings(folder, upstreamUrl, listen)
   const program = startProgram(['serve', '--config', join(folder, 'gateway.yaml')])
-  const url = await program.announced(/^listening on (http:\S+)$/m)
+  const url = await program.announced(/^listening on (https?:\S+)$/m)
   const adminUrl = await program.announced(/^admin on (http:\S+)$/m)
 
   async function residentBytes(): Promise<number> {
@@ -53,7 +57,11 @@ export async function startGatewayProgram(upstreamUrl: string): Promise<GatewayP
 }
 
 /** Returns the key. */
-async function writeSettings(folder: string, upstreamUrl: string): Promise<string> {
+async function writeSettings(
+  folder: string,
+  upstreamUrl: string,
+  listen: Partial<ListenSettings>,
+): Promise<string> {
   const pepper = randomBytes(32).toString('base64url')
   await writeFile(join(folder, 'keys.yaml'), 'keys: []\n')
   await writeFile(join(folder, 'pepper'), pepper)
@@ -64,7 +72,7 @@ async function writeSettings(folder: string, upstreamUrl: string): Promise<strin
   await mkdir(join(folder, 'policies'))
   await writeFile(join(folder, 'policies', 'everything.yaml'), formatPolicies([allowEverything]))
   const settings = {
-    listen: { port: 0 },
+    listen: { port: 0, ...listen },
     admin: { port: 0 },
     upstream: { url: upstreamUrl },
     identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },

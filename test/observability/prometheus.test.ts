@@ -12,7 +12,7 @@ import {
 } from '../gateway/support/recording-upstream.ts'
 import { eventually } from '../gateway/support/waiting.ts'
 import { readQueries, readRules } from './chart-files.ts'
-import { hasProgram } from './find-program.ts'
+import { hasProgram } from '../support/find-program.ts'
 import { startPrometheus, type RunningPrometheus } from './running-prometheus.ts'
 
 const canScrape = hasProgram('prometheus')

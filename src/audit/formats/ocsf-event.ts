@@ -60,7 +60,7 @@ interface Call {
 }
 
 function getCall(record: DeliveredRecord, { intent }: RecordContext): Call {
-  if (record.kind === 'intent' || record.kind === 'refusal') return record
+  if (record.kind === 'intent' || record.kind === 'refusal' || record.kind === 'passThrough') return record
   return { ...intent, ...('request' in record && { request: record.request }) }
 }
 
@@ -92,7 +92,7 @@ function statusFields(record: DeliveredRecord) {
     }
   }
   // Only the outcome says whether the intended change happened.
-  if (record.kind === 'intent') return { status_id: 99, status: 'Intended' }
+  if (record.kind === 'intent' || record.kind === 'passThrough') return { status_id: 99, status: 'Intended' }
   if (record.kind !== 'outcome' && record.kind !== 'resolved') return {}
   const { result } = record
   const [status_id, caption] =
@@ -112,7 +112,7 @@ function isUncertain(result: string): boolean {
 
 function securityControlFields(record: DeliveredRecord, { rule, policyRevision }: Call) {
   const isDenied = record.kind === 'refusal'
-  if (!isDenied && !['intent', 'outcome', 'resolved'].includes(record.kind)) return {}
+  if (!isDenied && !['intent', 'outcome', 'passThrough', 'resolved'].includes(record.kind)) return {}
   const [action, disposition] = isDenied ? ['Denied', 'Blocked'] : ['Allowed', 'Allowed']
   const decided = isDenied ? 2 : 1
   return {

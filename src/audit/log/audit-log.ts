@@ -20,6 +20,7 @@ import type {
   IntentReference,
   OpenIntent,
   OutcomeEntry,
+  PassThroughEntry,
   RefusalEntry,
   ReloadEntry,
   ResolvedEntry,
@@ -185,6 +186,26 @@ export class AuditLog {
   recordRefusal(entry: RefusalEntry): void {
     if (this.#modes.denial === 'off') return
     this.#enqueueAsync(this.#records.createRefusal(entry))
+  }
+
+  /** Mode of the requests that pass-through routes forward: what these change is unknown. */
+  get passThroughMode(): OperationMode {
+    return this.#modes.admin
+  }
+
+  /**
+   * Resolves when the record is durable: only then may the request be sent upstream. Rejects with `AuditUnavailable`.
+   */
+  recordPassThrough(entry: PassThroughEntry, isAwaited = true): Promise<void> {
+    return new Promise((resolve, onFailure) => {
+      const record = this.#records.createPassThrough(entry)
+      const onDurable = (): void => resolve()
+      if (!isAwaited) return this.#enqueueAsync(record, onDurable, onFailure)
+      this.#commit.enqueue(
+        { record, onDurable, onFailure, loss: 'refused', isEssential: false, isAsync: false },
+        1,
+      )
+    })
   }
 
   /** Records a reload. Drops it like a refusal if the queue is full. */

@@ -2,7 +2,7 @@ import { createContextTracker, type RecordContext } from '../formats/record-cont
 import { listLogFolders } from '../storage/log-folders.ts'
 import { mergeByTime } from './merge-by-time.ts'
 import { readAuditLog, type StoredRecord } from '../storage/read-audit-log.ts'
-import type { ObjectId } from '../records/audit-record.ts'
+import type { AuditedPrincipal, ObjectId } from '../records/audit-record.ts'
 
 /** Criteria for records; an absent criterion matches all. */
 export interface RecordFilter {
@@ -37,7 +37,16 @@ async function* selectLogRecords(folder: string, filter: RecordFilter): AsyncGen
   }
 }
 
-export function getRequestRecord(record: StoredRecord, { intent }: RecordContext) {
+/** What a record says of its request. */
+interface RequestRecord {
+  /** Name of the operation, or `PassThrough`. */
+  readonly operation?: string | undefined
+  readonly id?: ObjectId | undefined
+  readonly principal?: AuditedPrincipal | undefined
+}
+
+export function getRequestRecord(record: StoredRecord, { intent }: RecordContext): RequestRecord | undefined {
+  if (record.kind === 'passThrough') return { operation: 'PassThrough', principal: record.principal }
   return record.kind === 'intent' || record.kind === 'refusal' ? record : intent
 }
 

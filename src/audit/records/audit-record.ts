@@ -156,6 +156,21 @@ export interface RefusalEntry {
   readonly details?: Details
 }
 
+/** Written before a pass-through route forwards a request that may change something. Nothing is known of its outcome. */
+export interface PassThroughEntry {
+  readonly request: string
+  /** Prefix of the route. */
+  readonly prefix: string
+  readonly method: string
+  /** Path at the upstream without the query, at most 1,024 characters. */
+  readonly path: string
+  /** Whether the connection becomes one of WebSocket. */
+  readonly upgrade?: 'websocket' | undefined
+  /** Absent for a route that anyone may use. */
+  readonly principal?: AuditedPrincipal | undefined
+  readonly client: string
+}
+
 /** A reload of policies or keys. If it failed, `details.result` is `failure`. */
 export interface ReloadEntry {
   /** What was reloaded: `policies` or `keys`. */
@@ -238,6 +253,7 @@ export interface RecordBodies {
     readonly intentChain: string
   }
   readonly refusal: RefusalEntry
+  readonly passThrough: PassThroughEntry
   readonly reload: ReloadEntry
   /** Repair of a file at the end of the previous chain after an unclean shutdown. */
   readonly recovered: {

@@ -2,7 +2,13 @@ import { operationNames, operations } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { idToJson, memberToJson, stringToJson, memoizeText } from './json-text.ts'
 import type { UnchainedRecord } from './unchained-record.ts'
-import type { AuditedPrincipal, IntentEntry, ObjectId, RefusalEntry } from './audit-record.ts'
+import type {
+  AuditedPrincipal,
+  IntentEntry,
+  ObjectId,
+  PassThroughEntry,
+  RefusalEntry,
+} from './audit-record.ts'
 import type { Redaction } from './redaction.ts'
 import { currentTimestamp } from '../../lib/time/current-timestamp.ts'
 
@@ -10,6 +16,7 @@ import { currentTimestamp } from '../../lib/time/current-timestamp.ts'
 export interface RequestRecordFactory {
   createIntent(entry: IntentEntry): UnchainedRecord
   createRefusal(entry: RefusalEntry): UnchainedRecord
+  createPassThrough(entry: PassThroughEntry): UnchainedRecord
 }
 
 /** Writes JSON by hand, because every change and refusal has a record. Caches the text of principals and rules. */
@@ -50,8 +57,19 @@ export function createRequestRecordFactory(redaction: Redaction): RequestRecordF
       const tables = operation === undefined ? [] : listTables(operation, id ?? [], undefined)
       return { kind: 'refusal', time: currentTimestamp(), members, tables }
     },
+    createPassThrough({ request, prefix, method, path, upgrade, principal, client }) {
+      const members =
+        `"request":${stringToJson(request)},"prefix":${stringToJson(prefix)},"method":${stringToJson(method)}` +
+        memberToJson('path', path.slice(0, maxPathLength)) +
+        memberToJson('upgrade', upgrade) +
+        (principal === undefined ? '' : `,"principal":${principalText(principal)}`) +
+        `,"client":${stringToJson(redaction.redactAddress(client))}`
+      return { kind: 'passThrough', time: currentTimestamp(), members, tables: [] }
+    },
   }
 }
+
+const maxPathLength = 1024
 
 const formatRule = memoizeText(({ policy, rule, file, line }: IntentEntry['rule']) =>
   JSON.stringify({ policy, rule, file, line }),

@@ -22,7 +22,7 @@ type UnparsedKind = 'too large' | 'too slow' | 'malformed'
 function unparsedRequestError(kind: UnparsedKind, cause: Error): CatalogError {
   if (kind === 'too large') return invalidInput('the request head is too large', { status: 431, cause })
   if (kind === 'too slow') return invalidInput('request timeout', { status: 408, cause })
-  return invalidInput('malformed HTTP/1.1 request', { cause })
+  return invalidInput('malformed HTTP request', { cause })
 }
 
 const codes: Readonly<Record<string, UnparsedKind>> = {

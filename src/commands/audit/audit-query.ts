@@ -74,6 +74,8 @@ function formatResult(record: StoredRecord): string {
       return record.result + formatVersion(record) + formatOutOfBandVersions(record)
     case 'refusal':
       return `${record.status} ${record.reason}`
+    case 'passThrough':
+      return `${record.method} ${record.prefix}: ${record.path}`
     case 'reload':
       return `${record.what} ${record.revision}`
     case 'gap':

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { InvalidArgumentError, type Command } from 'commander'
 import { auditSchema } from '../../config/audit/audit-settings.ts'
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
-import { limitsSchema, timeoutsSchema } from '../../config/listen-settings.ts'
+import { limitsSchema, listenSchema, timeoutsSchema } from '../../config/listen-settings.ts'
 import { upstreamSchema } from '../../config/upstream/upstream-settings.ts'
 import { readOrCreatePepper } from '../../identity/api-keys/pepper.ts'
 import { ignoreOtherSignals } from '../../lib/process/signals.ts'
@@ -82,7 +82,7 @@ async function runDev(options: DevOptions): Promise<void> {
 
 function buildDevSettings(folder: string, options: DevOptions, catalog: BundledCatalog): GatewaySettings {
   return {
-    listen: { host: '127.0.0.1', port: options.port },
+    listen: listenSchema.parse({ port: options.port }),
     admin: { host: '127.0.0.1', port: options.adminPort, console: true },
     workers: 1,
     upstreams: [
@@ -91,6 +91,7 @@ function buildDevSettings(folder: string, options: DevOptions, catalog: BundledC
         credential: { header: 'authorization', value: catalog.authorization },
       }),
     ],
+    passThrough: [],
     identity: {
       apiKeys: { store: join(folder, devFiles.store), pepperFile: join(folder, devFiles.pepper) },
       issuers: [],

@@ -115,7 +115,10 @@ function toPlainValue(document: Document, file: string): unknown {
   }
 }
 
-function diagnosticsForIssue(issue: z.core.$ZodIssue): { path: (string | number)[]; message: string }[] {
+/** Invalid settings by path; an unknown key is one of its own. */
+export function diagnosticsForIssue(
+  issue: z.core.$ZodIssue,
+): { path: (string | number)[]; message: string }[] {
   const path = issue.path.map((key) => (typeof key === 'number' ? key : String(key)))
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: [...path, key], message: 'unknown setting' }))

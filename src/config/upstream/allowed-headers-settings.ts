@@ -17,6 +17,40 @@ export const allowedRequestHeaders: ReadonlySet<string> = new Set([
   'x-request-timeout-ms',
 ])
 
+/**
+ * Request headers that every pass-through route forwards: content negotiation, conditional requests, and what browsers
+ * send to web applications. Cookies belong to the application, because the gateway reads none.
+ */
+export const passThroughRequestHeaders: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'access-control-request-headers',
+  'access-control-request-method',
+  'cache-control',
+  'cookie',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'last-event-id',
+  'origin',
+  'pragma',
+  'range',
+  'referer',
+  'sec-fetch-dest',
+  'sec-fetch-mode',
+  'sec-fetch-site',
+  'sec-fetch-user',
+  'traceparent',
+  'tracestate',
+  'user-agent',
+  'x-csrf-token',
+  'x-requested-with',
+  'x-xsrf-token',
+])
+
 /** Response headers that every caller receives; the gateway sets all others itself. */
 export const allowedResponseHeaders: ReadonlySet<string> = new Set([
   'content-encoding',
@@ -95,6 +129,11 @@ export const allowedHeadersSettings = {
     'Response headers forwarded in addition to those of the catalog API.',
   ),
 }
+
+export const passThroughHeadersSetting = allowedHeadersSchema(
+  passThroughRequestHeaders,
+  forbiddenRequestHeaders,
+)
 
 function findHeaderProblem(
   name: string,

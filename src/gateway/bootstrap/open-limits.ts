@@ -14,7 +14,7 @@ import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Bootstrap } from './open-observability.ts'
 
 /** The limits of a gateway, and its shared capacity. */
-interface OpenedLimits {
+export interface OpenedLimits {
   readonly limits: Limits
   /** Undefined without shared limits. */
   readonly shared: SharedLimits | undefined

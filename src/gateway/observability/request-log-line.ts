@@ -1,7 +1,7 @@
 import { idToJson, memberToJson, memoizeText } from '../../audit/records/json-text.ts'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { describeCause } from '../describe-cause.ts'
-import type { DownstreamResponse } from '../downstream.ts'
+import type { ObservedResponse } from '../downstream.ts'
 import type { RequestEnd } from './request-end.ts'
 import type { Principal } from '../../identity/principal.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
@@ -14,7 +14,7 @@ import { stages, type Trace } from '../trace.ts'
  */
 export function formatRequestLogLine(
   trace: Trace,
-  response: DownstreamResponse,
+  response: ObservedResponse,
   end: RequestEnd,
   sampleRate: number | undefined,
 ): string {
@@ -28,6 +28,7 @@ export function formatRequestLogLine(
     memberToJson('client', trace.client) +
     (principal === undefined ? '' : formatPrincipalMembers(principal)) +
     `,"operation":"${operation}"` +
+    memberToJson('prefix', trace.passThrough?.prefix) +
     (route === undefined ? '' : `,"id":${idToJson(route.id)}`) +
     `,"decision":"${decision}"` +
     (decided?.rule === undefined ? '' : formatRuleMembers(decided.rule)) +

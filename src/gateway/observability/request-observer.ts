@@ -6,20 +6,20 @@ import type { Logger } from '../../observability/log/gateway-log.ts'
 import type { Metrics } from '../../observability/metrics/metrics.ts'
 import { createLogThrottle } from '../../observability/log/log-throttle.ts'
 import { memoize } from '../../lib/memoize.ts'
-import type { DownstreamRequest, DownstreamResponse } from '../downstream.ts'
+import type { DownstreamRequest, ObservedResponse } from '../downstream.ts'
 import type { ConnectionErrorReason } from '../../http1/server/http1-server.ts'
 import { DeniedError } from '../authorization/denied-error.ts'
 import { createNamespaceLabeler } from '../../observability/metrics/namespace-label.ts'
 import { createStageTimer } from './stage-timer.ts'
 import type { CredentialRefusalRecorder } from './credential-refusal-recorder.ts'
 import type { RequestReporter } from './request-reporter.ts'
-import type { Trace } from '../trace.ts'
+import type { PassThroughTrace, Trace } from '../trace.ts'
 
 /** Receives the events of requests from the server. */
 export interface RequestObserver {
   requestStarted(trace: Trace, request: DownstreamRequest): void
   /** Called when the response is complete or aborted: updates metrics and writes the log line. */
-  requestEnded(trace: Trace, response: DownstreamResponse): void
+  requestEnded(trace: Trace, response: ObservedResponse): void
   /** Called when a stage refuses the request. */
   requestRefused(trace: Trace, error: CatalogError): void
   /** Called for bytes that are not a request, and for a connection that was closed without a response. */
@@ -69,7 +69,8 @@ export function createRequestObserver(
       countRefusal(trace.stage, reason).inc()
       const isUnknown =
         error instanceof AuthenticationError || trace.progress.principal?.method === 'anonymous'
-      if (error instanceof DeniedError && !isUnknown) recordDenial(audit, trace, error)
+      if (trace.passThrough?.isAllowed === false) recordRouteDenial(audit, trace, trace.passThrough, error)
+      else if (error instanceof DeniedError && !isUnknown) recordDenial(audit, trace, error)
       else if (error instanceof DeniedError || error instanceof AuthenticationError) {
         credentials.record(trace, { status: error.status, reason })
       }
@@ -92,12 +93,16 @@ export function createRequestObserver(
     requestsAborted: () => log.warn('drain timeout: active requests aborted'),
   }
 
-  function requestEnded(trace: Trace, response: DownstreamResponse): void {
+  function requestEnded(trace: Trace, response: ObservedResponse): void {
     const now = performance.now()
     inProgress.count -= 1
-    const operation = trace.progress.route?.operation.name ?? trace.document ?? 'unknown'
+    const { passThrough } = trace
+    const operation =
+      trace.progress.route?.operation.name ?? trace.document ?? (passThrough ? 'PassThrough' : 'unknown')
     const { refusal } = trace
-    const decision = trace.progress.allowedBy ? 'allow' : trace.denial ? 'deny' : 'none'
+    const isAllowed = passThrough?.isAllowed ?? (trace.progress.allowedBy ? true : undefined)
+    const isDenied = passThrough?.isAllowed === false || trace.denial !== undefined
+    const decision = isAllowed === true ? 'allow' : isDenied ? 'deny' : 'none'
     const status = response.hasHead ? response.status : 499
     const namespace = nameNamespace === undefined ? [] : [nameNamespace(trace.progress.route)]
     counter(operation, String(status), decision, ...namespace).inc()
@@ -139,5 +144,23 @@ function recordDenial(audit: AuditLog, trace: Trace, error: DeniedError): void {
     policyRevision: revision,
     client: trace.client,
     details: { needs: error.denialMessage },
+  })
+}
+
+/** Records a caller that the rule of a pass-through route does not allow. */
+function recordRouteDenial(
+  audit: AuditLog,
+  { requestId, method, client, progress: { principal } }: Trace,
+  { prefix }: PassThroughTrace,
+  { status, reason }: CatalogError,
+): void {
+  const details = { prefix, method }
+  audit.recordRefusal({
+    request: requestId,
+    status,
+    reason,
+    ...(principal && { principal }),
+    client,
+    details,
   })
 }

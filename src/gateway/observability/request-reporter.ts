@@ -1,17 +1,18 @@
 import { getRefusalLevel } from '../../catalog-api/catalog-error.ts'
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import type { GatewayLog } from '../../observability/log/gateway-log.ts'
-import type { DownstreamRequest, DownstreamResponse } from '../downstream.ts'
+import type { DownstreamRequest, ObservedResponse } from '../downstream.ts'
 import type { Traces } from '../../observability/traces/traces.ts'
 import type { RequestEnd } from './request-end.ts'
 import { formatRequestLogLine } from './request-log-line.ts'
+import { isSafeMethod } from '../../lib/http/is-safe-method.ts'
 import { createSpanAttributes } from './span-attributes.ts'
 import type { Trace } from '../trace.ts'
 
 /** Reports single requests: log lines and, if traces are on, spans. */
 export interface RequestReporter {
   requestStarted(trace: Trace, request: DownstreamRequest): void
-  requestEnded(trace: Trace, response: DownstreamResponse, end: RequestEnd): void
+  requestEnded(trace: Trace, response: ObservedResponse, end: RequestEnd): void
 }
 
 /** Creates the reporter that the settings ask for; without traces it does no work for them. */
@@ -47,7 +48,7 @@ function writeLogLine(
   log: Pick<GatewayLog, 'logger' | 'write'>,
   rate: number,
   trace: Trace,
-  response: DownstreamResponse,
+  response: ObservedResponse,
   end: RequestEnd,
 ): void {
   const level = end.refusal ? getRefusalLevel(end.refusal.reason) : end.status >= 500 ? 'warn' : 'info'
@@ -61,12 +62,13 @@ function writeLogLine(
   )
 }
 
-/** Whether the request was a successful read of the catalog or of a document. */
+/** Whether the request was a successful read of the catalog, of a document or on a pass-through route. */
 function isSuccessfulRead(
-  { progress, document }: Trace,
-  response: DownstreamResponse,
+  { progress, document, passThrough, method }: Trace,
+  response: ObservedResponse,
   { status, refusal }: RequestEnd,
 ): boolean {
-  const isRead = document !== undefined || progress.route?.operation.effect === 'read'
+  const isReadOnRoute = passThrough !== undefined && isSafeMethod(method)
+  const isRead = isReadOnRoute || document !== undefined || progress.route?.operation.effect === 'read'
   return isRead && status < 400 && refusal === undefined && response.isComplete
 }

@@ -2,10 +2,10 @@ import type { Authenticator } from '../../identity/authenticate.ts'
 import type { Principal } from '../../identity/principal.ts'
 import { AuthenticationError } from '../../identity/authentication-error.ts'
 import type { FailedAuthentications } from '../../limits/failed-authentications.ts'
-import { advance, type Authenticated, type Matched } from '../context.ts'
+import { advance, type Authenticated, type Received } from '../context.ts'
 
 export interface AuthenticateOptions {
-  readonly authenticator: Authenticator
+  readonly authenticator: Pick<Authenticator, 'authenticate'>
   readonly failedAuthentications: FailedAuthentications
 }
 
@@ -13,10 +13,10 @@ export interface AuthenticateOptions {
  * Stage 3: finds the principal of the credentials. Rejects with AuthenticationError (400, 401, 503), or with
  * LimitExceeded (429) if too many credentials from the address were refused.
  */
-export async function authenticate(
-  request: Matched,
+export async function authenticate<Request extends Received>(
+  request: Request,
   { authenticator, failedAuthentications }: AuthenticateOptions,
-): Promise<Authenticated> {
+): Promise<Request & Pick<Authenticated, 'principal'>> {
   const { client, credentials } = request.head
   failedAuthentications.assertAllowed(client)
   let principal: Principal

@@ -72,8 +72,11 @@ export function receive(
       headers.push(name, value)
     }
   }
-  if (version !== '1.1' && version !== '1.0') {
-    throw refusal('unsupported_http_version', `unsupported HTTP version ${version}; expected HTTP/1.1`)
+  if (version !== '1.1' && version !== '1.0' && version !== '2') {
+    throw refusal(
+      'unsupported_http_version',
+      `unsupported HTTP version ${version}; expected HTTP/1.1 or HTTP/2`,
+    )
   }
   const transferEncoding = single.get('transfer-encoding')
   // An HTTP/1.0 proxy in front does not know chunks, and may have seen another end of the body (RFC 9112, 6.1).
@@ -86,7 +89,7 @@ export function receive(
       `unsupported transfer-encoding ${quoteForMessage(transferEncoding)}; expected chunked`,
     )
   }
-  if (!single.has('host') && version === '1.1') {
+  if (!single.has('host') && version !== '1.0') {
     throw refusal('missing_host', 'missing host header')
   }
   const expectation = single.get('expect')
@@ -112,7 +115,7 @@ export function receive(
     contentType: single.get('content-type'),
     contentEncoding: single.get('content-encoding'),
     contentLength,
-    hasBody: transferEncoding !== undefined || (contentLength ?? 0) > 0,
+    hasBody: request.head.body !== 0,
     tableHeaders: findTableHeaders(single),
   }
   return { head }

@@ -7,12 +7,12 @@ const drainTimeoutMs = 10_000
 export function drainRequestBody(request: IncomingRequest): void {
   if (request.isComplete || request.isAborted) return
   let bytes = 0
-  const timer = setTimeout(() => request.socket.destroy(), drainTimeoutMs).unref()
+  const timer = setTimeout(() => request.destroy(), drainTimeoutMs).unref()
   const stopTimer = (): void => clearTimeout(timer)
   request.consume({
     onRequestData(chunk) {
       bytes += chunk.length
-      if (bytes > maxDrainBytes) request.socket.destroy()
+      if (bytes > maxDrainBytes) request.destroy()
     },
     onRequestEnd: stopTimer,
     onRequestError: stopTimer,

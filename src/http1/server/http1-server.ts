@@ -3,7 +3,7 @@ import {
   createServer as createTlsServer,
   type SecureContextOptions,
   type Server as TlsServer,
-  type TLSSocket,
+  TLSSocket,
 } from 'node:tls'
 import type { ErrorResponse } from './error-response.ts'
 import type { IncomingRequest } from './incoming-request.ts'
@@ -11,12 +11,15 @@ import { LingerSlots } from './lingering-close.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
 import type { RequestError, RequestErrorReason } from './request-error.ts'
 import type { RequestScheduler } from './request-queue.ts'
+import { PrefaceReader } from './preface-reader.ts'
+import type { ConnectionServer, ServedConnection } from './served-connection.ts'
 import { ServerConnection, type ConnectionHandler, type ConnectionTimeouts } from './server-connection.ts'
 
 /** Why a connection was closed without a response to a request. */
 export type ConnectionErrorReason =
   | RequestErrorReason
   | 'certificate'
+  | 'http2_error'
   | 'send_timeout'
   | 'tls_handshake'
   | 'too_many_connections'
@@ -30,6 +33,20 @@ export interface Http1ServerOptions {
   readonly scheduler: RequestScheduler
   /** Undefined for plain HTTP. */
   readonly tls: Http1ServerTls | undefined
+  /** Undefined: HTTP/1.1 alone, by the parser here. */
+  readonly others?: OtherServers
+}
+
+/** Servers that get connections which the listener has accepted. */
+export interface OtherServers {
+  /** Of HTTP/2; with TLS, it is offered by ALPN. */
+  readonly http2: ConnectionServer | undefined
+  /** Without TLS: whether a connection that begins with the preface of HTTP/2 gets it (RFC 9113, section 3.3). */
+  readonly h2c: boolean
+  /** Of HTTP/1.1, by another parser. */
+  readonly http1: ConnectionServer | undefined
+  /** Which targets take a connection to `http1`; undefined: it gets every connection, from the start. */
+  readonly handsOver: ((target: string) => boolean) | undefined
 }
 
 interface Http1ServerTls {
@@ -72,15 +89,15 @@ const maxTimeoutCheckIntervalMs = 1_000
 const backlog = 4_096
 
 export function createHttp1Server(options: Http1ServerOptions, handler: Http1ServerHandler): Http1Server {
-  const { timeouts, maxConnections, maxConnectionsPerAddress, tls } = options
+  const { timeouts, maxConnections, maxConnectionsPerAddress, tls, others } = options
   const { headersTimeoutMs } = timeouts
   /** TCP connections with and without TLS. */
   const sockets = new Set<Socket>()
-  const connections = new Set<ServerConnection>()
+  const connections = new Set<ServedConnection>()
   const connectionsByAddress = new Map<string, number>()
   /** Without a TLS session yet, by peer. */
   const handshakes = new Map<string, Socket>()
-  const connectionsWithCertificate = new Set<ServerConnection>()
+  const connectionsWithCertificate = new Set<ServedConnection>()
   let currentContext = tls?.context
   /** A certificate is verified by the context in force when TCP was accepted. */
   const contextByPeer = new Map<string, SecureContextOptions | undefined>()
@@ -91,6 +108,7 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
     scheduler: options.scheduler,
     lingerSlots: new LingerSlots(),
     isDraining: false,
+    handsOver: others?.http1 && others.handsOver,
     onRequest: handler.onRequest,
     onRequestError: ({ reason, message }, remoteAddress) =>
       handler.onConnectionError(reason, remoteAddress, message),
@@ -99,6 +117,10 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
     onClose(connection) {
       connections.delete(connection)
       connectionsWithCertificate.delete(connection)
+    },
+    onHandOver(connection) {
+      if (others?.http1 !== undefined)
+        replace(connection, others.http1.serve(connection.socket, connectionHandler))
     },
   }
   const tlsServer = tls && createTls(tls)
@@ -112,7 +134,7 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
   function createTls({ clientCertificate, context }: Http1ServerTls): TlsServer {
     const secure = createTlsServer({
       ...tcpOptions,
-      ALPNProtocols: ['http/1.1'],
+      ALPNProtocols: others?.http2 === undefined ? ['http/1.1'] : ['h2', 'http/1.1'],
       handshakeTimeout: headersTimeoutMs,
       requestCert: clientCertificate !== 'none',
       // Node would accept an optional certificate that is invalid: it is rejected below.
@@ -142,13 +164,43 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
     return secure
   }
 
-  function serve(socket: Socket): ServerConnection | undefined {
+  function serve(socket: Socket): ServedConnection | undefined {
     if (socket.destroyed) return undefined
-    const connection = new ServerConnection(socket, connectionHandler)
+    const connection = openConnection(socket)
     connections.add(connection)
     const intervalMs = Math.min(maxTimeoutCheckIntervalMs, Math.ceil(headersTimeoutMs / 4))
     timeoutChecks ??= setInterval(checkTimeouts, intervalMs).unref()
     return connection
+  }
+
+  function openConnection(socket: Socket): ServedConnection {
+    const http2 = others?.http2
+    if (http2 === undefined) return openHttp1Connection(socket)
+    if (socket instanceof TLSSocket)
+      return socket.alpnProtocol === 'h2'
+        ? http2.serve(socket, connectionHandler)
+        : openHttp1Connection(socket)
+    if (!others?.h2c) return openHttp1Connection(socket)
+    return new PrefaceReader(
+      socket,
+      connectionHandler,
+      headersTimeoutMs,
+      (reader, isHttp2) =>
+        replace(reader, isHttp2 ? http2.serve(socket, connectionHandler) : openHttp1Connection(socket)),
+      (reason) => handler.onConnectionError(reason, socket.remoteAddress),
+    )
+  }
+
+  function openHttp1Connection(socket: Socket): ServedConnection {
+    return others?.http1 !== undefined && others.handsOver === undefined
+      ? others.http1.serve(socket, connectionHandler)
+      : new ServerConnection(socket, connectionHandler)
+  }
+
+  function replace(before: ServedConnection, after: ServedConnection): void {
+    connections.delete(before)
+    connections.add(after)
+    if (connectionsWithCertificate.delete(before)) connectionsWithCertificate.add(after)
   }
 
   function checkTimeouts(): void {

@@ -15,6 +15,8 @@ export interface RequestConnection {
   readonly remoteAddress: string
   /** Reads the body if a handler wants it, and stops otherwise. */
   applyFlowControl(): void
+  /** Aborts the request and its response: closes the connection, or resets the stream of HTTP/2. */
+  destroy(): void
 }
 
 const discard: RequestBodyHandler = {
@@ -57,6 +59,11 @@ export class IncomingRequest {
   get remainingBytes(): number {
     if (this.isComplete) return 0
     return typeof this.head.body === 'number' ? this.head.body - this.#receivedBytes : Infinity
+  }
+
+  /** Of the body. */
+  get receivedBytes(): number {
+    return this.#receivedBytes
   }
 
   get wantsBody(): boolean {
@@ -119,6 +126,11 @@ export class IncomingRequest {
     if (!this.#isPaused) return
     this.#isPaused = false
     this.#connection.applyFlowControl()
+  }
+
+  /** Aborts the request and its response. */
+  destroy(): void {
+    this.#connection.destroy()
   }
 
   receive(chunk: Buffer): void {

@@ -1,7 +1,11 @@
 import { Readable } from 'node:stream'
 import { toError } from '../../lib/errors/to-error.ts'
 import type { IncomingRequest, RequestBodyHandler } from './incoming-request.ts'
-import type { OutgoingResponse } from './outgoing-response.ts'
+
+/** Sends `100 Continue`, unless a response has begun. */
+interface ContinueWriter {
+  writeContinue(): void
+}
 
 export interface RequestBodyOptions {
   /** How long no data may arrive while the body is being read. */
@@ -26,7 +30,7 @@ const startBytes = 16 * 1024
  */
 export class RequestBody {
   readonly #request: IncomingRequest
-  readonly #response: OutgoingResponse
+  readonly #response: ContinueWriter
   readonly #options: RequestBodyOptions
   #stream: Readable | undefined
   #watcher: RequestBodyWatcher | undefined
@@ -34,7 +38,7 @@ export class RequestBody {
   #received = 0
   #onStarted: ((error?: Error | null) => void) | undefined
 
-  constructor(request: IncomingRequest, response: OutgoingResponse, options: RequestBodyOptions) {
+  constructor(request: IncomingRequest, response: ContinueWriter, options: RequestBodyOptions) {
     this.#request = request
     this.#response = response
     this.#options = options
@@ -147,7 +151,7 @@ interface Consumer {
 
 class TimedReader implements RequestBodyHandler {
   readonly #request: IncomingRequest
-  readonly #response: OutgoingResponse
+  readonly #response: ContinueWriter
   readonly #options: RequestBodyOptions
   readonly #consumer: Consumer
   /** Not counting the current wait. */
@@ -158,7 +162,7 @@ class TimedReader implements RequestBodyHandler {
 
   constructor(
     request: IncomingRequest,
-    response: OutgoingResponse,
+    response: ContinueWriter,
     options: RequestBodyOptions,
     consumer: Consumer,
   ) {

@@ -1,16 +1,24 @@
 import { METHODS } from 'node:http'
-import { contentLengthGrammar, headGrammar, parseHeaderFields } from '../codec/header-fields.ts'
+import {
+  contentLengthGrammar,
+  headGrammar,
+  isHeaderField,
+  parseHeaderFields,
+} from '../codec/header-fields.ts'
 import { malformed } from './request-error.ts'
 
 export interface RequestHead {
   readonly method: string
   /** Raw request target (RFC 9112, section 3.2). */
   readonly target: string
-  /** As in `1.1`. */
+  /** As in `1.1`; `2` for HTTP/2. */
   readonly version: string
   /** Lower-case names and values in turn. */
   readonly headers: readonly string[]
-  /** `unknown`: for other transfer codings and HTTP versions. Refuse the request; nothing after it can be read. */
+  /**
+   * Length; `chunked` if only its end tells, in chunks or in frames of HTTP/2. `unknown`: for other transfer codings and
+   * HTTP versions. Refuse the request; nothing after it can be read.
+   */
   readonly body: number | 'chunked' | 'unknown'
   readonly keepAlive: boolean
   /** Whether the client sends the body only after `100 Continue` (RFC 9110, section 10.1.1). */
@@ -18,6 +26,7 @@ export interface RequestHead {
 }
 
 const methods: ReadonlySet<string> = new Set(METHODS)
+const targetGrammar = /^[\x21-\x7e]+$/
 const requestLine = /^([A-Z-]+) ([\x21-\x7e]+) HTTP\/([0-9]\.[0-9])$/
 /**
  * Origin, asterisk and absolute form (RFC 9112, section 3.2). Parsers differ on whether an absolute target overrides
@@ -36,11 +45,34 @@ export function parseRequestHead(text: string): RequestHead {
     throw malformed('there is a tab in the content-length or transfer-encoding')
   const found = text.indexOf('\r\n')
   const lineEnd = found === -1 ? text.length : found
-  const { method, target, version } = parseRequestLine(text.slice(0, lineEnd))
+  const line = parseRequestLine(text.slice(0, lineEnd))
   const headers = parseHeaderFields(text, lineEnd + 2, (has) => malformed(`the request has ${has}`))
+  return createRequestHead(line, headers)
+}
+
+type RequestLine = Pick<RequestHead, 'method' | 'target' | 'version'>
+
+function createRequestHead(
+  { method, target, version }: RequestLine,
+  headers: readonly string[],
+): RequestHead {
   const { body, keepAlive, expectsContinue } = parseFraming(version, headers)
   // Spreading the parts into one object took longer than parsing them.
   return { method, target, version, headers, body, keepAlive, expectsContinue }
+}
+
+/**
+ * Creates the head of a request of HTTP/1.1 that another parser has read, from all its headers. Throws RequestError for
+ * what `parseRequestHead` would refuse.
+ */
+export function createParsedRequestHead(line: RequestLine, headers: readonly string[]): RequestHead {
+  if (!targetGrammar.test(line.target)) throw malformed('the target has invalid characters')
+  assertMethodAndTarget(line)
+  for (let index = 0; index < headers.length; index += 2) {
+    if (!isHeaderField(headers[index] ?? '', headers[index + 1] ?? ''))
+      throw malformed('the request has an invalid header')
+  }
+  return createRequestHead(line, headers)
 }
 
 /** Throws RequestError if the line is neither a request line with `\r\n` at its end nor a prefix of one. */
@@ -49,15 +81,20 @@ export function assertRequestLinePrefix(line: string): void {
   else if (!requestLinePrefix.test(line)) throw missingRequestLine()
 }
 
-function parseRequestLine(line: string): Pick<RequestHead, 'method' | 'target' | 'version'> {
-  const match = requestLine.exec(line)
+function parseRequestLine(text: string): RequestLine {
+  const match = requestLine.exec(text)
   if (match === null) throw missingRequestLine()
   const [, method = '', target = '', version = ''] = match
+  const line = { method, target, version }
+  assertMethodAndTarget(line)
+  return line
+}
+
+function assertMethodAndTarget({ method, target }: RequestLine): void {
   if (!methods.has(method)) throw malformed('the method is unknown')
   // The authority form of CONNECT is of no use to a server that refuses the method.
   if (method !== 'CONNECT' && !targetForm.test(target))
     throw malformed('the target is neither a path nor an http URL')
-  return { method, target, version }
 }
 
 function missingRequestLine(): Error {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { closeGracefully } from '../../lib/net/close-gracefully.ts'
 import { trackReadMemory } from '../codec/read-memory.ts'
+import { ConnectionAge } from './connection-age.ts'
 import { closeWithError, type ErrorResponse } from './error-response.ts'
 import { IncomingRequest, type RequestConnection } from './incoming-request.ts'
 import { LingeringClose, type LingerSlots } from './lingering-close.ts'
@@ -9,6 +10,7 @@ import { RequestError } from './request-error.ts'
 import type { RequestHead } from './request-head.ts'
 import { RequestParser, type RequestParserHandler } from './request-parser.ts'
 import type { RequestScheduler } from './request-queue.ts'
+import type { ConnectionOwner, ServedConnection } from './served-connection.ts'
 
 /** In milliseconds. */
 export interface ConnectionTimeouts {
@@ -22,20 +24,21 @@ export interface ConnectionTimeouts {
   readonly maxConnectionAgeMs: number
 }
 
-export interface ConnectionHandler {
+export interface ConnectionHandler extends ConnectionOwner {
   readonly maxHeadBytes: number
   readonly timeouts: ConnectionTimeouts
   readonly scheduler: RequestScheduler
   readonly lingerSlots: LingerSlots
-  /** Whether every response is the last one of its connection. */
-  readonly isDraining: boolean
+  /** Whether another server takes over a connection with a request for this target. */
+  readonly handsOver: ((target: string) => boolean) | undefined
   onRequest(request: IncomingRequest, response: OutgoingResponse): void
   onRequestError(error: RequestError, remoteAddress: string): void
   /** The connection is closed without a response if undefined. */
   errorResponse(error: RequestError): ErrorResponse | undefined
   /** The client reads nothing of its response. */
   onSendTimeout(remoteAddress: string): void
-  onClose(connection: ServerConnection): void
+  /** The connection is not used any more: another server gets the socket, paused, with all that was received. */
+  onHandOver(connection: ServerConnection): void
 }
 
 /** Times are those of performance.now(). */
@@ -50,6 +53,8 @@ type State =
   | { readonly kind: 'serving'; readonly request: IncomingRequest; readonly response: OutgoingResponse }
   /** The response is complete, the body of the request is not. */
   | { readonly kind: 'drainingBody'; readonly request: IncomingRequest }
+  /** Another server gets the connection, from this head on. */
+  | { readonly kind: 'handingOver'; readonly head: Buffer }
   /** The rest of the request is malformed; its response had started, and is the last one. Input is discarded. */
   | { readonly kind: 'finishing'; readonly response: OutgoingResponse }
   /** The last response is complete; the rest of its upload is discarded, so that the client gets to read it. */
@@ -59,14 +64,13 @@ type State =
 
 const closing: State = { kind: 'closing' }
 
-/** Maximum ratio of the age that is subtracted at random, so that simultaneous connections do not expire together. */
-const ageJitter = 0.1
-
 /** Bytes that are discarded before a connection closes: what the client may have sent before it saw the response. */
 const maxDiscardedBytes = 256 * 1024
 
 /** A downstream connection. Serves one request at a time; pipelined bytes stay unread until the response is complete. */
-export class ServerConnection implements RequestConnection, ResponseConnection, RequestParserHandler {
+export class ServerConnection
+  implements ServedConnection, RequestConnection, ResponseConnection, RequestParserHandler
+{
   readonly socket: Socket
   readonly remoteAddress: string
   readonly keepAliveSeconds: number
@@ -79,7 +83,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   /** Bytes of the connection when the last response ended. */
   #bytesReadBefore = 0
   #bytesWrittenBefore = 0
-  readonly #expiresAt: number
+  readonly #age: ConnectionAge
 
   constructor(socket: Socket, handler: ConnectionHandler) {
     const { keepAliveTimeoutMs, maxConnectionAgeMs, sendTimeoutMs } = handler.timeouts
@@ -89,7 +93,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     this.#state = { kind: 'opened', since: this.#receivedAt }
     this.#handler = handler
     this.#parser = new RequestParser(this, handler.maxHeadBytes)
-    this.#expiresAt = this.#receivedAt + maxConnectionAgeMs * (1 - ageJitter * Math.random())
+    this.#age = new ConnectionAge(maxConnectionAgeMs)
     socket.setTimeout(sendTimeoutMs)
     socket
       .on('data', this.#onData)
@@ -99,6 +103,8 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
       // `close` follows.
       .on('error', () => undefined)
       .on('close', this.#onClose)
+    // Something has been read before.
+    if (socket.isPaused()) socket.resume()
   }
 
   get isBusy(): boolean {
@@ -107,7 +113,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   }
 
   get isExpired(): boolean {
-    return performance.now() >= this.#expiresAt
+    return this.#age.isExpired
   }
 
   get bytesReceived(): number {
@@ -118,27 +124,24 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     return this.socket.bytesWritten - this.#bytesWrittenBefore
   }
 
-  /** Makes the current response the last one, unless its head has announced otherwise. */
+  /** Has no effect on a response whose head has announced otherwise. */
   drain(): void {
     const state = this.#state
     if (state.kind === 'serving' && !state.response.hasHead) state.response.keepAlive = false
   }
 
-  /** Serves no further request: closes the connection now, or after the current response. */
   revoke(): void {
     const state = this.#state
     if (state.kind === 'serving') state.response.keepAlive = false
     else if (state.kind !== 'finishing' && state.kind !== 'closing') this.#abort()
   }
 
-  /** Closes the connection at once; an incomplete response does not look complete to the client. */
   destroy(): void {
     const state = this.#state
     if (state.kind === 'serving' || state.kind === 'finishing') state.response.destroy()
     this.#abort()
   }
 
-  /** Returns whether it closed the connection. */
   closeIfIdle(): boolean {
     const isIdle = !this.isBusy && this.#state.kind !== 'closing'
     if (isIdle) this.#abort()
@@ -174,7 +177,11 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     else this.#state = { kind: 'drainingBody', request }
   }
 
-  onRequestStart(head: RequestHead): void {
+  onRequestStart(head: RequestHead, bytes: Buffer): void {
+    if (this.#handler.handsOver?.(head.target) === true) {
+      this.#state = { kind: 'handingOver', head: bytes }
+      return
+    }
     const request = new IncomingRequest(head, this.#receivedAt, this)
     const response = new OutgoingResponse(request, this)
     if (this.#handler.isDraining) response.keepAlive = false
@@ -235,6 +242,10 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
       if (!(error instanceof RequestError)) throw error
       this.#reject(error)
     }
+    if (this.#state.kind === 'handingOver') {
+      this.#handOver(this.#state.head)
+      return
+    }
     if (this.#unparsed !== undefined && this.#state.kind === 'idle') this.#enqueue()
     const isBlocked = this.#unparsed !== undefined
     if (isBlocked === this.socket.isPaused()) return
@@ -255,6 +266,26 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     const end = this.#parser.parse(bytes, 0)
     const { kind } = this.#state
     if (end < bytes.length && kind !== 'finishing' && kind !== 'closing') this.#unparsed = bytes.subarray(end)
+  }
+
+  #handOver(head: Buffer): void {
+    const { socket } = this
+    if (socket.readableEnded || socket.destroyed) {
+      this.#abort()
+      return
+    }
+    const rest = this.#unparsed ?? Buffer.alloc(0)
+    this.#stop()
+    socket
+      .setTimeout(0)
+      .off('data', this.#onData)
+      .off('drain', this.#onDrain)
+      .off('timeout', this.#onTimeout)
+      .off('end', this.#onEnd)
+      .off('close', this.#onClose)
+      .pause()
+    socket.unshift(Buffer.concat([head, rest]))
+    this.#handler.onHandOver(this)
   }
 
   #becomeIdle(): void {

@@ -80,6 +80,7 @@ export interface ArrowSchema {
 
 const maxDepth = 64
 
+// The decoder of apache-arrow follows shared parts without a limit (1 KB can become 1 GB), and has no LargeList.
 /**
  * Reads the schema of a message; safe for untrusted input. `maxBytes` is the size of the message: a FlatBuffers message
  * can refer to one part many times, so a schema larger than its message is refused. Throws RangeError for that, for

@@ -172,6 +172,19 @@ const events: {
   seal: [[{ leaves: 1, root: '00', within: 9, key: 'k' }, quiet]],
   pruned: [[{ through: end, files: ['f'] }, quiet]],
   reload: [[{ what: 'policies', revision: 'r' }, quiet]],
+  passThrough: [
+    [
+      {
+        request: 'passed',
+        prefix: '/ui',
+        method: 'POST',
+        path: '/console/jobs',
+        principal: { name: 'corp:alice', method: 'token', credentialId: 'c1', issuer: 'corp' },
+        client: '10.0.0.1',
+      },
+      { activity_id: 99, status_id: 99, action_id: 1, actor: { user: { name: 'corp:alice' } } },
+    ],
+  ],
   tampered: [[{ file: 'f', what: 'removed', restored: true }, alarm]],
   recovered: [[{ file: 'f', bytesCut: 3 }, alarm]],
   gap: [[{ dropped: 1, refused: 0, since: recordHead.time, until: recordHead.time }, alarm]],

@@ -111,7 +111,7 @@ it('rejects HEAD without a body', async () => {
 })
 
 it.each<[what: string, request: string, ExpectedError]>([
-  ['no HTTP', 'EHLO gateway\r\n\r\n', { kind: 'InvalidInput', says: 'malformed HTTP/1.1 request' }],
+  ['no HTTP', 'EHLO gateway\r\n\r\n', { kind: 'InvalidInput', says: 'malformed HTTP request' }],
   [
     'a large head',
     rawRequest(['GET /v1/table HTTP/1.1', 'host: g', `x: ${'y'.repeat(40_000)}`]),

@@ -3,16 +3,18 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { Pool, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import { auditSchema } from '../../../src/config/audit/audit-settings.ts'
 import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
-import { limitsSchema, timeoutsSchema } from '../../../src/config/listen-settings.ts'
+import { limitsSchema, listenSchema, timeoutsSchema } from '../../../src/config/listen-settings.ts'
 import { startGateway } from '../../../src/gateway/bootstrap/start-gateway.ts'
 import { type WorkerOptions } from '../../../src/gateway/bootstrap/worker-options.ts'
 import { upstreamSchema, type UpstreamSettings } from '../../../src/config/upstream/upstream-settings.ts'
 import { createKey } from '../../../src/identity/api-keys/key-store.ts'
 import { logSchema } from '../../../src/config/log-settings.ts'
 import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.ts'
+import { testedServer } from './servers.ts'
+import type { OpenResponse } from './test-client.ts'
 import { createTestResponse, type TestResponse } from './test-response.ts'
 import { healthPath } from './recording-upstream.ts'
 
@@ -45,11 +47,7 @@ export interface TestedGateway {
   get(target: string, parts?: RequestOptions): Promise<TestResponse>
   post(target: string, parts?: RequestOptions): Promise<TestResponse>
   /** Resolves before the body of the response has been read. */
-  open(
-    method: Dispatcher.HttpMethod,
-    target: string,
-    parts?: RequestOptions,
-  ): Promise<Dispatcher.ResponseData>
+  open(method: Dispatcher.HttpMethod, target: string, parts?: RequestOptions): Promise<OpenResponse>
   /** Closes the gateway; its files remain. */
   stop(): Promise<void>
   /** Closes everything and removes the files. */
@@ -85,6 +83,11 @@ export function withUpstream(change: (usual: UpstreamSettings) => Partial<Upstre
   }
 }
 
+/** A setup that accepts HTTP/2 without TLS. */
+export const withHttp2: GatewaySetup = {
+  adjust: (settings) => ({ ...settings, listen: { ...settings.listen, h2c: true } }),
+}
+
 /** Starts a gateway in front of that URL; the caller must close it. */
 export async function openGateway(upstreamUrl: string, setup: GatewaySetup = {}): Promise<TestedGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'))
@@ -104,10 +107,10 @@ async function openIn(folder: string, upstreamUrl: string, setup: GatewaySetup):
     staticKey: { text: keys.get('dev') ?? '', principal: 'dev', groups: [] },
     ...(setup.worker && { worker: setup.worker }),
   })
-  const pool = new Pool(new URL(gateway.url).origin)
+  const client = testedServer.connect(new URL(gateway.url).origin)
   const key = (principal: string): string => keys.get(principal) ?? principal
   const open: TestedGateway['open'] = (method, target, parts = {}) =>
-    pool.request({ method, path: target, ...sentParts(parts, key) })
+    client.request({ method, path: target, ...sentParts(parts, key) })
   const send: TestedGateway['send'] = async (method, target, parts) =>
     readResponse(await open(method, target, parts))
   return {
@@ -122,7 +125,7 @@ async function openIn(folder: string, upstreamUrl: string, setup: GatewaySetup):
     get: (target, parts) => send('GET', target, parts),
     post: (target, parts) => send('POST', target, parts),
     async close() {
-      await pool.destroy()
+      await client.destroy()
       await gateway.close()
       await rm(folder, { recursive: true, force: true })
     },
@@ -147,7 +150,7 @@ async function makeFiles(folder: string, { users = [], policies }: GatewaySetup)
 
 function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
   return {
-    listen: { host: '127.0.0.1', port: 0 },
+    listen: listenSchema.parse({ port: 0, ...testedServer.listen }),
     admin: { host: '127.0.0.1', port: 0, console: false },
     workers: 1,
     upstreams: [
@@ -158,6 +161,7 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
         healthCheck: { path: healthPath, intervalMs: 60_000 },
       }),
     ],
+    passThrough: [],
     identity: {
       apiKeys: { store: join(folder, 'keys.yaml'), pepperFile: join(folder, 'pepper') },
       issuers: [],
@@ -189,6 +193,8 @@ function sentParts(
   }
 }
 
-async function readResponse({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<TestResponse> {
-  return createTestResponse(statusCode, headers, Buffer.from(await body.arrayBuffer()))
+async function readResponse({ statusCode, headers, body }: OpenResponse): Promise<TestResponse> {
+  const chunks: Buffer[] = []
+  for await (const chunk of body) chunks.push(chunk)
+  return createTestResponse(statusCode, headers, Buffer.concat(chunks))
 }

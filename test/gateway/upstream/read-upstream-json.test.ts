@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest'
-import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
+import type { ServedResponse } from '../../../src/gateway/request-handler.ts'
 import { ClientDisconnected } from '../../../src/gateway/client-disconnected.ts'
-import { limitsSchema, timeoutsSchema } from '../../../src/config/listen-settings.ts'
-import { createListener } from '../../../src/gateway/http1-listener.ts'
+import { limitsSchema, listenSchema, timeoutsSchema } from '../../../src/config/listen-settings.ts'
+import { createListener } from '../../../src/gateway/listener.ts'
 import { RequestQueue } from '../../../src/http1/server/request-queue.ts'
 import { readUpstreamJson } from '../../../src/gateway/upstream/read-upstream-json.ts'
 import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
@@ -36,8 +36,9 @@ async function catalog() {
 
 /** Reads for a client that can disconnect. */
 async function reading(upstream: Upstream) {
-  const answering = createDeferred<OutgoingResponse>()
+  const answering = createDeferred<ServedResponse>()
   const settings = {
+    listen: listenSchema.parse({}),
     limits: limitsSchema.parse({}),
     timeouts: timeoutsSchema.parse({}),
     scheduler: new RequestQueue(),
@@ -45,6 +46,7 @@ async function reading(upstream: Upstream) {
   }
   const listener = createListener(settings, {
     onRequest: (_request, response) => answering.resolve(response),
+    refuseConnect: () => undefined,
     onConnectionError: () => undefined,
   })
   const port = await listener.listen({ host: '127.0.0.1', port: 0 })

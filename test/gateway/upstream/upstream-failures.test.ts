@@ -88,7 +88,7 @@ it('closes the connection of a client that reads nothing, and releases the upstr
   upstream.answering = respondWith(200, {})
   // It has the only connection of its pool.
   expect(await gateway.post('/v1/table/orders/query', { body: {} })).toMatchObject({ status: 200 })
-  await expect(body.arrayBuffer()).rejects.toThrow()
+  await expect(body.toArray()).rejects.toThrow()
 })
 
 it('responds with 502 if the upstream is down', async () => {

@@ -3,7 +3,9 @@ import {
   createHttp1Server,
   type ConnectionErrorReason,
   type Http1Server,
+  type Http1ServerHandler,
   type Http1ServerOptions,
+  type OtherServers,
 } from '../../../src/http1/server/http1-server.ts'
 import type { IncomingRequest } from '../../../src/http1/server/incoming-request.ts'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
@@ -12,16 +14,22 @@ import { RequestQueue } from '../../../src/http1/server/request-queue.ts'
 
 interface ServerSetup extends Partial<Pick<Http1ServerOptions, 'maxHeadBytes' | 'scheduler' | 'tls'>> {
   readonly timeouts?: Partial<Http1ServerOptions['timeouts']>
+  /** Creates servers behind the listener, which report errors as it does. */
+  readonly others?: (handler: ErrorHandler) => OtherServers
 }
+
+export type ErrorHandler = Pick<Http1ServerHandler, 'onConnectionError' | 'errorResponse'>
 
 export interface RunningServer {
   readonly server: Http1Server
   readonly url: string
   readonly errors: ConnectionErrorReason[]
+  /** Of the errors, for logs. */
+  readonly causes: string[]
 }
 
 /** Longer than any test. */
-const longTimeouts: Http1ServerOptions['timeouts'] = {
+export const longTimeouts: Http1ServerOptions['timeouts'] = {
   headersTimeoutMs: 60_000,
   keepAliveTimeoutMs: 60_000,
   sendTimeoutMs: 60_000,
@@ -40,9 +48,21 @@ const statuses: Readonly<Record<RequestErrorReason, number | undefined>> = {
 /** Runs a server whose requests are served by `onRequest`, until the end of the test. */
 export async function runServer(
   onRequest: (request: IncomingRequest, response: OutgoingResponse) => void,
-  { maxHeadBytes = 8 * 1024, timeouts, scheduler = new RequestQueue(), tls }: ServerSetup = {},
+  { maxHeadBytes = 8 * 1024, timeouts, scheduler = new RequestQueue(), tls, others }: ServerSetup = {},
 ): Promise<RunningServer> {
   const errors: ConnectionErrorReason[] = []
+  const causes: string[] = []
+  const errorHandler: ErrorHandler = {
+    onConnectionError(reason, _remoteAddress, cause = '') {
+      errors.push(reason)
+      causes.push(cause)
+    },
+    errorResponse({ reason }) {
+      const status = statuses[reason]
+      if (status === undefined) return undefined
+      return { status, headers: ['content-type', 'text/plain'], body: `error: ${reason}` }
+    },
+  }
   const server = createHttp1Server(
     {
       maxHeadBytes,
@@ -51,23 +71,16 @@ export async function runServer(
       timeouts: { ...longTimeouts, ...timeouts },
       scheduler,
       tls,
+      ...(others && { others: others(errorHandler) }),
     },
-    {
-      onRequest,
-      onConnectionError: (reason) => void errors.push(reason),
-      errorResponse({ reason }) {
-        const status = statuses[reason]
-        if (status === undefined) return undefined
-        return { status, headers: ['content-type', 'text/plain'], body: `error: ${reason}` }
-      },
-    },
+    { onRequest, ...errorHandler },
   )
   const port = await server.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(async () => {
     server.destroyAll()
     if (server.isListening) await server.stopAccepting()
   })
-  return { server, url: `http://127.0.0.1:${port}`, errors }
+  return { server, url: `http://127.0.0.1:${port}`, errors, causes }
 }
 
 export function bodyOf(request: IncomingRequest): Promise<Buffer> {
@@ -81,7 +94,7 @@ export function bodyOf(request: IncomingRequest): Promise<Buffer> {
   })
 }
 
-export function respondText(response: OutgoingResponse, text: string): void {
+export function respondText(response: Pick<OutgoingResponse, 'writeHead' | 'end'>, text: string): void {
   response.writeHead(200, ['content-length', String(text.length)])
   response.end(text)
 }

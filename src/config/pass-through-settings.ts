@@ -1,0 +1,146 @@
+import { z } from 'zod'
+import { openApiPath } from '../catalog-api/openapi/openapi-document.ts'
+import { getBasePath } from '../lib/http/base-path.ts'
+import { hasTlsFiles, resolveTlsFiles, tlsFiles } from '../lib/tls/tls-files.ts'
+import { basePathPattern } from './listen-settings.ts'
+import { passThroughHeadersSetting } from './upstream/allowed-headers-settings.ts'
+import { catalogAddressSettings } from './upstream/catalog-address-settings.ts'
+
+const milliseconds = z.int().positive().max(2_147_483_647)
+const names = z.array(z.string().min(1)).min(1)
+const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+const allowSchema = z.union(
+  [
+    z.literal('anyone'),
+    z
+      .strictObject({
+        users: names.optional().describe('Names of principals.'),
+        groups: names.optional().describe('Groups of principals.'),
+        any: z.literal(true).optional().describe('true: every authenticated caller.'),
+      })
+      .refine(
+        ({ users, groups, any }) => (users ?? groups ?? any) !== undefined,
+        'names no subject; expected users, groups or "any: true"',
+      ),
+  ],
+  'expected users, groups or "any: true", or the word "anyone" for requests without authentication',
+)
+
+const timeoutsSchema = z.strictObject({
+  connectTimeoutMs: milliseconds.default(5_000).describe('Connect timeout, including TLS.'),
+  responseHeadersTimeoutMs: milliseconds
+    .default(60_000)
+    .describe('From the end of the request to the response headers; for an upload, between two chunks sent.'),
+})
+
+const passThroughRouteSchema = z
+  .strictObject({
+    prefix: z
+      .string()
+      .regex(
+        basePathPattern,
+        'expected a path of letters, digits, "-", ".", "_", "~" and "/", without a slash at its end: "/ui"',
+      )
+      .describe('Path at the gateway; replaced by the path of `upstream`.'),
+    upstream: catalogAddressSettings.url
+      .refine(hasPlainPath, 'expected a path of letters, digits, "-", ".", "_", "~" and "/"')
+      .describe('URL that replaces the prefix.'),
+    allow: allowSchema.describe(
+      'Who may use the route: `users`, `groups` or `any: true`, as in policies; or the word `anyone`: requests are not ' +
+        'authenticated.',
+    ),
+    methods: z
+      .array(z.enum(methods))
+      .min(1)
+      .default(['GET', 'HEAD'])
+      .describe('Allowed methods. Requests with methods other than GET, HEAD and OPTIONS are audited.'),
+    webSocket: z.boolean().default(false).describe('Whether WebSocket connections are allowed; audited.'),
+    ...tlsFiles,
+    serverName: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Expected name in the certificate, if it is not the host of the URL.'),
+    allowedRequestHeaders: passThroughHeadersSetting.describe(
+      'Request headers forwarded in addition to those of browsers. Credentials of the gateway are never forwarded.',
+    ),
+    maxConnections: z.int().positive().default(64).describe('Maximum connections.'),
+    timeouts: timeoutsSchema.prefault({}),
+  })
+  .refine(
+    (route) => route.upstream.startsWith('https:') || (!hasTlsFiles(route) && route.serverName === undefined),
+    'expected an https URL, because TLS files or serverName are set',
+  )
+
+export const passThroughSchema = z.array(passThroughRouteSchema)
+
+export type PassThroughSettings = z.output<typeof passThroughRouteSchema>
+
+interface RoutedSettings {
+  readonly listen: { readonly basePath?: string | undefined }
+  readonly upstreams: readonly { readonly url: string }[]
+  readonly passThrough: readonly Pick<PassThroughSettings, 'prefix' | 'upstream'>[]
+}
+
+interface PassThroughProblem {
+  readonly path: readonly (string | number)[]
+  readonly message: string
+}
+
+/** Returns the routes that overlap the catalog API, at the gateway or at a host of a catalog, or each other. */
+export function findPassThroughProblems({
+  listen,
+  upstreams,
+  passThrough,
+}: RoutedSettings): readonly PassThroughProblem[] {
+  const reserved = [listen.basePath ?? '', '/v1', openApiPath, '/.well-known', '/docs'].filter(Boolean)
+  const catalogs = upstreams.map(({ url }) => new URL(url))
+  return passThrough.flatMap(({ prefix, upstream }, index) => {
+    const problems: PassThroughProblem[] = []
+    const refuse = (member: string, message: string): void => {
+      problems.push({ path: ['passThrough', index, member], message })
+    }
+    const own = reserved.find((path) => overlaps(path, prefix))
+    if (own !== undefined) refuse('prefix', `${prefix} overlaps ${own}, which belongs to the catalog`)
+    const other = passThrough.slice(0, index).find((route) => overlaps(route.prefix, prefix))
+    if (other !== undefined)
+      refuse('prefix', `${prefix} overlaps ${other.prefix}, the prefix of another route`)
+    const url = new URL(upstream)
+    if (`${getBasePath(url)}/`.toLowerCase().startsWith('/v1/')) {
+      refuse('upstream', `${upstream} is below /v1, the path of catalogs; expected another path`)
+      return problems
+    }
+    const catalog = catalogs.find(({ host }) => host === url.host)
+    if (catalog === undefined) return problems
+    const path = getCatalogPath(catalog)
+    if (overlaps(path, getBasePath(url))) {
+      refuse('upstream', `${upstream} overlaps ${path} of the catalog at this host; expected another path`)
+    }
+    return problems
+  })
+}
+
+/** Path of a catalog at its host: everything below it belongs to the catalog. */
+export function getCatalogPath(url: URL): string {
+  return getBasePath(url) || '/v1'
+}
+
+/** Whether a request can be below both paths. Some servers ignore the case of letters. */
+function overlaps(one: string, other: string): boolean {
+  const [first, second] = [`${one}/`.toLowerCase(), `${other}/`.toLowerCase()]
+  return first.startsWith(second) || second.startsWith(first)
+}
+
+function hasPlainPath(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const path = getBasePath(new URL(text))
+  return path === '' || basePathPattern.test(path)
+}
+
+export function resolvePassThroughPaths(
+  route: PassThroughSettings,
+  absolute: (path: string) => string,
+): PassThroughSettings {
+  return { ...route, ...resolveTlsFiles(route, absolute) }
+}

@@ -1,0 +1,125 @@
+import type { StaticKey } from '../../identity/api-keys/api-keys.ts'
+import { openAssertionSigner } from '../../identity/assertion/assertions.ts'
+import {
+  registerCertificateMetrics,
+  type CertificateMetrics,
+} from '../../observability/metrics/certificate-metrics.ts'
+import type { ReadinessCheck } from '../../observability/health/readiness.ts'
+import type { RunningChangeTracking } from '../changes/start-change-tracking.ts'
+import { createDocumentFinder } from '../documents.ts'
+import { createListingObserver } from '../listing/listing-observer.ts'
+import { createPageTokens, readPageTokenSecret } from '../listing/page-tokens.ts'
+import { createConsoleRecorder } from '../observability/console-recorder.ts'
+import { createCredentialRefusalRecorder } from '../observability/credential-refusal-recorder.ts'
+import { createReadinessChecks } from '../observability/gateway-readiness.ts'
+import { createRequestObserver, type RequestObserver } from '../observability/request-observer.ts'
+import { createRequestReporter } from '../observability/request-reporter.ts'
+import type { Scheme } from '../origin-form.ts'
+import type { Pipeline } from '../pipeline.ts'
+import { createRequestHandler, type RequestHandler } from '../request-handler.ts'
+import { cacheRoutes, createRouteFinder } from '../stages/match.ts'
+import type { ConsoleSource } from '../../console/console.ts'
+import { openAudit } from './open-audit.ts'
+import { openChanges } from './open-changes.ts'
+import { openIdentity } from './open-identity.ts'
+import { openLimits, type OpenedLimits } from './open-limits.ts'
+import type { Observability } from './open-observability.ts'
+import { openPolicies } from './open-policies.ts'
+import { openUpstreams } from './open-upstreams.ts'
+import type { WorkerOptions } from './worker-options.ts'
+
+/** How requests reach a gateway. */
+export interface GatewayAccess {
+  readonly scheme: Scheme
+  /** Path before all paths of the catalog API; empty if there is none. */
+  readonly basePath: string
+  /** The development key, in memory only. */
+  readonly staticKey?: StaticKey | undefined
+  /** Present if several processes share a port. */
+  readonly worker?: WorkerOptions | undefined
+}
+
+/** A gateway without a server. */
+export interface OpenedGateway {
+  readonly pipeline: Pipeline
+  readonly handler: RequestHandler
+  readonly observer: RequestObserver
+  readonly limiting: OpenedLimits
+  readonly certificates: CertificateMetrics
+  readonly checks: readonly ReadinessCheck[]
+  /** What the console shows; undefined without the console. */
+  readonly createConsole: ((checks: readonly ReadinessCheck[]) => ConsoleSource) | undefined
+}
+
+/** Opens everything that handles requests. Whatever it opens is closed by the closing stack of `observability`. */
+export async function openGateway(
+  observability: Observability,
+  { scheme, basePath, staticKey, worker }: GatewayAccess,
+): Promise<OpenedGateway> {
+  const { settings, closers, metrics, log, gatewayLog, traces } = observability
+  const recorder = settings.admin.console ? createConsoleRecorder() : undefined
+  let changes: RunningChangeTracking | undefined
+  const { auditLog, sinks } = await openAudit(observability, () => changes?.listInDoubtIntents())
+  const policies = await openPolicies(observability, auditLog, recorder?.policyFollower)
+  const authenticator = await openIdentity(observability, staticKey, auditLog)
+  const { assertion } = settings.identity
+  const assertions = assertion && (await openAssertionSigner(assertion, Date.now))
+  const certificates = registerCertificateMetrics(metrics.registry)
+  const upstreams = await openUpstreams(observability, assertions, certificates)
+  const { tracker: changeTracker } = (changes = await openChanges(observability, auditLog, upstreams.all))
+  const limiting = await openLimits(observability, upstreams, worker?.charge)
+  const credentials = createCredentialRefusalRecorder(auditLog)
+  closers.push(() => credentials.close())
+  const requests = createRequestReporter(gatewayLog, settings, traces)
+  const report = recorder?.wrapReporter(requests) ?? requests
+  const { limits, timeouts, listing } = settings
+  const observer = createRequestObserver(
+    metrics,
+    log,
+    auditLog,
+    credentials,
+    report,
+    settings.metrics?.namespaces,
+  )
+  const pipeline: Pipeline = {
+    findDocument: createDocumentFinder(assertions?.jwks, basePath),
+    findRoute: cacheRoutes(createRouteFinder(upstreams, basePath)),
+    dialects: new Set(['catalog', ...settings.dialects]),
+    maxHeaders: limits.maxHeaderCount,
+    scheme,
+    authenticator,
+    failedAuthentications: limiting.limits.failedAuthentications,
+    policies,
+    ...limiting,
+    bodyLimits: limits,
+    upstreams,
+    auditLog,
+    changeTracker,
+    listingObserver: createListingObserver(metrics.registry, log),
+    pageTokens: createPageTokens(
+      listing ? await readPageTokenSecret(listing.tokenKeyFile) : worker?.pageTokenSecret,
+    ),
+  }
+  const shown = {
+    upstreams: upstreams.all,
+    policies,
+    audit: auditLog,
+    sinks,
+    auditFolder: settings.audit.folder,
+  }
+  return {
+    pipeline,
+    handler: createRequestHandler({ pipeline, limits, timeouts, observer }),
+    observer,
+    limiting,
+    certificates,
+    checks: createReadinessChecks({
+      audit: auditLog,
+      policies,
+      authenticator,
+      upstreams,
+      shared: limiting.shared,
+    }),
+    createConsole: recorder && ((checks) => recorder.createSource({ ...shown, checks })),
+  }
+}

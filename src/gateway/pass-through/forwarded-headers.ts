@@ -1,0 +1,65 @@
+import { getHeaderDialect, hopByHopHeaders, requestIdHeader } from '../../catalog-api/headers.ts'
+import { passThroughRequestHeaders } from '../../config/upstream/allowed-headers-settings.ts'
+import type { PassThroughSettings } from '../../config/pass-through-settings.ts'
+import type { ReceivedHead } from '../received-head.ts'
+import type { PassThroughPaths } from './pass-through-target.ts'
+
+type HeadersByName = Readonly<Record<string, string | string[] | undefined>>
+
+/** Creates the headers of a request that goes upstream: never a credential of the gateway, nor headers of proxies. */
+export function createForwardedHeaders(
+  head: ReceivedHead,
+  { upstream, allowedRequestHeaders }: Pick<PassThroughSettings, 'upstream' | 'allowedRequestHeaders'>,
+): Record<string, string> {
+  const headers = new Map([
+    ['host', new URL(upstream).host],
+    [requestIdHeader, head.requestId],
+  ])
+  for (let index = 0; index < head.headers.length; index += 2) {
+    const name = head.headers[index] ?? ''
+    if (!passThroughRequestHeaders.has(name) && !allowedRequestHeaders.includes(name)) continue
+    const before = headers.get(name)
+    const value = head.headers[index + 1] ?? ''
+    // HTTP/2 splits the field (RFC 9113, 8.2.3).
+    const separator = name === 'cookie' ? '; ' : ', '
+    headers.set(name, before === undefined ? value : before + separator + value)
+  }
+  if (head.contentType !== undefined) headers.set('content-type', head.contentType)
+  if (head.contentEncoding !== undefined) headers.set('content-encoding', head.contentEncoding)
+  if (head.contentLength !== undefined) headers.set('content-length', String(head.contentLength))
+  return Object.fromEntries(headers)
+}
+
+/**
+ * Creates the headers of a response from those of the upstream, without those that concern its connection or that only
+ * the gateway sets: names and values in turn. A `location` within the upstream of the route becomes one below the prefix.
+ */
+export function createResponseHeaders(
+  received: HeadersByName,
+  paths: PassThroughPaths,
+  target: URL,
+): string[] {
+  const listed = listConnectionTokens(received['connection'])
+  const headers: string[] = []
+  for (const [name, value] of Object.entries(received)) {
+    const isOfGateway = name === requestIdHeader || name === 'alt-svc' || getHeaderDialect(name) !== undefined
+    if (listed.has(name) || hopByHopHeaders.has(name) || isOfGateway) continue
+    for (const one of [value ?? []].flat()) {
+      headers.push(name, name === 'location' ? relocate(one, paths, target) : one)
+    }
+  }
+  return headers
+}
+
+function listConnectionTokens(connection: HeadersByName[string]): ReadonlySet<string> {
+  const tokens = [connection ?? []].flat().flatMap((value) => value.toLowerCase().split(','))
+  return new Set(tokens.map((token) => token.trim()))
+}
+
+function relocate(location: string, { prefix, upstreamPath }: PassThroughPaths, target: URL): string {
+  if (!URL.canParse(location, target.href)) return location
+  const { origin, pathname, search, hash } = new URL(location, target)
+  const isWithin = pathname === upstreamPath || pathname.startsWith(`${upstreamPath}/`)
+  if (origin !== target.origin || !isWithin) return location
+  return prefix + pathname.slice(upstreamPath.length) + search + hash
+}

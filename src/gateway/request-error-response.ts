@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto'
+import { refusal } from '../catalog-api/catalog-error.ts'
+import { requestIdHeader } from '../catalog-api/headers.ts'
+import type { ErrorResponse } from '../http1/server/error-response.ts'
+import type { RequestError, RequestErrorReason } from '../http1/server/request-error.ts'
+
+const malformed = 'malformed HTTP request'
+
+const messages: Readonly<Record<Exclude<RequestErrorReason, 'idle_timeout'>, string>> = {
+  headers_too_large: 'the request head is too large',
+  incomplete_request: malformed,
+  malformed_request: malformed,
+  request_timeout: 'request timeout',
+  tls_on_plain_port: malformed,
+}
+
+/** The response to bytes that are no request; undefined after an idle timeout: the client has sent nothing. */
+export function createRequestErrorResponse(error: RequestError): ErrorResponse | undefined {
+  const { reason } = error
+  if (reason === 'idle_timeout') return undefined
+  const requestId = randomUUID()
+  const refused = refusal(reason, messages[reason], { cause: error })
+  return {
+    status: refused.status,
+    headers: ['content-type', 'application/json', requestIdHeader, requestId],
+    body: JSON.stringify(refused.toResponse(requestId)),
+  }
+}

@@ -1,0 +1,115 @@
+import type { Duplex } from 'node:stream'
+import { refusal } from '../catalog-api/catalog-error.ts'
+import { respondToUnparsed } from '../catalog-api/responses/unparsed-request.ts'
+import type { LimitSettings, TimeoutSettings } from '../config/listen-settings.ts'
+import { drainRequestBody } from '../http1/server/drain-request-body.ts'
+import type { IncomingRequest } from '../http1/server/incoming-request.ts'
+import { RequestBody, type RequestBodyOptions } from '../http1/server/request-body.ts'
+import { BodyTimeout } from './body/body-timeout.ts'
+import { ClientDisconnected } from './client-disconnected.ts'
+import { noBody, type DownstreamBody, type DownstreamResponse } from './downstream.ts'
+import { sendErrorResponse, toCatalogError } from './error-response.ts'
+import type { RequestObserver } from './observability/request-observer.ts'
+import { handle, type Pipeline } from './pipeline.ts'
+import { Trace } from './trace.ts'
+
+export interface RequestHandlerOptions {
+  readonly pipeline: Pipeline
+  readonly limits: Pick<LimitSettings, 'minBodyBytesPerSecond'>
+  readonly timeouts: Pick<TimeoutSettings, 'bodyTimeoutMs'>
+  readonly observer: RequestObserver
+}
+
+/** A response as its server passes it. */
+export type ServedResponse = DownstreamResponse & { writeContinue(): void }
+
+/** Handles an observed request. An error that it rejects with becomes the response. */
+type ProcessRequest = (body: DownstreamBody, trace: Trace) => Promise<void>
+
+/** Passes requests to the pipeline, whatever server has received them. */
+export interface RequestHandler {
+  /** `authenticator`: another one than that of the gateway. The trace is that of the request. */
+  readonly onRequest: (
+    request: IncomingRequest,
+    response: ServedResponse,
+    authenticator?: Pipeline['authenticator'],
+  ) => Trace | undefined
+  /** Passes a request to `process` instead of the pipeline. */
+  readonly serve: (request: IncomingRequest, response: ServedResponse, process: ProcessRequest) => Trace
+  /** Refuses a request for a tunnel, which has no other response than the end of its connection. */
+  readonly refuseConnect: (socket: Duplex, remoteAddress: string) => void
+  readonly isProcessing: () => boolean
+}
+
+export function createRequestHandler({
+  pipeline,
+  observer,
+  limits,
+  timeouts,
+}: RequestHandlerOptions): RequestHandler {
+  const bodyOptions: RequestBodyOptions = {
+    timeoutMs: timeouts.bodyTimeoutMs,
+    minBytesPerSecond: limits.minBodyBytesPerSecond,
+    error: (reason) =>
+      reason === 'timeout'
+        ? new BodyTimeout()
+        : new ClientDisconnected('the client aborted the request body'),
+  }
+  let inPipeline = 0
+
+  function onRequest(
+    request: IncomingRequest,
+    response: ServedResponse,
+    authenticator = pipeline.authenticator,
+  ): Trace | undefined {
+    if (request.head.method === 'CONNECT') {
+      refuseConnect(request.socket, request.remoteAddress)
+      return undefined
+    }
+    const own = authenticator === pipeline.authenticator ? pipeline : { ...pipeline, authenticator }
+    return serve(request, response, (body, trace) => handle(request, body, response, own, trace))
+  }
+
+  function serve(request: IncomingRequest, response: ServedResponse, process: ProcessRequest): Trace {
+    const trace = new Trace(request)
+    response.onClose.add(() => observer.requestEnded(trace, response))
+    observer.requestStarted(trace, request)
+    void run(request, response, trace, process)
+    return trace
+  }
+
+  async function run(
+    request: IncomingRequest,
+    response: ServedResponse,
+    trace: Trace,
+    process: ProcessRequest,
+  ): Promise<void> {
+    const body = request.isComplete ? noBody : new RequestBody(request, response, bodyOptions)
+    inPipeline += 1
+    try {
+      await process(body, trace)
+      body.release()
+      if (response.keepAlive) drainRequestBody(request)
+    } catch (error) {
+      body.release()
+      refuse(request, response, trace, error)
+    } finally {
+      inPipeline -= 1
+    }
+  }
+
+  function refuse(request: IncomingRequest, response: ServedResponse, trace: Trace, cause: unknown): void {
+    if (cause instanceof ClientDisconnected) return
+    const error = toCatalogError(cause)
+    observer.requestRefused(trace, error)
+    sendErrorResponse(response, error, trace)
+    if (response.keepAlive) drainRequestBody(request)
+  }
+
+  function refuseConnect(socket: Duplex, remoteAddress: string): void {
+    observer.connectionRejected('connect_not_supported', remoteAddress)
+    respondToUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not supported'))
+  }
+
+  return { onRequest, serve, refuseConnect, isProcessing: () => inPipeline > 0 }
+}

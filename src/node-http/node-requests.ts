@@ -1,0 +1,162 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import type { ErrorResponse } from '../http1/server/error-response.ts'
+import type { ConnectionErrorReason } from '../http1/server/http1-server.ts'
+import type { IncomingRequest } from '../http1/server/incoming-request.ts'
+import { LingerSlots } from '../http1/server/lingering-close.ts'
+import { RequestError } from '../http1/server/request-error.ts'
+import type { RequestHead } from '../http1/server/request-head.ts'
+import type { RequestScheduler } from '../http1/server/request-queue.ts'
+import { Http1Response, type Http1ResponseOptions } from './http1-response.ts'
+import { Http2Response } from './http2-response.ts'
+import type { NodeResponse } from './node-response.ts'
+import { readHttp1Head, readHttp2Head } from './request-head.ts'
+import { RequestSource } from './request-source.ts'
+import { StreamAborted } from './stream-aborted.ts'
+
+/** A request of node:http or of the compatibility API of node:http2. */
+export type NodeRequest = IncomingMessage | Http2ServerRequest
+/** The response to a `NodeRequest` of the same protocol. */
+export type RawResponse = ServerResponse | Http2ServerResponse
+
+/** Receives requests, and what could not be read as one. */
+export interface NodeRequestHandler {
+  readonly scheduler: RequestScheduler
+  /** Of a head over HTTP/2; that of HTTP/1.1 is limited by its server. */
+  readonly maxHeadBytes: number
+  /** In milliseconds: how long a client may read nothing of a response. */
+  readonly sendTimeoutMs: number
+  readonly onRequest: (request: IncomingRequest, response: NodeResponse) => void
+  /** A connection or a request was refused; `cause` is for logs. */
+  onConnectionError(reason: ConnectionErrorReason, remoteAddress: string, cause?: string): void
+  /** The connection is closed without a response if undefined. */
+  errorResponse(error: RequestError): ErrorResponse | undefined
+}
+
+/**
+ * Takes requests of servers of node: converts each, and passes it to `onRequest`, by default that of the handler, when its
+ * turn has come.
+ */
+export interface NodeRequests {
+  takeHttp1(
+    request: IncomingMessage,
+    response: ServerResponse,
+    onRequest?: NodeRequestHandler['onRequest'],
+  ): void
+  /** Aborts a request whose body cannot be parsed. Its response, if it has begun, may go on. */
+  abortBody(request: IncomingMessage): void
+  takeHttp2(
+    request: Http2ServerRequest,
+    response: Http2ServerResponse,
+    onRequest?: NodeRequestHandler['onRequest'],
+  ): void
+}
+
+type ConnectionOptions = Pick<Http1ResponseOptions, 'isLast' | 'keepAliveSeconds' | 'onLastResponse'>
+
+const defaultOptions: ConnectionOptions = {
+  isLast: () => false,
+  keepAliveSeconds: undefined,
+  onLastResponse: () => undefined,
+}
+
+export function createNodeRequests(
+  handler: NodeRequestHandler,
+  connectionOptions = defaultOptions,
+): NodeRequests {
+  const options: Http1ResponseOptions = { ...connectionOptions, lingerSlots: new LingerSlots() }
+  const taken = new WeakMap<IncomingMessage, IncomingRequest>()
+
+  function start(
+    request: IncomingRequest,
+    response: NodeResponse,
+    onRequest: NodeRequestHandler['onRequest'] = handler.onRequest,
+  ): void {
+    handler.scheduler.schedule(() => {
+      if (!response.isDestroyed) onRequest(request, response)
+    })
+  }
+
+  /** Returns undefined for a request that is refused. */
+  function readHead(read: () => RequestHead, remoteAddress: string): RequestHead | ErrorResponse | undefined {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error
+      handler.onConnectionError(error.reason, remoteAddress, error.message)
+      return handler.errorResponse(error)
+    }
+  }
+
+  return {
+    takeHttp1(raw, rawResponse, onRequest) {
+      const { socket } = raw
+      const head = readHead(() => readHttp1Head(raw), socket.remoteAddress ?? '')
+      if (head === undefined || 'status' in head) {
+        refuseHttp1(rawResponse, head)
+        return
+      }
+      const { request } = new RequestSource(head, {
+        stream: raw,
+        socket,
+        hasArrived: () => raw.complete,
+        isWhole: () => raw.complete,
+        destroy: () => socket.destroy(),
+      })
+      taken.set(raw, request)
+      const response = new Http1Response(request, rawResponse, options)
+      // Node emits a request before it has parsed the body that arrived with it.
+      if (request.isComplete) start(request, response, onRequest)
+      else setImmediate(() => start(request, response, onRequest))
+    },
+    abortBody: (raw) => taken.get(raw)?.abort(),
+    takeHttp2(raw, rawResponse, onRequest) {
+      const { stream } = raw
+      const socket = stream.session?.socket
+      if (socket === undefined) return
+      const head = readHead(() => readHttp2Head(raw, handler.maxHeadBytes), socket.remoteAddress ?? '')
+      if (head === undefined || 'status' in head) {
+        refuseHttp2(rawResponse, head)
+        return
+      }
+      const { request } = new RequestSource(head, {
+        stream,
+        socket,
+        hasArrived: () => false,
+        // A stream that was reset ends, too.
+        isWhole: () => !stream.closed,
+        destroy: () => stream.destroy(new StreamAborted('the request is aborted')),
+      })
+      const response = new Http2Response(request, stream)
+      stream.setTimeout(handler.sendTimeoutMs, () => {
+        if (stream.writableLength === 0) return
+        handler.onConnectionError('send_timeout', request.remoteAddress)
+        response.destroy()
+      })
+      start(request, response, onRequest)
+    },
+  }
+}
+
+function refuseHttp1(response: ServerResponse, error: ErrorResponse | undefined): void {
+  if (error === undefined) {
+    response.destroy()
+    return
+  }
+  const length = String(Buffer.byteLength(error.body))
+  response.writeHead(error.status, [...error.headers, 'content-length', length, 'connection', 'close'])
+  response.end(error.body)
+}
+
+function refuseHttp2({ stream }: Http2ServerResponse, error: ErrorResponse | undefined): void {
+  if (error === undefined) {
+    stream.destroy(new StreamAborted('the request is refused'))
+    return
+  }
+  const fields: Record<string, string | number> = { ':status': error.status }
+  error.headers.forEach((text, index, all) => {
+    if (index % 2 === 1) fields[all[index - 1] ?? ''] = text
+  })
+  stream.respond(fields)
+  stream.end(error.body)
+}

@@ -1,0 +1,88 @@
+import type { IncomingMessage } from 'node:http'
+import type { Http2ServerRequest } from 'node:http2'
+import { contentLengthGrammar } from '../http1/codec/header-fields.ts'
+import { malformed, RequestError } from '../http1/server/request-error.ts'
+import { createParsedRequestHead, type RequestHead } from '../http1/server/request-head.ts'
+
+/** Throws RequestError for a head that the parser of http1/ would refuse. */
+export function readHttp1Head({
+  method = '',
+  url = '',
+  httpVersion,
+  rawHeaders,
+}: IncomingMessage): RequestHead {
+  // Node reads a request line without a version as HTTP/0.9.
+  if (httpVersion === '0.9') throw malformed('the head does not start with a request line')
+  return createParsedRequestHead(
+    { method, target: url, version: httpVersion },
+    withLowerCaseNames(rawHeaders),
+  )
+}
+
+/** Describe a connection (RFC 9113, section 8.2.2), or the body of a request of HTTP/1.1. */
+const connectionHeaders: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/**
+ * Converts the head of a request of HTTP/2: `:authority` becomes `host` (RFC 9113, section 8.3.1). Throws RequestError for
+ * a request that could not be one of HTTP/1.1.
+ */
+export function readHttp2Head({ rawHeaders, stream }: Http2ServerRequest, maxHeadBytes: number): RequestHead {
+  // Node announces the limit, but does not enforce it.
+  if (countBytes(rawHeaders) > maxHeadBytes)
+    throw new RequestError('headers_too_large', `a head of more than ${maxHeadBytes} bytes`)
+  const pseudo = new Map<string, string>()
+  const headers: string[] = []
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? ''
+    const value = rawHeaders[index + 1] ?? ''
+    if (name.startsWith(':')) pseudo.set(name, value)
+    else if (connectionHeaders.has(name)) throw malformed(`there is a ${name} header in HTTP/2`)
+    else headers.push(name, value)
+  }
+  const { endAfterHeaders } = stream
+  const method = pseudo.get(':method') ?? ''
+  const authority = pseudo.get(':authority')
+  if (authority?.includes('@') === true) throw malformed('the :authority contains user information')
+  assertScheme(pseudo.get(':scheme'))
+  if (authority !== undefined) addHost(headers, authority)
+  const target = pseudo.get(':path') ?? ''
+  if (method !== 'CONNECT' && target !== '*' && !target.startsWith('/'))
+    throw malformed('the :path is not a path')
+  const head = createParsedRequestHead({ method, target, version: '1.1' }, headers)
+  return { ...head, version: '2', body: endAfterHeaders ? 0 : readLength(headers), keepAlive: true }
+}
+
+/** Not compared with that of the listener: behind a proxy that terminates TLS, it is that of the client. */
+function assertScheme(scheme: string | undefined): void {
+  if (scheme !== undefined && scheme !== 'http' && scheme !== 'https')
+    throw malformed('the :scheme is neither http nor https')
+}
+
+function addHost(headers: string[], authority: string): void {
+  const index = headers.findIndex((text, at) => at % 2 === 0 && text === 'host')
+  if (index === -1) headers.push('host', authority)
+  else if (headers[index + 1] !== authority) throw malformed('the host header contradicts the :authority')
+}
+
+function readLength(headers: readonly string[]): number | 'chunked' {
+  const index = headers.findIndex((text, at) => at % 2 === 0 && text === 'content-length')
+  const length = index === -1 ? undefined : headers[index + 1]
+  if (length === undefined) return 'chunked'
+  if (!contentLengthGrammar.test(length)) throw malformed('the content-length is invalid')
+  return Number(length)
+}
+
+function withLowerCaseNames(rawHeaders: readonly string[]): string[] {
+  return rawHeaders.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text))
+}
+
+/** Of a list of names and values, with what separates them in HTTP/1.1. */
+export function countBytes(headers: readonly string[]): number {
+  return headers.reduce((sum, text) => sum + text.length + 2, 0)
+}

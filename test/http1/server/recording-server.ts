@@ -1,0 +1,129 @@
+import { once } from 'node:events'
+import { connect, type Server, type Socket } from 'node:net'
+import type { IncomingRequest } from '../../../src/http1/server/incoming-request.ts'
+import type { OtherServers } from '../../../src/http1/server/http1-server.ts'
+import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
+import { RequestQueue } from '../../../src/http1/server/request-queue.ts'
+import { createHttp1Connections } from '../../../src/node-http/http1-connections.ts'
+import { type ErrorHandler, longTimeouts, respondText, runServer } from './running-server.ts'
+
+export interface AcceptedRequest {
+  readonly method: string
+  readonly target: string
+  readonly headers: readonly string[]
+  body: string
+  isComplete: boolean
+}
+
+export interface Accepted {
+  readonly requests: AcceptedRequest[]
+  /** Why the connection was closed. */
+  error?: string | undefined
+}
+
+/** A server, and the requests that it accepted on the connection from each port. */
+export interface RecordingServer {
+  readonly port: number
+  readonly sockets: Map<number, Socket>
+  readonly acceptedByPort: Map<number, Accepted>
+  /** Returns the last error since the previous call, unless errors are recorded by port. */
+  readonly takeError?: () => string | undefined
+}
+
+type Response = Pick<OutgoingResponse, 'keepAlive' | 'writeHead' | 'end' | 'destroy'>
+
+/** Event loop turns in which a server handles a few pipelined requests that it has read. */
+const settlingTurns = 16
+
+export function acceptedOn({ acceptedByPort }: RecordingServer, socket: Socket): Accepted {
+  const port = socket.remotePort ?? 0
+  let accepted = acceptedByPort.get(port)
+  if (accepted === undefined) acceptedByPort.set(port, (accepted = { requests: [] }))
+  return accepted
+}
+
+export function recordRequest(
+  recorder: RecordingServer,
+  socket: Socket,
+  request: Omit<AcceptedRequest, 'body' | 'isComplete'>,
+): AcceptedRequest {
+  const one: AcceptedRequest = { ...request, body: '', isComplete: false }
+  acceptedOn(recorder, socket).requests.push(one)
+  return one
+}
+
+export function recordSockets(server: Server, recorder: RecordingServer): void {
+  server.on('connection', (socket: Socket) => recorder.sockets.set(socket.remotePort ?? 0, socket))
+}
+
+/** Runs the listener with a parser; every request gets a response. */
+export async function startRecordingListener(parser: 'own' | 'node'): Promise<RecordingServer> {
+  const running = await runServer(serve, parser === 'own' ? {} : { others: createOthers })
+  const recorder: RecordingServer = {
+    port: Number(new URL(running.url).port),
+    sockets: new Map(),
+    acceptedByPort: new Map(),
+    takeError: () => running.causes.splice(0).at(-1),
+  }
+  recordSockets(running.server.server, recorder)
+  return recorder
+
+  function createOthers(errorHandler: ErrorHandler): OtherServers {
+    const http1 = createHttp1Connections(
+      { maxHeadBytes: 8 * 1024, timeouts: longTimeouts, interceptor: undefined },
+      {
+        ...errorHandler,
+        scheduler: new RequestQueue(),
+        maxHeadBytes: 8 * 1024,
+        sendTimeoutMs: longTimeouts.sendTimeoutMs,
+        onRequest: serve,
+        refuseConnect: (socket) => void socket.destroy(),
+      },
+    )
+    return { http1, handsOver: undefined, http2: undefined, h2c: false }
+  }
+
+  function serve(request: IncomingRequest, response: Response): void {
+    const { method, target, headers, body } = request.head
+    // Its end is unknown: the handler refuses it, and the connection cannot be reused.
+    if (body === 'unknown') {
+      if (response.keepAlive) throw new Error('a connection is reused after a body of unknown length')
+      return respondText(response, '')
+    }
+    const one = recordRequest(recorder, request.socket, { method, target, headers })
+    if (method === 'CONNECT') {
+      one.isComplete = true
+      return response.destroy()
+    }
+    request.consume({
+      onRequestData: (bytes) => (one.body += bytes.toString('latin1')),
+      onRequestEnd() {
+        one.isComplete = true
+        respondText(response, '')
+      },
+      onRequestError: () => undefined,
+    })
+  }
+}
+
+/** The complete requests that a server accepted, once it has read the bytes or closed the connection. */
+export async function sendTo(recorder: RecordingServer, bytes: Buffer): Promise<Accepted> {
+  recorder.takeError?.()
+  const client = connect(recorder.port, '127.0.0.1')
+  client.on('error', () => undefined).resume()
+  await once(client, 'connect')
+  const port = client.localPort ?? 0
+  client.write(bytes)
+  for (;;) {
+    await new Promise(setImmediate)
+    const socket = recorder.sockets.get(port)
+    if (socket !== undefined && (socket.destroyed || socket.bytesRead >= bytes.length)) break
+  }
+  for (let turn = 0; turn < settlingTurns; turn += 1) await new Promise(setImmediate)
+  client.resetAndDestroy()
+  const { requests, error } = recorder.acceptedByPort.get(port) ?? { requests: [] }
+  recorder.acceptedByPort.delete(port)
+  recorder.sockets.delete(port)
+  const end = requests.findIndex(({ isComplete }) => !isComplete)
+  return { requests: end === -1 ? requests : requests.slice(0, end), error: error ?? recorder.takeError?.() }
+}
