@@ -1,0 +1,52 @@
+import { resolve } from 'node:path'
+import type { z } from 'zod'
+import { gatewaySettingsSchema, resolvePaths, type GatewaySettings } from './gateway-settings.ts'
+import { diagnosticsForIssue, SettingsError } from './loading/read-settings.ts'
+
+/** Sections about ports and processes, which an embedding application has itself. */
+const ownedByApplication = ['listen', 'admin', 'workers', 'passThrough'] as const
+
+type FileSettings = z.input<typeof gatewaySettingsSchema>
+
+/**
+ * Settings of a gateway in another application's server: those of the settings file without `listen`, `admin`, `workers`
+ * and `passThrough`, and without `identity` if the application authenticates.
+ */
+export type EmbeddedSettings = Omit<FileSettings, (typeof ownedByApplication)[number] | 'identity'> &
+  Partial<Pick<FileSettings, 'identity'>>
+
+export interface EmbeddedAccess {
+  /** Path of the gateway in the application; empty if it is the root. */
+  readonly prefix: string
+  /** Folder of relative paths. */
+  readonly folder: string
+  /** Whether the application authenticates. */
+  readonly isAuthenticated: boolean
+}
+
+/** Checks settings, and fills in defaults. Throws SettingsError with all errors at once. */
+export function readEmbeddedSettings(
+  settings: EmbeddedSettings,
+  { prefix, folder, isAuthenticated }: EmbeddedAccess,
+): GatewaySettings {
+  const refused = [...ownedByApplication, ...(isAuthenticated ? (['identity'] as const) : [])]
+    .filter((name) => Object.hasOwn(settings, name))
+    .map((name) =>
+      name === 'identity'
+        ? 'identity: unexpected beside authenticate: the application authenticates'
+        : `${name}: unexpected: the application has its own`,
+    )
+  const result = gatewaySettingsSchema.safeParse({
+    ...settings,
+    ...(prefix !== '' && { listen: { basePath: prefix } }),
+    // Not used: the schema requires a way to authenticate.
+    ...(isAuthenticated && { identity: { anonymous: true } }),
+  })
+  const invalid = (result.error?.issues ?? [])
+    .flatMap(diagnosticsForIssue)
+    .map(({ path, message }) => `${path.join('.') || 'settings'}: ${message}`)
+  if (refused.length > 0 || !result.success) throw new SettingsError([...refused, ...invalid].join('\n'))
+  const complete = resolvePaths(result.data, resolve(folder))
+  // Whoever the application does not authenticate is nobody.
+  return isAuthenticated ? { ...complete, identity: { issuers: [] } } : complete
+}

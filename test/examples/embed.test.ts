@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process'
+import { cp, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, describe, expect, it } from 'vitest'
+import { idsOf, rows } from '../conformance/sample-rows.ts'
+import {
+  makeTemporaryFolder,
+  projectFolder,
+  removeFolder,
+  startNode,
+  startProgram,
+} from '../e2e/built-program.ts'
+import { hasOpenssl } from '../identity/mtls/test-certificates.ts'
+import { createPackedApplication } from '../package/packed-application.ts'
+import { findNode } from './find-node.ts'
+import { postHttp1, postHttp2 } from './https-clients.ts'
+
+const example = join(projectFolder, 'examples', 'embed')
+const catalogFolder = await makeTemporaryFolder()
+const folder = await createPackedApplication({})
+await cp(example, folder, { recursive: true })
+afterAll(() => Promise.all([catalogFolder, folder].map(removeFolder)))
+
+const catalogFile = join(catalogFolder, 'catalog.yaml')
+await writeFile(catalogFile, 'listen: { port: 0 }\ndata: { folder: data }\nlog: { level: error }\n')
+const catalog = startProgram(['backend', '--config', catalogFile])
+const environment = { CATALOG_URL: await catalog.announced(/^listening on (http:\S+)$/m), PORT: '0' }
+
+if (hasOpenssl()) {
+  const [makeCertificate = ''] =
+    /^openssl .*$/m.exec(await readFile(join(example, 'README.md'), 'utf8')) ?? []
+  await promisify(execFile)('bash', ['-c', makeCertificate], { cwd: folder })
+}
+
+const authenticated = { 'x-session': 'ada-1' }
+const json = { ...authenticated, 'content-type': 'application/json' }
+const arrow = { ...authenticated, 'content-type': 'application/vnd.apache.arrow.stream' }
+
+for (const major of [20, 22, 24]) {
+  const node = hasOpenssl() ? await findNode(major) : undefined
+  if (node === undefined) {
+    console.warn(`SKIPPED: the example on Node ${major}, as there is no openssl or no such Node.`)
+  }
+  describe.skipIf(node === undefined)(`examples/embed on Node ${major}`, () => {
+    it.each([
+      ['HTTP/1.1', 'http1', postHttp1],
+      ['HTTP/2', 'http2', postHttp2],
+    ] as const)('creates, fills and queries a table over %s', async (_, name, post) => {
+      const application = startNode(['application.js'], { folder, environment, node })
+      const url = await application.announced(/^listening on (https:\S+)$/m)
+      const table = `${url}/catalog/v1/table/${name}-${major}`
+
+      expect((await post(`${table}/create`, arrow, rows(2))).status).toBe(200)
+      expect((await post(`${table}/insert`, arrow, rows(3, 2))).status).toBe(200)
+      const query = { vector: [], k: 10, columns: { column_names: ['id'] } }
+      const found = await post(`${table}/query`, json, JSON.stringify(query))
+      expect(idsOf(found.body)).toEqual([0, 1, 2, 3, 4])
+
+      const { 'x-session': _session, ...unauthenticated } = arrow
+      expect((await post(`${table}/insert`, unauthenticated, rows(1))).status).toBe(401)
+      expect((await post(`${table}/drop`, json, '{}')).status).toBe(403)
+
+      application.signal('SIGTERM')
+      expect((await application.ended).status).toBe(0)
+    })
+  })
+}

@@ -1,0 +1,89 @@
+import fastify from 'fastify'
+import { expect, it } from 'vitest'
+import { startApplication } from './embedded-application.ts'
+
+const post = (user: string | undefined, body = '{}', headers: Record<string, string> = {}): RequestInit => ({
+  method: 'POST',
+  body,
+  headers: { 'content-type': 'application/json', ...(user !== undefined && { 'x-user': user }), ...headers },
+})
+
+it('serves the catalog under the prefix, and leaves other routes to the application', async () => {
+  const app = fastify()
+  app.get('/hello', () => 'world')
+  const { url, upstream } = await startApplication({ app })
+  const described = await fetch(`${url}/catalog/v1/table/a$b/describe`, post('alice'))
+  expect(described.status).toBe(200)
+  expect(upstream.requests).toMatchObject([{ method: 'POST', target: '/v1/table/a%24b/describe' }])
+  expect(await (await fetch(`${url}/hello`)).text()).toBe('world')
+  expect((await fetch(`${url}/v1/table/a$b/describe`, post('alice'))).status).toBe(404)
+  expect((await fetch(`${url}/catalog/openapi.json`)).status).toBe(200)
+})
+
+it('authenticates by the application, and fails closed', async () => {
+  const { url, upstream } = await startApplication()
+  const target = `${url}/catalog/v1/table/a/describe`
+  const refused = await fetch(target, post(undefined))
+  expect(refused.status).toBe(401)
+  expect(refused.headers.get('www-authenticate')).toBe('Application realm="catalog-gateway"')
+  expect((await fetch(target, post('broken'))).status).toBe(503)
+  expect((await fetch(target, post('bob'))).status).toBe(403)
+  expect((await fetch(target, post(undefined, '{}', { 'x-api-key': 'alice' }))).status).toBe(401)
+  expect(upstream.requests).toEqual([])
+})
+
+it('shows principal and decision to the hooks of the application', async () => {
+  const app = fastify()
+  const seen: unknown[] = []
+  app.addHook('onResponse', async (request) => {
+    seen.push([
+      request.catalogPrincipal?.name,
+      request.catalogDecision?.isAllowed,
+      request.catalogDecision?.rule?.rule,
+    ])
+  })
+  const { url } = await startApplication({ app })
+  for (const user of ['alice', 'bob', undefined])
+    await fetch(`${url}/catalog/v1/table/a/describe`, post(user))
+  expect(seen).toEqual([
+    ['app:alice', true, 'read'],
+    ['app:bob', false, undefined],
+    [undefined, undefined, undefined],
+  ])
+})
+
+it('shows metrics and readiness', async () => {
+  const { app, url } = await startApplication()
+  await fetch(`${url}/catalog/v1/table/a/describe`, post('alice'))
+  const { text } = await app.catalogGateway.metrics()
+  expect(text).toMatch(
+    /catalog_gateway_requests_total\{operation="DescribeTable",status="200",decision="allow"\} 1/,
+  )
+  expect(await app.catalogGateway.findProblems()).toEqual({})
+})
+
+it('reads targets raw, whatever the router of the application makes of them', async () => {
+  const { url, upstream } = await startApplication()
+  const long = 'x'.repeat(300)
+  expect((await fetch(`${url}/catalog/v1/table/${long}/describe`, post('alice'))).status).toBe(200)
+  expect((await fetch(`${url}/catalog/v1/table/a%24b/describe`, post('alice'))).status).toBe(200)
+  expect((await fetch(`${url}/catalog/v1/table/a%2Fdescribe`, post('alice'))).status).toBe(404)
+  expect((await fetch(`${url}/CATALOG/v1/table/a/describe`, post('alice'))).status).toBe(404)
+  expect(upstream.requests).toHaveLength(2)
+})
+
+it('refuses unusable settings and applications, all at once', async () => {
+  const listen = { listen: { port: 1 }, limits: { maxJsonBytes: -1 } }
+  await expect(startApplication({ settings: listen })).rejects.toThrow(
+    /listen: unexpected: the application has its own\nlimits\.maxJsonBytes: /,
+  )
+  const insensitive = fastify({ routerOptions: { caseSensitive: false } })
+  await expect(startApplication({ app: insensitive })).rejects.toThrow('case-sensitive')
+})
+
+it('rejects targets that the application rewrites', async () => {
+  const app = fastify({ rewriteUrl: ({ url = '' }) => url.replace('/alias/', '/catalog/') })
+  const { url, upstream } = await startApplication({ app })
+  expect((await fetch(`${url}/alias/v1/table/a/describe`, post('alice'))).status).toBe(500)
+  expect(upstream.requests).toEqual([])
+})

@@ -1,0 +1,122 @@
+import { once } from 'node:events'
+import { connect, type ClientHttp2Session, type OutgoingHttpHeaders } from 'node:http2'
+import { text } from 'node:stream/consumers'
+import fastify, { type FastifyInstance } from 'fastify'
+import { expect, it, onTestFinished } from 'vitest'
+import { openRawConnection } from '../support/raw-connection.ts'
+import { createDeferred, eventually } from '../support/waiting.ts'
+import { startApplication } from './embedded-application.ts'
+
+const describe = '/catalog/v1/table/a/describe'
+const json = { ':method': 'POST', 'content-type': 'application/json', 'x-user': 'alice' }
+
+/** Fastify types an application over HTTP/2 differently; plugins take the usual type. */
+function createHttp2Application(): FastifyInstance {
+  const app: unknown = fastify({ http2: true })
+  return app as FastifyInstance
+}
+
+function openSession(url: string): ClientHttp2Session {
+  const session = connect(url)
+  session.on('error', () => undefined)
+  onTestFinished(() => session.destroy())
+  return session
+}
+
+async function send(session: ClientHttp2Session, headers: OutgoingHttpHeaders, body: string) {
+  const stream = session.request(headers)
+  stream.end(body)
+  const [received] = await once(stream, 'response')
+  return { status: received[':status'], text: await text(stream) }
+}
+
+it('serves an application over HTTP/2', async () => {
+  const app = createHttp2Application()
+  app.get('/hello', () => 'world')
+  const { url, upstream } = await startApplication({ app })
+  const session = openSession(url)
+  expect(await send(session, { ...json, ':path': describe }, '{}')).toMatchObject({ status: 200, text: '{}' })
+  expect(await send(session, { ...json, ':path': describe, 'x-user': 'bob' }, '{}')).toMatchObject({
+    status: 403,
+  })
+  expect(await send(session, { ...json, ':path': '/catalog/v1/table/%zz/describe' }, '{}')).toMatchObject({
+    status: 400,
+  })
+  expect(upstream.requests).toHaveLength(1)
+  const hello = session.request({ ':path': '/hello' })
+  expect(await text(hello)).toBe('world')
+})
+
+it('asks for a body only when the request is allowed', async () => {
+  const { url } = await startApplication()
+  const head = `POST ${describe} HTTP/1.1\r\nhost: g\r\ncontent-type: application/json\r\ncontent-length: 2\r\n`
+  const denied = openRawConnection(url)
+  denied.write(`${head}x-user: bob\r\nexpect: 100-continue\r\n\r\n`)
+  expect(await denied.waitForEnd()).toMatch(/^HTTP\/1.1 403 /)
+  const allowed = openRawConnection(url)
+  allowed.write(`${head}x-user: alice\r\nexpect: 100-continue\r\n\r\n`)
+  await allowed.waitFor(/^HTTP\/1.1 100 /)
+  allowed.write('{}')
+  await allowed.waitFor(/HTTP\/1.1 200 [^]*{}$/)
+})
+
+it('serves pipelined requests one after the other', async () => {
+  const { url, upstream } = await startApplication()
+  const request = `POST ${describe} HTTP/1.1\r\nhost: g\r\nx-user: alice\r\n\r\n`
+  let active = 0
+  upstream.answering = async (_arrival, response) => {
+    active += 1
+    expect(active).toBe(1)
+    await new Promise(setImmediate)
+    active -= 1
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  }
+  const connection = openRawConnection(url)
+  connection.write(request + request + request)
+  await connection.waitFor(/(?:HTTP\/1.1 200 [^]*){3}{}$/)
+})
+
+it('completes active requests when the application closes', async () => {
+  const { app, url, upstream } = await startApplication()
+  const isForwarded = createDeferred()
+  const mayRespond = createDeferred()
+  upstream.answering = async (_arrival, response) => {
+    isForwarded.resolve(undefined)
+    await mayRespond.promise
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  }
+  const responding = fetch(url + describe, { method: 'POST', headers: { 'x-user': 'alice' } })
+  await isForwarded.promise
+  const closing = app.close()
+  mayRespond.resolve(undefined)
+  expect(await (await responding).text()).toBe('{}')
+  await closing
+})
+
+it('never completes an upload that its client has cancelled', async () => {
+  for (const app of [fastify(), createHttp2Application()]) {
+    const { url, upstream } = await startApplication({ app })
+    let upload: Promise<Buffer> | undefined
+    upstream.answering = ({ body }) => void (upload = body)
+    const target = '/catalog/v1/table/a/insert'
+    const arrow = { 'content-type': 'application/vnd.apache.arrow.stream', 'x-user': 'alice' }
+    if (app.initialConfig.http2 === true) {
+      const stream = openSession(url).request({ ':method': 'POST', ':path': target, ...arrow })
+      stream.on('error', () => undefined)
+      stream.write(Buffer.alloc(40_000))
+      await eventually(() => expect(upload).toBeDefined())
+      // Closing it would end its body first.
+      stream.destroy(new Error('cancelled'))
+    } else {
+      const connection = openRawConnection(url)
+      const head = Object.entries(arrow).map(([name, value]) => `${name}: ${value}\r\n`)
+      connection.write(
+        `POST ${target} HTTP/1.1\r\nhost: g\r\n${head.join('')}transfer-encoding: chunked\r\n\r\n`,
+      )
+      connection.write(`9c40\r\n${'\0'.repeat(40_000)}\r\n`)
+      await eventually(() => expect(upload).toBeDefined())
+      connection.socket.destroy()
+    }
+    await expect(upload).rejects.toThrow()
+  }
+})
