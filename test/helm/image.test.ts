@@ -23,9 +23,10 @@ const steps = (await read('Dockerfile'))
   })
 const starts = steps.flatMap(({ instruction }, index) => (instruction === 'FROM' ? [index] : []))
 const [build, image] = starts.map((start, index) => steps.slice(start, starts[index + 1]))
-const { dependencies } = JSON.parse(await read('package.json')) as {
-  readonly dependencies: Readonly<Record<string, string>>
-}
+const { dependencies, peerDependencies } = JSON.parse(await read('package.json')) as Readonly<
+  Record<'dependencies' | 'peerDependencies', Readonly<Record<string, string>>>
+>
+const required = Object.keys({ ...dependencies, ...peerDependencies })
 const { packages } = JSON.parse(await read('package-lock.json')) as {
   readonly packages: Readonly<Record<string, { readonly version: string; readonly dev?: boolean }>>
 }
@@ -61,7 +62,7 @@ it.skipIf(!isThorough)(
     const second = await run(image ?? [], first)
     const program = join(second, 'usr/local/bin/catalog-gateway')
     expect((await promisify(execFile)(program, ['--help'])).stdout).toContain('serve')
-    const loading = Object.keys(dependencies).map((name) => `await import('${name}')`)
+    const loading = required.map((name) => `await import('${name}')`)
     const node = [process.execPath, ['--input-type=module', '--eval', loading.join('\n')]] as const
     await promisify(execFile)(...node, { cwd: join(second, 'app') })
     for (const path of Object.keys(ofDevelopment)) {
@@ -73,7 +74,7 @@ it.skipIf(!isThorough)(
     }
     expect(metadata.component.name).toBe('catalog-gateway')
     const listed = new Set(components.map((component) => component['bom-ref']))
-    const wanted = Object.keys(dependencies).map((name) => refOf(`node_modules/${name}`))
+    const wanted = required.map((name) => refOf(`node_modules/${name}`))
     expect(wanted.filter((ref) => !listed.has(ref))).toEqual([])
     const shipped = new Set(
       Object.keys(packages).flatMap((path) => (path in ofDevelopment ? [] : [refOf(path)])),
