@@ -48,6 +48,11 @@ export const companions: readonly Companion[] = [
     what: 'throughput of several workers, with the load on the same cores',
     seconds: 110,
   },
+  {
+    name: 'protocols',
+    what: 'CPU time over HTTP/1.1, TLS and HTTP/2: both parsers, the plugin, and plain fastify with http-proxy',
+    seconds: 300,
+  },
 ]
 
 /** Runs a companion; resolves to its output or to the reason of its failure. Rejects when the signal aborts. */

@@ -11,7 +11,8 @@ import { startServer } from '../server-process.ts'
 
 const program = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
 
-const policies: readonly WrittenPolicy[] = [
+/** What the callers of the bench may do. */
+export const policies: readonly WrittenPolicy[] = [
   { name: 'root', namespace: [], onDeny: 403, rules: [] },
   {
     name: 'bench',

@@ -1,25 +1,27 @@
-// A minimal proxy with fastify and @fastify/http-proxy. Arguments: its port, the upstream port, the file of keys, and
-// the JWKS of the tokens.
+// A minimal proxy with fastify and @fastify/http-proxy. Arguments: its port, the upstream port, the file of keys, the
+// JWKS of the tokens, the protocol, and for TLS the files of certificate and key.
 import httpProxy from '@fastify/http-proxy'
-import fastify from 'fastify'
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose'
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import { destination } from 'pino'
 import { audience, callerName, issuer } from '../callers.ts'
+import { createApplication } from './create-application.ts'
 
-const [port, upstreamPort, keyMapFile = '', keySetFile = ''] = process.argv.slice(2)
+const [port, upstreamPort, keyMapFile = '', keySetFile = '', protocol = 'HTTP/1.1', certFile, keyFile] =
+  process.argv.slice(2)
 const keyLines = (await readFile(keyMapFile, 'utf8')).trim().split('\n')
 const principals = new Map(keyLines.map((line) => [digestOf(line.split(' ')[0] ?? ''), line.split(' ')[1]]))
 const keySet = createLocalJWKSet(JSON.parse(await readFile(keySetFile, 'utf8')) as JSONWebKeySet)
 const verified = new Map<string, { readonly subject: string | undefined; readonly untilMs: number }>()
 const rights = new Map([[callerName, ['/v1/table/bench$']]])
 
-const server = fastify({
+const options = {
   logger: { stream: destination({ dest: 1, sync: false }) },
   bodyLimit: Number.MAX_SAFE_INTEGER,
-})
+}
+const server = await createApplication({ protocol, certFile, keyFile, options })
 server.addHook('preHandler', async ({ headers, url }, reply) => {
   const principal = await principalOf(headers)
   const isAllowed = rights.get(principal ?? '')?.some((prefix) => url.startsWith(prefix)) ?? false
