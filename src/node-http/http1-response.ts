@@ -8,9 +8,6 @@ import type { LingerSlots } from '../http1/server/lingering-close.ts'
 import { discardUpload } from './discard-upload.ts'
 import { NodeResponse } from './node-response.ts'
 
-/** How much of an abandoned body is read to keep the connection open. */
-const maxSkippedBytes = 64 * 1024
-
 /** Bytes of a connection when its last response ended. */
 const bytesBefore = new WeakMap<Socket, { readonly read: number; readonly written: number }>()
 
@@ -30,7 +27,6 @@ export class Http1Response extends NodeResponse {
   readonly #response: ServerResponse
   readonly #socket: Socket
   readonly #options: Http1ResponseOptions
-  #hasSentContinue = false
   #endsWithConnection = false
   /** Whether its last byte is known without its end. */
   #isDelimited = false
@@ -58,29 +54,20 @@ export class Http1Response extends NodeResponse {
   }
 
   abandonBody(drains: boolean): void {
-    const { request } = this
-    if (!this.#awaitsContinue) {
-      request.discardReceived()
-      if (request.isComplete || (drains && request.remainingBytes <= maxSkippedBytes)) return
-    }
+    if (this.request.abandonBody(drains)) return
     this.keepAlive = false
     this.#lingers = drains
   }
 
-  /** The client may or may not send the body after another response: nothing behind the head can be parsed. */
-  get #awaitsContinue(): boolean {
-    return this.request.head.expectsContinue && !this.#hasSentContinue && !this.request.isComplete
-  }
-
   protected override sendContinue(): void {
-    this.#hasSentContinue = true
+    this.request.onContinueSent()
     this.#response.writeContinue()
   }
 
   protected override prepareHead(status: number, headers: readonly string[], isDelimited: boolean): void {
     this.#isDelimited = isDelimited
     this.#endsWithConnection = !isDelimited && this.request.head.version === '1.0'
-    if (this.#awaitsContinue || this.#endsWithConnection || this.#options.isLast(this.#socket))
+    if (this.request.awaitsContinue || this.#endsWithConnection || this.#options.isLast(this.#socket))
       this.keepAlive = false
     this.#response.writeHead(status, [...headers, ...this.#connectionHeaders()])
   }

@@ -1,11 +1,8 @@
 import type { Writable } from 'node:stream'
 import { CallbackList } from '../lib/async/callback-list.ts'
-import { isHeaderField } from '../http1/codec/header-fields.ts'
 import type { WriteCallback } from '../http1/codec/message-writer.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
-
-/** Only the server writes them. */
-const connectionHeaders: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding'])
+import { assertResponseHeader } from '../http1/server/response-header.ts'
 
 /**
  * The response to a request of node, as the pipeline writes it. Like the responses of http1/, it never has more or less
@@ -71,8 +68,7 @@ export abstract class NodeResponse {
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] ?? ''
       const value = headers[index + 1] ?? ''
-      if (connectionHeaders.has(name) || !isHeaderField(name, value))
-        throw new Error(`the header ${name} cannot be sent`)
+      assertResponseHeader(name, value)
       if (name === 'content-length') {
         if (hasNoContent) continue
         length = value

@@ -19,6 +19,9 @@ export interface RequestConnection {
   destroy(): void
 }
 
+/** How much of an abandoned body is read to keep the connection open. */
+const maxSkippedBytes = 64 * 1024
+
 const discard: RequestBodyHandler = {
   onRequestData: () => undefined,
   onRequestEnd: () => undefined,
@@ -37,6 +40,7 @@ export class IncomingRequest {
   #handler: RequestBodyHandler | undefined
   #isPaused = false
   #receivedBytes = 0
+  #hasSentContinue = false
 
   constructor(head: RequestHead, receivedAt: number, connection: RequestConnection) {
     this.head = head
@@ -64,6 +68,11 @@ export class IncomingRequest {
   /** Of the body. */
   get receivedBytes(): number {
     return this.#receivedBytes
+  }
+
+  /** The client may or may not send the body after another response: nothing behind the head can be parsed. */
+  get awaitsContinue(): boolean {
+    return this.head.expectsContinue && !this.#hasSentContinue && !this.isComplete
   }
 
   get wantsBody(): boolean {
@@ -112,10 +121,25 @@ export class IncomingRequest {
     if (this.#handler === handler) this.#handler = undefined
   }
 
+  /** To be called when `100 Continue` has been sent. */
+  onContinueSent(): void {
+    this.#hasSentContinue = true
+  }
+
   /** Discards the bytes of the body that have been received; the handler before is replaced. */
   discardReceived(): void {
     this.consume(discard)
     this.detach(discard)
+  }
+
+  /**
+   * Discards the received bytes of a body that nothing needs. Returns whether the connection can serve further requests:
+   * if nothing is left, or, with `drains`, at most 64 KiB.
+   */
+  abandonBody(drains: boolean): boolean {
+    if (this.awaitsContinue) return false
+    this.discardReceived()
+    return this.isComplete || (drains && this.remainingBytes <= maxSkippedBytes)
   }
 
   pause(): void {

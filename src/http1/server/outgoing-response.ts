@@ -2,16 +2,10 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { CallbackList } from '../../lib/async/callback-list.ts'
-import { isHeaderField } from '../codec/header-fields.ts'
 import { MessageWriter, type WriteCallback } from '../codec/message-writer.ts'
 import { httpDate } from './http-date.ts'
 import type { IncomingRequest } from './incoming-request.ts'
-
-/** Only this class writes them. */
-const connectionHeaders: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding'])
-
-/** How much of an abandoned body is read to keep the connection open. */
-const maxSkippedBytes = 64 * 1024
+import { assertResponseHeader } from './response-header.ts'
 
 export interface ResponseConnection {
   /** Announced to the client. */
@@ -42,7 +36,6 @@ export class OutgoingResponse {
   #state: 'open' | 'ended' | 'complete' | 'destroyed' = 'open'
   #framing: 'sized' | 'chunked' | 'until closed' | 'none' = 'none'
   #remaining = 0
-  #hasSentContinue = false
   #writer: MessageWriter | undefined
 
   constructor(request: IncomingRequest, connection: ResponseConnection) {
@@ -78,23 +71,14 @@ export class OutgoingResponse {
    * response if more than 64 KiB, or an unknown amount, is left; without `drains`, if anything is left.
    */
   abandonBody(drains: boolean): void {
-    const { request } = this
-    if (!this.#awaitsContinue) {
-      request.discardReceived()
-      if (request.isComplete || (drains && request.remainingBytes <= maxSkippedBytes)) return
-    }
+    if (this.request.abandonBody(drains)) return
     this.keepAlive = false
     this.lingers = drains
   }
 
-  /** The client may or may not send the body after another response: nothing behind the head can be parsed. */
-  get #awaitsContinue(): boolean {
-    return this.request.head.expectsContinue && !this.#hasSentContinue && !this.request.isComplete
-  }
-
   writeContinue(): void {
     if (this.#state !== 'open' || this.hasHead) return
-    this.#hasSentContinue = true
+    this.request.onContinueSent()
     this.#socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
   }
 
@@ -102,7 +86,7 @@ export class OutgoingResponse {
   writeHead(status: number, headers: readonly string[]): void {
     if (this.hasHead || this.#state !== 'open') return
     const { method, version } = this.request.head
-    if (this.#awaitsContinue) this.keepAlive = false
+    if (this.request.awaitsContinue) this.keepAlive = false
     let length: string | undefined
     let hasDate = false
     // RFC 9110, section 8.6: 204 has no content-length; for 304 it would be the length of the representation.
@@ -111,8 +95,7 @@ export class OutgoingResponse {
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] ?? ''
       const value = headers[index + 1] ?? ''
-      if (connectionHeaders.has(name) || !isHeaderField(name, value))
-        throw new Error(`the header ${name} cannot be sent`)
+      assertResponseHeader(name, value)
       if (name === 'content-length') {
         if (isBodiless) continue
         length = value
