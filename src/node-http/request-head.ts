@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
-import { contentLengthGrammar } from '../http1/codec/header-fields.ts'
 import { malformed, RequestError } from '../http1/server/request-error.ts'
 import { createParsedRequestHead, type RequestHead } from '../http1/server/request-head.ts'
 
@@ -55,7 +54,10 @@ export function readHttp2Head({ rawHeaders, stream }: Http2ServerRequest, maxHea
   if (method !== 'CONNECT' && target !== '*' && !target.startsWith('/'))
     throw malformed('the :path is not a path')
   const head = createParsedRequestHead({ method, target, version: '1.1' }, headers)
-  return { ...head, version: '2', body: endAfterHeaders ? 0 : readLength(headers), keepAlive: true }
+  // Frames end the body of a request without a length.
+  const hasLength = headers.some((text, index) => index % 2 === 0 && text === 'content-length')
+  const body = endAfterHeaders ? 0 : hasLength ? head.body : 'chunked'
+  return { ...head, version: '2', body, keepAlive: true }
 }
 
 /** Not compared with that of the listener: behind a proxy that terminates TLS, it is that of the client. */
@@ -68,14 +70,6 @@ function addHost(headers: string[], authority: string): void {
   const index = headers.findIndex((text, at) => at % 2 === 0 && text === 'host')
   if (index === -1) headers.push('host', authority)
   else if (headers[index + 1] !== authority) throw malformed('the host header contradicts the :authority')
-}
-
-function readLength(headers: readonly string[]): number | 'chunked' {
-  const index = headers.findIndex((text, at) => at % 2 === 0 && text === 'content-length')
-  const length = index === -1 ? undefined : headers[index + 1]
-  if (length === undefined) return 'chunked'
-  if (!contentLengthGrammar.test(length)) throw malformed('the content-length is invalid')
-  return Number(length)
 }
 
 function withLowerCaseNames(rawHeaders: readonly string[]): string[] {
