@@ -177,9 +177,9 @@ export class ServerConnection
     else this.#state = { kind: 'drainingBody', request }
   }
 
-  onRequestStart(head: RequestHead, bytes: Buffer): void {
+  onRequestStart(head: RequestHead, bytes: Buffer, start: number, end: number): void {
     if (this.#handler.handsOver?.(head.target) === true) {
-      this.#state = { kind: 'handingOver', head: bytes }
+      this.#state = { kind: 'handingOver', head: bytes.subarray(start, end) }
       return
     }
     const request = new IncomingRequest(head, this.#receivedAt, this)
