@@ -1,6 +1,7 @@
 import { getHeaderDialect, hopByHopHeaders, requestIdHeader } from '../../catalog-api/headers.ts'
 import { passThroughRequestHeaders } from '../../config/upstream/allowed-headers-settings.ts'
 import type { PassThroughSettings } from '../../config/pass-through-settings.ts'
+import { parseConnectionTokens } from '../../lib/http/connection-tokens.ts'
 import type { ReceivedHead } from '../received-head.ts'
 import type { PassThroughPaths } from './pass-through-target.ts'
 
@@ -39,7 +40,7 @@ export function createResponseHeaders(
   paths: PassThroughPaths,
   target: URL,
 ): string[] {
-  const listed = listConnectionTokens(received['connection'])
+  const listed = new Set([received['connection'] ?? []].flat().flatMap(parseConnectionTokens))
   const headers: string[] = []
   for (const [name, value] of Object.entries(received)) {
     const isOfGateway = name === requestIdHeader || name === 'alt-svc' || getHeaderDialect(name) !== undefined
@@ -49,11 +50,6 @@ export function createResponseHeaders(
     }
   }
   return headers
-}
-
-function listConnectionTokens(connection: HeadersByName[string]): ReadonlySet<string> {
-  const tokens = [connection ?? []].flat().flatMap((value) => value.toLowerCase().split(','))
-  return new Set(tokens.map((token) => token.trim()))
 }
 
 function relocate(location: string, { prefix, upstreamPath }: PassThroughPaths, target: URL): string {

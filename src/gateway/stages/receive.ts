@@ -10,6 +10,7 @@ import {
 import type { HeaderDialect } from '../../catalog-api/headers.ts'
 import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import { parseConnectionTokens, removeHeaders } from '../../lib/http/connection-tokens.ts'
 import { contextKeyToHeader } from '../context-keys.ts'
 import { toOriginForm, type Scheme } from '../origin-form.ts'
 import type { Received } from '../context.ts'
@@ -59,7 +60,7 @@ export function receive(
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] ?? ''
     const value = raw[index + 1] ?? ''
-    if (name === 'connection') connectionTokens.push(...value.toLowerCase().split(','))
+    if (name === 'connection') connectionTokens.push(...parseConnectionTokens(value))
     const dialect = getHeaderDialect(name)
     if (dialect !== undefined) {
       const canonical = canonicalHeaderName(name, dialect, accepted)
@@ -183,7 +184,7 @@ function assertNoLookalike(name: string): void {
 }
 
 function removeConnectionListed(headers: readonly string[], tokens: readonly string[]): readonly string[] {
-  const listed = new Set(tokens.map((token) => token.trim()))
+  const listed = new Set(tokens)
   for (const name of listed) {
     if (guardedHeaders.has(name) || getHeaderDialect(name) !== undefined) {
       throw refusal(
@@ -192,5 +193,5 @@ function removeConnectionListed(headers: readonly string[], tokens: readonly str
       )
     }
   }
-  return headers.filter((_, index) => !listed.has(headers[index - (index % 2)] ?? ''))
+  return removeHeaders(headers, listed)
 }

@@ -1,6 +1,7 @@
 import { lancedbServerHeader } from '../../catalog-api/headers.ts'
 import type { CapacityHolder } from '../../limits/overload/fair-capacity.ts'
 import type { RequestSpans } from '../../observability/traces/request-spans.ts'
+import { parseConnectionTokens, removeHeaders } from '../../lib/http/connection-tokens.ts'
 import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
@@ -246,16 +247,10 @@ function filterHeaders(
   for (let index = 0; index < sent.length; index += 2) {
     const name = sent[index] ?? ''
     const value = sent[index + 1] ?? ''
-    if (name === 'connection') {
-      listed ??= new Set()
-      for (const token of value.toLowerCase().split(',')) listed.add(token.trim())
-    }
+    if (name === 'connection') listed = new Set([...(listed ?? []), ...parseConnectionTokens(value)])
     if (names.has(name)) headers.push(name, value)
   }
-  const passed =
-    listed === undefined
-      ? headers
-      : headers.filter((_, index) => !listed.has(headers[index - (index % 2)] ?? ''))
+  const passed = listed === undefined ? headers : removeHeaders(headers, listed)
   for (let index = 0; index < own.length; index += 2) {
     const name = own[index] ?? ''
     // The version header of the upstream takes precedence over that of the gateway.

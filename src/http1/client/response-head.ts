@@ -1,3 +1,4 @@
+import { parseConnectionTokens } from '../../lib/http/connection-tokens.ts'
 import { contentLengthGrammar, headGrammar, parseHeaderFields } from '../codec/header-fields.ts'
 import { badResponse } from './transport-error.ts'
 
@@ -57,7 +58,7 @@ function parseFraming(status: number, isHttp11: boolean, headers: readonly strin
         coding = value
         break
       case 'connection':
-        if (hasCloseOption(value)) keepAliveMs = 0
+        if (parseConnectionTokens(value).includes('close')) keepAliveMs = 0
         break
       case 'keep-alive':
         if (keepAliveMs > 0) keepAliveMs = parseKeepAlive(value)
@@ -79,13 +80,6 @@ function parseFraming(status: number, isHttp11: boolean, headers: readonly strin
 
 function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
-}
-
-function hasCloseOption(value: string): boolean {
-  return value
-    .toLowerCase()
-    .split(',')
-    .some((option) => option.trim() === 'close')
 }
 
 function parseKeepAlive(value: string): number {

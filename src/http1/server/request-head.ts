@@ -5,6 +5,7 @@ import {
   isHeaderField,
   parseHeaderFields,
 } from '../codec/header-fields.ts'
+import { parseConnectionTokens } from '../../lib/http/connection-tokens.ts'
 import { malformed } from './request-error.ts'
 
 export interface RequestHead {
@@ -137,6 +138,6 @@ function parseFraming(version: string, headers: readonly string[]): Framing {
 /** RFC 9112, section 9.3. */
 function isPersistent(version: string, connection: string): boolean {
   if (connection === '') return version === '1.1'
-  const options = connection.split(',').map((option) => option.trim().toLowerCase())
+  const options = parseConnectionTokens(connection)
   return !options.includes('close') && (version === '1.1' || options.includes('keep-alive'))
 }
