@@ -1,14 +1,14 @@
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import type { PassThroughEntry } from '../../audit/records/audit-record.ts'
-import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
+import { refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { AuthenticationError } from '../../identity/authentication-error.ts'
 import type { Principal } from '../../identity/principal.ts'
 import { isSafeMethod } from '../../lib/http/is-safe-method.ts'
-import { withTimeout } from '../../lib/async/with-timeout.ts'
 import { getAddressKey } from '../../limits/address-key.ts'
 import { getPrincipalKey } from '../../limits/limit-key.ts'
 import { Overloaded } from '../../limits/overload/load-shedder.ts'
+import { awaitAuditRecord } from '../await-audit-record.ts'
 import type { Received } from '../context.ts'
 import type { DownstreamRequest } from '../downstream.ts'
 import type { ReceivedHead } from '../received-head.ts'
@@ -37,9 +37,6 @@ interface RequestToAdmit {
   readonly upgrade?: 'websocket'
   readonly onClose: (release: () => void) => void
 }
-
-/** A hanging disk must not delay requests forever. */
-const writeTimeoutMs = 10_000
 
 /**
  * Passes a request through the stages that the pipeline has for requests of the catalog, with the rule of the route
@@ -118,12 +115,5 @@ async function writeRecord(auditLog: AuditLog, entry: PassThroughEntry): Promise
     auditLog.recordPassThrough(entry, false).catch(() => undefined)
     return
   }
-  const { signal } = new AbortController()
-  try {
-    await withTimeout(auditLog.recordPassThrough(entry), writeTimeoutMs, signal)
-  } catch (error) {
-    if (error instanceof CatalogError) throw error
-    const message = 'the request was not forwarded: timeout writing the audit record; retry later'
-    throw refusal('audit_timeout', message, { cause: error })
-  }
+  await awaitAuditRecord(auditLog.recordPassThrough(entry), 'the request was not forwarded')
 }

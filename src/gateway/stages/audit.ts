@@ -4,6 +4,7 @@ import type { AuditedObject, IntentEntry } from '../../audit/records/audit-recor
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import type { ChangeTracker, TrackedChange } from '../changes/change-tracker.ts'
 import { isOperationName, getOperation } from '../../catalog-api/operations.ts'
+import { awaitAuditRecord } from '../await-audit-record.ts'
 import { advance } from '../context.ts'
 import { createEntryDetails } from '../facts/change-details.ts'
 import { listAdditionalPermissions, type RequiredPermission } from '../authorization/required-permission.ts'
@@ -28,9 +29,6 @@ export interface AuditOptions {
   readonly auditLog: AuditLog
   readonly changeTracker: ChangeTracker
 }
-
-/** A hanging disk must not delay changes forever. */
-const writeTimeoutMs = 10_000
 
 /**
  * Stage 7: writes the intent of a change. It is on disk before the first byte goes upstream, unless the settings audit
@@ -106,29 +104,18 @@ function createAuditedObject(
 }
 
 /** Resolves with the receipt of the intent. One that becomes durable too late gets the outcome "not sent". */
-function writeIntent(auditLog: AuditLog, entry: IntentEntry): Promise<IntentReceipt> {
-  return new Promise((resolve, reject) => {
-    const startedAt = performance.now()
-    let isLate = false
-    const timer = setTimeout(() => {
-      isLate = true
-      const message = 'the change was not made: timeout writing the audit record; retry later'
-      reject(refusal('audit_timeout', message))
-    }, writeTimeoutMs)
-    auditLog.recordIntent(entry).then(
-      (receipt) => {
-        clearTimeout(timer)
-        resolve(receipt)
-        if (!isLate) return
+async function writeIntent(auditLog: AuditLog, entry: IntentEntry): Promise<IntentReceipt> {
+  const startedAt = performance.now()
+  const written = auditLog.recordIntent(entry)
+  try {
+    return await awaitAuditRecord(written, 'the change was not made')
+  } catch (error) {
+    written
+      .then((receipt) => {
         const outcome = { result: 'failed', durationMs: performance.now() - startedAt } as const
-        auditLog
-          .recordOutcome(receipt, { ...outcome, details: { reason: 'not sent' } })
-          .catch(() => undefined)
-      },
-      (error: unknown) => {
-        clearTimeout(timer)
-        reject(error)
-      },
-    )
-  })
+        return auditLog.recordOutcome(receipt, { ...outcome, details: { reason: 'not sent' } })
+      })
+      .catch(() => undefined)
+    throw error
+  }
 }
