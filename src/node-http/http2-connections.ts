@@ -78,7 +78,7 @@ export function createHttp2Connections(
       })
       server.emit('connection', socket)
       if (connection === undefined) throw new Error('node:http2 opened no session')
-      // The session has taken what was read before; a paused socket would not tell its end.
+      // The session has taken the bytes that were read before; a paused socket would not report its end.
       if (socket.isPaused()) setImmediate(() => socket.resume())
       return connection
     },

@@ -5,7 +5,7 @@ import type { NodeRequest, NodeRequestHandler, RawResponse } from './node-reques
 import type { NodeResponse } from './node-response.ts'
 
 /** A request as its server passed it. The converted request reads its body, the converted response writes. */
-export interface RawExchange {
+export interface RawRequestPair {
   readonly request: NodeRequest
   readonly response: RawResponse
 }
@@ -14,9 +14,9 @@ export interface RawExchange {
 export interface Interceptor {
   /** Whether it takes requests with this raw request target. */
   matches(target: string): boolean
-  handle(request: IncomingRequest, response: NodeResponse, raw: RawExchange): void
+  handle(request: IncomingRequest, response: NodeResponse, raw: RawRequestPair): void
   /**
-   * Takes all requests of HTTP/1.1 for another protocol, whatever their target is; undefined if these are ordinary ones.
+   * Takes all requests of HTTP/1.1 for another protocol, with any target; undefined if these are ordinary ones.
    * The connection is its own from then on, until the server drains.
    */
   readonly handleUpgrade?: ((request: IncomingMessage, socket: Duplex, head: Buffer) => void) | undefined
@@ -25,7 +25,7 @@ export interface Interceptor {
 /** Returns what takes the converted request instead of the handler; undefined if the interceptor does not. */
 export function intercept(
   interceptor: Interceptor | undefined,
-  raw: RawExchange,
+  raw: RawRequestPair,
 ): NodeRequestHandler['onRequest'] | undefined {
   if (interceptor?.matches(raw.request.url ?? '') !== true) return undefined
   return (request, response) => interceptor.handle(request, response, raw)

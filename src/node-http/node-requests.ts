@@ -34,8 +34,8 @@ export interface NodeRequestHandler {
 }
 
 /**
- * Takes requests of servers of node: converts each, and passes it to `onRequest`, by default that of the handler, when its
- * turn has come.
+ * Takes requests of servers of node: converts each, and passes it to `onRequest`, by default that of the handler, in
+ * batches of the scheduler.
  */
 export interface NodeRequests {
   takeHttp1(

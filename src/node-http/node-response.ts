@@ -127,7 +127,7 @@ export abstract class NodeResponse {
 
   protected abstract sendContinue(): void
   protected abstract sendHead(): void
-  /** `isDelimited`: whether the client can tell the end of the body without the end of the connection. */
+  /** `isDelimited`: whether the client recognizes the end of the body without the end of the connection. */
   protected abstract prepareHead(status: number, headers: readonly string[], isDelimited: boolean): void
   protected abstract sendChunk(chunk: Buffer, onWritten: WriteCallback | undefined): boolean
   protected abstract sendEnd(last: Buffer | undefined): void

@@ -15,7 +15,7 @@ export interface BodyInput {
   readonly destroy: () => void
 }
 
-/** Passes the body of a request of node to the request of the pipeline, while that wants it. */
+/** Passes the body of a request of node to the request of the pipeline, while that consumes it. */
 export class RequestSource implements RequestConnection {
   readonly request: IncomingRequest
   readonly socket: Socket
@@ -30,7 +30,7 @@ export class RequestSource implements RequestConnection {
     this.request = new IncomingRequest(head, performance.now(), this)
     const { stream, isWhole } = input
     stream
-      // An empty body ends even if nobody reads it.
+      // An empty body ends even if it is not read.
       .on('end', () => {
         if (isWhole()) this.request.complete()
         else this.request.abort()
@@ -39,7 +39,7 @@ export class RequestSource implements RequestConnection {
       .on('error', () => undefined)
       .on('aborted', () => this.request.abort())
       .on('close', () => this.request.abort())
-    // A stream that nobody reads does not end.
+    // A stream that is not read does not end.
     if (this.request.isComplete) stream.resume()
   }
 

@@ -4,7 +4,7 @@ import fastify from 'fastify'
 import { Dispatcher, type Pool } from 'undici'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import type { NodeResponse } from '../../node-http/node-response.ts'
-import type { RawExchange } from '../../node-http/interceptor.ts'
+import type { RawRequestPair } from '../../node-http/interceptor.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import type { DownstreamBody } from '../downstream.ts'
 import { gatewayHeaders, type ResponseContext } from '../gateway-headers.ts'
@@ -24,7 +24,7 @@ interface ProxiedRequest extends AdmittedRequest {
 
 type ReceivedResponse = Pick<Dispatcher.ResponseData<unknown>, 'statusCode' | 'headers' | 'body'>
 
-interface Exchange extends ProxiedRequest {
+interface ProxyAttempt extends ProxiedRequest {
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
   /** The response of the upstream, when its head has arrived. */
@@ -36,7 +36,7 @@ interface Exchange extends ProxiedRequest {
 /** Forwards admitted requests by @fastify/http-proxy, in an application of Fastify that never listens. */
 export interface HttpProxy {
   /** Resolves when the response is written. Rejects with the error for the client, or with ClientDisconnected. */
-  forward(request: ProxiedRequest, raw: RawExchange): Promise<void>
+  forward(request: ProxiedRequest, raw: RawRequestPair): Promise<void>
   close(): Promise<void>
 }
 
@@ -45,10 +45,10 @@ export interface HttpProxy {
  * those that the gateway has read and will write: over HTTP/2, the plugin would take a cut body for a whole one.
  */
 export async function openHttpProxy(routes: readonly PassThroughRoute[]): Promise<HttpProxy> {
-  const exchanges = new AsyncLocalStorage<Exchange>()
+  const attempts = new AsyncLocalStorage<ProxyAttempt>()
   const fail = (reply: { hijack(): unknown }, error: unknown): void => {
     reply.hijack()
-    exchanges.getStore()?.reject(error)
+    attempts.getStore()?.reject(error)
   }
   const app = fastify({ exposeHeadRoutes: false })
   app.setErrorHandler((error, _request, reply) => fail(reply, error))
@@ -60,17 +60,17 @@ export async function openHttpProxy(routes: readonly PassThroughRoute[]): Promis
       httpMethods: settings.methods,
       internalRewriteLocationHeader: false,
       disableRequestLogging: true,
-      undici: new ExchangeDispatcher(pool, exchanges),
+      undici: new AttemptDispatcher(pool, attempts),
       replyOptions: {
         // By default, GET is repeated ten times after a 503.
         retryDelay: () => null,
         onError: (reply, { error }) => fail(reply, error),
         onResponse(_request, reply) {
-          const exchange = exchanges.getStore()
+          const attempt = attempts.getStore()
           // The plugin goes on after an error.
-          if (reply.sent || exchange?.received === undefined) return
+          if (reply.sent || attempt?.received === undefined) return
           reply.hijack()
-          sendResponse(exchange, exchange.received).then(exchange.resolve, exchange.reject)
+          sendResponse(attempt, attempt.received).then(attempt.resolve, attempt.reject)
         },
       },
     })
@@ -87,8 +87,8 @@ export async function openHttpProxy(routes: readonly PassThroughRoute[]): Promis
       raw.request.url = head.target
       try {
         await new Promise<void>((resolve, reject) => {
-          const exchange: Exchange = { ...request, signal, received: undefined, resolve, reject }
-          exchanges.run(exchange, () => Reflect.apply(routing, undefined, [raw.request, raw.response]))
+          const attempt: ProxyAttempt = { ...request, signal, received: undefined, resolve, reject }
+          attempts.run(attempt, () => Reflect.apply(routing, undefined, [raw.request, raw.response]))
         })
       } catch (error) {
         if (response.isDestroyed) throw new ClientDisconnected('the client closed the connection')
@@ -103,7 +103,7 @@ export async function openHttpProxy(routes: readonly PassThroughRoute[]): Promis
 }
 
 async function sendResponse(
-  { response, route: { paths, origin }, upstreamPath, context }: Exchange,
+  { response, route: { paths, origin }, upstreamPath, context }: ProxyAttempt,
   { statusCode, headers, body }: ReceivedResponse,
 ): Promise<void> {
   try {
@@ -122,14 +122,14 @@ async function sendResponse(
 }
 
 /** Sends each request with the head and the body that the gateway has read, and aborts it when its client leaves. */
-class ExchangeDispatcher extends Dispatcher {
+class AttemptDispatcher extends Dispatcher {
   readonly #pool: Pool
-  readonly #exchanges: AsyncLocalStorage<Exchange>
+  readonly #attempts: AsyncLocalStorage<ProxyAttempt>
 
-  constructor(pool: Pool, exchanges: AsyncLocalStorage<Exchange>) {
+  constructor(pool: Pool, attempts: AsyncLocalStorage<ProxyAttempt>) {
     super()
     this.#pool = pool
-    this.#exchanges = exchanges
+    this.#attempts = attempts
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
@@ -147,9 +147,9 @@ class ExchangeDispatcher extends Dispatcher {
     options: Dispatcher.RequestOptions<Opaque>,
     callback?: (error: Error | null, data: Dispatcher.ResponseData<Opaque>) => void,
   ): Promise<Dispatcher.ResponseData<Opaque>> | void {
-    const exchange = this.#exchanges.getStore()
-    if (exchange === undefined || callback === undefined) throw new Error('no request to forward')
-    const { head, body, route, signal } = exchange
+    const attempt = this.#attempts.getStore()
+    if (attempt === undefined || callback === undefined) throw new Error('no request to forward')
+    const { head, body, route, signal } = attempt
     this.#pool.request(
       {
         ...options,
@@ -158,7 +158,7 @@ class ExchangeDispatcher extends Dispatcher {
         signal,
       },
       (error, data) => {
-        if (error === null) exchange.received = data
+        if (error === null) attempt.received = data
         callback(error, data)
       },
     )

@@ -14,7 +14,7 @@ export interface PassThroughPaths {
 }
 
 /**
- * Finds the paths of catalogs at the host of the upstream, whatever their ports: a proxy may serve both. `/v1` is one at
+ * Finds the paths of catalogs at the host of the upstream, on any port: a proxy may serve both. `/v1` is one at
  * every host, because one host may have several names.
  */
 export function createPassThroughPaths(

@@ -13,13 +13,13 @@ export async function sendBody(body: Readable, response: NodeResponse): Promise<
 
 function canWrite(response: NodeResponse): Promise<void> {
   return new Promise((resolve) => {
-    const settle = (): void => {
-      response.onDrain.delete(settle)
-      response.onClose.delete(settle)
+    const resume = (): void => {
+      response.onDrain.delete(resume)
+      response.onClose.delete(resume)
       resolve()
     }
-    response.onDrain.add(settle)
-    response.onClose.add(settle)
-    if (response.isDestroyed) settle()
+    response.onDrain.add(resume)
+    response.onClose.add(resume)
+    if (response.isDestroyed) resume()
   })
 }

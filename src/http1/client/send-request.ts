@@ -19,7 +19,7 @@ export function sendRequest(
     let bytes = 0
     let status = 0
     const abort = (): void => controller.abort(toError(signal.reason))
-    const settle = (): void => signal.removeEventListener('abort', abort)
+    const stopListening = (): void => signal.removeEventListener('abort', abort)
     const controller = client.dispatch(request, {
       onRequestStart: () => undefined,
       onResponseStart: (head) => (status = head.status),
@@ -30,7 +30,7 @@ export function sendRequest(
         release?.()
       },
       onResponseEnd(last) {
-        settle()
+        stopListening()
         if (last !== undefined) chunks.push(last)
         bytes += last?.length ?? 0
         // Copies `last` before its memory is reused.
@@ -38,7 +38,7 @@ export function sendRequest(
         else resolve({ status, body: Buffer.concat(chunks) })
       },
       onResponseError(error) {
-        settle()
+        stopListening()
         reject(error)
       },
     })

@@ -1,7 +1,7 @@
 /** Maximum ratio of the age that is subtracted at random, so that simultaneous connections do not expire together. */
 const ageJitter = 0.1
 
-/** Tells when a connection has reached its maximum age. */
+/** The age of a connection, with a maximum. */
 export class ConnectionAge {
   /** On the clock of performance.now(). */
   readonly #expiresAt: number

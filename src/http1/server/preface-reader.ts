@@ -4,7 +4,7 @@ import type { ConnectionOwner, ServedConnection } from './served-connection.ts'
 /** First bytes of a client of HTTP/2 (RFC 9113, section 3.4). */
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
-/** Tells HTTP/2 without TLS from HTTP/1.1 by the first bytes of a connection. */
+/** Distinguishes HTTP/2 without TLS from HTTP/1.1 by the first bytes of a connection. */
 export class PrefaceReader implements ServedConnection {
   readonly isBusy = false
   readonly #socket: Socket

@@ -17,7 +17,7 @@ export interface RequestHead {
   /** Lower-case names and values in turn. */
   readonly headers: readonly string[]
   /**
-   * Length; `chunked` if only its end tells, in chunks or in frames of HTTP/2. `unknown`: for other transfer codings and
+   * Length; `chunked` if the length is unknown until its end, in chunks or in frames of HTTP/2. `unknown`: for other transfer codings and
    * HTTP versions. Refuse the request; nothing after it can be read.
    */
   readonly body: number | 'chunked' | 'unknown'

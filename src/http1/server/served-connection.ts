@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-/** A connection that the listener has accepted, whatever serves it. */
+/** A connection that the listener has accepted, in any protocol. */
 export interface ServedConnection {
   /** Whether a request is active. */
   readonly isBusy: boolean
