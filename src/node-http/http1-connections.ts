@@ -46,7 +46,6 @@ export function createHttp1Connections(
   )
   // No header may be dropped unseen; their size is limited.
   server.maxHeadersCount = 0
-  server.timeout = timeouts.sendTimeoutMs
   server
     .on('checkContinue', serve)
     .on('checkExpectation', serve)
@@ -61,9 +60,6 @@ export function createHttp1Connections(
       // Bytes behind a request that is the last one are ignored, and a client may leave.
       if (error.code !== 'HPE_CLOSED_CONNECTION' && error.code !== 'ECONNRESET')
         connections.get(socket)?.reject(toRequestError(error, Reflect.get(error, 'rawPacket')))
-    })
-    .on('timeout', (socket: Socket) => {
-      connections.get(socket)?.checkSending()
     })
   const handleUpgrade = interceptor?.handleUpgrade
   if (handleUpgrade !== undefined) {
@@ -222,14 +218,6 @@ class Http1Connection implements ServedConnection {
     this.#options.requests.abortBody(active.request)
     if (active.response.headersSent) this.#pipelined.whenIdle(() => this.#socket.destroy())
     else this.#respond(error)
-  }
-
-  /** Nothing was sent or received for long: a client that reads nothing of its response is disconnected. */
-  checkSending(): void {
-    const socket = this.#socket
-    if (this.isBusy && socket.writableLength === 0) return
-    if (this.isBusy) this.#options.handler.onConnectionError('send_timeout', socket.remoteAddress ?? '')
-    socket.destroy()
   }
 
   #respond(error: RequestError): void {

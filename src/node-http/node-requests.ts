@@ -88,6 +88,12 @@ export function createNodeRequests(
     }
   }
 
+  /** The client reads nothing of its response. */
+  function onSendTimeout(response: NodeResponse): void {
+    handler.onConnectionError('send_timeout', response.request.remoteAddress)
+    response.destroy()
+  }
+
   return {
     takeHttp1(raw, rawResponse, onRequest) {
       const { socket } = raw
@@ -105,6 +111,9 @@ export function createNodeRequests(
       })
       taken.set(raw, request)
       const response = new Http1Response(request, rawResponse, options)
+      rawResponse.setTimeout(handler.sendTimeoutMs, () => {
+        if (socket.writableLength > 0) onSendTimeout(response)
+      })
       // Node emits a request before it has parsed the body that arrived with it.
       if (request.isComplete) start(request, response, onRequest)
       else setImmediate(() => start(request, response, onRequest))
@@ -129,9 +138,7 @@ export function createNodeRequests(
       })
       const response = new Http2Response(request, stream)
       stream.setTimeout(handler.sendTimeoutMs, () => {
-        if (stream.writableLength === 0) return
-        handler.onConnectionError('send_timeout', request.remoteAddress)
-        response.destroy()
+        if (stream.writableLength > 0) onSendTimeout(response)
       })
       start(request, response, onRequest)
     },

@@ -123,10 +123,6 @@ export class GatewayRoute {
     const { socket } = raw
     let pipelined = this.#pipelined.get(socket)
     if (pipelined === undefined) this.#pipelined.set(socket, (pipelined = new PipelinedRequests(socket)))
-    const { sendTimeoutMs } = this.#settings.timeouts
-    rawResponse.setTimeout(sendTimeoutMs, () => {
-      if (socket.writableLength > 0) socket.destroy()
-    })
     pipelined.add(raw, rawResponse, () => this.#requests.takeHttp1(raw, rawResponse, onRequest))
   }
 
