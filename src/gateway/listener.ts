@@ -5,14 +5,10 @@ import type {
   TimeoutSettings,
   TlsSettings,
 } from '../config/listen-settings.ts'
-import {
-  createHttp1Server,
-  type Http1Server,
-  type Http1ServerHandler,
-  type OtherServers,
-} from '../http1/server/http1-server.ts'
+import type { Http1ServerHandler, OtherServers } from '../http1/server/connection-set.ts'
+import { createHttp1Server, type Http1Server } from '../http1/server/http1-server.ts'
 import type { RequestScheduler } from '../http1/server/request-queue.ts'
-import type { ConnectionTimeouts } from '../http1/server/server-connection.ts'
+import type { ConnectionTimeouts } from '../http1/server/connection-state.ts'
 import { createHttp1Connections } from '../node-http/http1-connections.ts'
 import { createHttp2Connections } from '../node-http/http2-connections.ts'
 import type { Interceptor } from '../node-http/interceptor.ts'

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { closeWithError } from '../http1/server/error-response.ts'
 import { RequestError, malformed } from '../http1/server/request-error.ts'
-import type { ConnectionTimeouts } from '../http1/server/server-connection.ts'
+import type { ConnectionTimeouts } from '../http1/server/connection-state.ts'
 import { ConnectionAge } from '../http1/server/connection-age.ts'
 import type {
   ConnectionOwner,

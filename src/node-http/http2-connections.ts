@@ -13,7 +13,7 @@ import type {
   ConnectionServer,
   ServedConnection,
 } from '../http1/server/served-connection.ts'
-import type { ConnectionTimeouts } from '../http1/server/server-connection.ts'
+import type { ConnectionTimeouts } from '../http1/server/connection-state.ts'
 import { intercept, type Interceptor } from './interceptor.ts'
 import { StreamAborted } from './stream-aborted.ts'
 import { createNodeRequests, type NodeRequestHandler } from './node-requests.ts'

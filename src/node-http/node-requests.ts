@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { ErrorResponse } from '../http1/server/error-response.ts'
-import type { ConnectionErrorReason } from '../http1/server/http1-server.ts'
+import type { ConnectionErrorReason } from '../http1/server/connection-set.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 import { LingerSlots } from '../http1/server/lingering-close.ts'
 import { RequestError } from '../http1/server/request-error.ts'

@@ -2,67 +2,18 @@ import type { Socket } from 'node:net'
 import { closeGracefully } from '../../lib/net/close-gracefully.ts'
 import { trackReadMemory } from '../codec/read-memory.ts'
 import { ConnectionAge } from './connection-age.ts'
-import { closeWithError, type ErrorResponse } from './error-response.ts'
+import type { ConnectionHandler } from './connection-handler.ts'
+import { findExpiry, type ConnectionState } from './connection-state.ts'
+import { closeWithError } from './error-response.ts'
 import { IncomingRequest, type RequestConnection } from './incoming-request.ts'
-import { LingeringClose, type LingerSlots } from './lingering-close.ts'
+import { LingeringClose } from './lingering-close.ts'
 import { OutgoingResponse, type ResponseConnection } from './outgoing-response.ts'
 import { RequestError } from './request-error.ts'
 import type { RequestHead } from './request-head.ts'
 import { RequestParser, type RequestParserHandler } from './request-parser.ts'
-import type { RequestScheduler } from './request-queue.ts'
-import type { ConnectionOwner, ServedConnection } from './served-connection.ts'
+import type { ServedConnection } from './served-connection.ts'
 
-/** In milliseconds. */
-export interface ConnectionTimeouts {
-  /** From the start of a connection or of a request to the end of the head. */
-  readonly headersTimeoutMs: number
-  /** Between a response and the next request. */
-  readonly keepAliveTimeoutMs: number
-  /** How long a client may read nothing of a response. */
-  readonly sendTimeoutMs: number
-  /** The next response on a connection of this age is its last one. */
-  readonly maxConnectionAgeMs: number
-}
-
-export interface ConnectionHandler extends ConnectionOwner {
-  readonly maxHeadBytes: number
-  readonly timeouts: ConnectionTimeouts
-  readonly scheduler: RequestScheduler
-  readonly lingerSlots: LingerSlots
-  /** Whether another server takes over a connection with a request for this target. */
-  readonly handsOver: ((target: string) => boolean) | undefined
-  onRequest(request: IncomingRequest, response: OutgoingResponse): void
-  onRequestError(error: RequestError, remoteAddress: string): void
-  /** The connection is closed without a response if undefined. */
-  errorResponse(error: RequestError): ErrorResponse | undefined
-  /** The client reads nothing of its response. */
-  onSendTimeout(remoteAddress: string): void
-  /** The connection is not used any more: another server gets the socket, paused, with all that was received. */
-  onHandOver(connection: ServerConnection): void
-}
-
-/** Times are those of performance.now(). */
-type State =
-  /** Accepted; nothing has been received. */
-  | { readonly kind: 'opened'; readonly since: number }
-  /** The previous response is complete, and nothing of the next request has been received. */
-  | { readonly kind: 'idle'; readonly since: number }
-  /** Bytes of a request have been received; the scheduler has not started it. */
-  | { readonly kind: 'queued'; readonly since: number }
-  | { readonly kind: 'readingHead'; readonly since: number }
-  | { readonly kind: 'serving'; readonly request: IncomingRequest; readonly response: OutgoingResponse }
-  /** The response is complete, the body of the request is not. */
-  | { readonly kind: 'drainingBody'; readonly request: IncomingRequest }
-  /** Another server gets the connection, from this head on. */
-  | { readonly kind: 'handingOver'; readonly head: Buffer }
-  /** The rest of the request is malformed; its response had started, and is the last one. Input is discarded. */
-  | { readonly kind: 'finishing'; readonly response: OutgoingResponse }
-  /** The last response is complete; the rest of its upload is discarded, so that the client gets to read it. */
-  | { readonly kind: 'lingering'; readonly close: LingeringClose }
-  /** Closed, or about to be when the last bytes have been written. Input is discarded. */
-  | { readonly kind: 'closing' }
-
-const closing: State = { kind: 'closing' }
+const closing: ConnectionState = { kind: 'closing' }
 
 /** Bytes that are discarded before a connection closes: what the client may have sent before it saw the response. */
 const maxDiscardedBytes = 256 * 1024
@@ -74,7 +25,7 @@ export class ServerConnection
   readonly socket: Socket
   readonly remoteAddress: string
   readonly keepAliveSeconds: number
-  #state: State
+  #state: ConnectionState
   readonly #handler: ConnectionHandler
   readonly #parser: RequestParser
   #unparsed: Buffer | undefined
@@ -149,14 +100,9 @@ export class ServerConnection
   }
 
   checkTimeouts(now: number): void {
-    const state = this.#state
-    const { headersTimeoutMs, keepAliveTimeoutMs } = this.#handler.timeouts
-    if (state.kind === 'opened' && now - state.since > headersTimeoutMs)
-      this.#reject(new RequestError('idle_timeout', 'no request on a new connection'))
-    else if (state.kind === 'readingHead' && now - state.since > headersTimeoutMs)
-      this.#reject(new RequestError('request_timeout', 'the head was not received in time'))
-    else if (state.kind === 'idle' && now - state.since > keepAliveTimeoutMs) this.#abort()
-    else if (state.kind === 'lingering' && state.close.hasExpired(now)) this.#abort()
+    const expiry = findExpiry(this.#state, now, this.#handler.timeouts)
+    if (expiry instanceof RequestError) this.#reject(expiry)
+    else if (expiry) this.#abort()
   }
 
   applyFlowControl(): void {
@@ -285,7 +231,7 @@ export class ServerConnection
       .off('close', this.#onClose)
       .pause()
     socket.unshift(Buffer.concat([head, rest]))
-    this.#handler.onHandOver(this)
+    this.#handler.onHandOver(this, socket)
   }
 
   #becomeIdle(): void {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Server, type Socket } from 'node:net'
 import type { IncomingRequest } from '../../../src/http1/server/incoming-request.ts'
-import type { OtherServers } from '../../../src/http1/server/http1-server.ts'
+import type { OtherServers } from '../../../src/http1/server/connection-set.ts'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
 import { RequestQueue } from '../../../src/http1/server/request-queue.ts'
 import { createHttp1Connections } from '../../../src/node-http/http1-connections.ts'

@@ -1,11 +1,13 @@
 import { onTestFinished } from 'vitest'
+import type {
+  ConnectionErrorReason,
+  Http1ServerHandler,
+  OtherServers,
+} from '../../../src/http1/server/connection-set.ts'
 import {
   createHttp1Server,
-  type ConnectionErrorReason,
   type Http1Server,
-  type Http1ServerHandler,
   type Http1ServerOptions,
-  type OtherServers,
 } from '../../../src/http1/server/http1-server.ts'
 import type { IncomingRequest } from '../../../src/http1/server/incoming-request.ts'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'

@@ -1,0 +1,54 @@
+import type { IncomingRequest } from './incoming-request.ts'
+import type { LingeringClose } from './lingering-close.ts'
+import type { OutgoingResponse } from './outgoing-response.ts'
+import { RequestError } from './request-error.ts'
+
+/** In milliseconds. */
+export interface ConnectionTimeouts {
+  /** From the start of a connection or of a request to the end of the head. */
+  readonly headersTimeoutMs: number
+  /** Between a response and the next request. */
+  readonly keepAliveTimeoutMs: number
+  /** How long a client may read nothing of a response. */
+  readonly sendTimeoutMs: number
+  /** The next response on a connection of this age is its last one. */
+  readonly maxConnectionAgeMs: number
+}
+
+/** Times are those of performance.now(). */
+export type ConnectionState =
+  /** Accepted; nothing has been received. */
+  | { readonly kind: 'opened'; readonly since: number }
+  /** The previous response is complete, and nothing of the next request has been received. */
+  | { readonly kind: 'idle'; readonly since: number }
+  /** Bytes of a request have been received; the scheduler has not started it. */
+  | { readonly kind: 'queued'; readonly since: number }
+  | { readonly kind: 'readingHead'; readonly since: number }
+  | { readonly kind: 'serving'; readonly request: IncomingRequest; readonly response: OutgoingResponse }
+  /** The response is complete, the body of the request is not. */
+  | { readonly kind: 'drainingBody'; readonly request: IncomingRequest }
+  /** Another server gets the connection, from this head on. */
+  | { readonly kind: 'handingOver'; readonly head: Buffer }
+  /** The rest of the request is malformed; its response had started, and is the last one. Input is discarded. */
+  | { readonly kind: 'finishing'; readonly response: OutgoingResponse }
+  /** The last response is complete; the rest of its upload is discarded, so that the client gets to read it. */
+  | { readonly kind: 'lingering'; readonly close: LingeringClose }
+  /** Closed, or about to be when the last bytes have been written. Input is discarded. */
+  | { readonly kind: 'closing' }
+
+/** Returns whether a timeout has expired at `now`; an error if the client gets a response. */
+export function findExpiry(
+  state: ConnectionState,
+  now: number,
+  { headersTimeoutMs, keepAliveTimeoutMs }: ConnectionTimeouts,
+): RequestError | boolean {
+  const { kind } = state
+  if (kind === 'lingering') return state.close.hasExpired(now)
+  if (kind !== 'opened' && kind !== 'readingHead' && kind !== 'idle') return false
+  const waitedMs = now - state.since
+  if (kind === 'idle') return waitedMs > keepAliveTimeoutMs
+  if (waitedMs <= headersTimeoutMs) return false
+  return kind === 'opened'
+    ? new RequestError('idle_timeout', 'no request on a new connection')
+    : new RequestError('request_timeout', 'the head was not received in time')
+}
