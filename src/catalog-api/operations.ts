@@ -50,6 +50,8 @@ interface OperationDefinition {
   readonly aliases?: readonly `/v1/${string}`[]
   /** Real clients send GET as well as POST. */
   readonly alsoGet?: true
+  /** The text of the interface shows POST, its tables GET. */
+  readonly alsoPost?: true
   readonly object: ObjectKind
   readonly query?: Readonly<Record<string, ParameterType>>
   readonly required?: readonly string[]
@@ -131,6 +133,7 @@ export const operations = {
   ListNamespaces: {
     method: 'GET',
     path: '/v1/namespace/{id}/list',
+    alsoPost: true,
     object: 'namespace',
     query: paging,
     body: 'none',
@@ -786,8 +789,10 @@ export type OperationName = keyof typeof operations
 
 export interface Operation {
   readonly name: OperationName
+  /** The official method. Requests to an upstream have it. */
   readonly method: 'GET' | 'POST'
-  readonly alsoGet: boolean
+  /** All accepted methods. */
+  readonly methods: readonly ('GET' | 'POST')[]
   readonly path: string
   readonly aliases: readonly string[]
   readonly object: ObjectKind
@@ -828,7 +833,7 @@ function completeOperation(name: OperationName): Operation {
   return {
     name,
     method: definition.method,
-    alsoGet: definition.alsoGet ?? false,
+    methods: definition.alsoGet || definition.alsoPost ? ['GET', 'POST'] : [definition.method],
     path: definition.path,
     aliases: definition.aliases ?? [],
     object: definition.object,

@@ -74,23 +74,24 @@ function addParameter(
     return
   }
   if (known !== undefined) throw repeatedParameterError(name)
-  parameters.set(name, value === '' ? '' : validateParameter(name, type, value))
+  parameters.set(
+    name,
+    value === '' ? '' : validateParameter(`the query parameter ${quoteForMessage(name)}`, type, value),
+  )
 }
 
-function validateParameter(name: string, type: ParameterType, value: string): string {
+/** Returns the value, of a boolean in lower case. Throws InvalidInput (400), naming `label`, for one of another type. */
+export function validateParameter(label: string, type: ParameterType, value: string): string {
   if (type === 'integer' && !(/^\d{1,10}$/.test(value) && Number(value) <= 2_147_483_647)) {
     throw refusal(
       'invalid_query',
-      `the query parameter ${quoteForMessage(name)} is ${quoteForMessage(value)}; expected an integer from 0 to 2147483647`,
+      `${label} is ${quoteForMessage(value)}; expected an integer from 0 to 2147483647`,
     )
   }
   if (type !== 'boolean') return value
   const lower = value.toLowerCase()
   if (lower !== 'true' && lower !== 'false') {
-    throw refusal(
-      'invalid_query',
-      `the query parameter ${quoteForMessage(name)} is ${quoteForMessage(value)}; expected true or false`,
-    )
+    throw refusal('invalid_query', `${label} is ${quoteForMessage(value)}; expected true or false`)
   }
   return lower
 }

@@ -85,8 +85,8 @@ export function parseTarget(
     throw refusal('unknown_route', `unknown route ${quoteForMessage(wholePath)}${expected}`)
   }
   const { operation } = found
-  if (method !== operation.method && !(operation.alsoGet && method === 'GET')) {
-    const allow = operation.alsoGet ? 'GET, POST' : operation.method
+  if (!operation.methods.some((accepted) => accepted === method)) {
+    const allow = operation.methods.join(', ')
     throw refusal(
       'method_not_allowed',
       `method ${quoteForMessage(method)} is not allowed for ${operation.name}; use ${allow}`,

@@ -43,9 +43,8 @@ it('the document is valid OpenAPI 3.1 without dangling references', async () => 
 
 it('the document lists exactly the served operations, paths and methods', () => {
   const expected = operationNames.flatMap((name) => {
-    const { method, alsoGet, path, aliases } = getOperation(name)
-    const routes = [path, ...aliases].map((route) => `${method} ${route}`)
-    return alsoGet ? [...routes, `GET ${path}`] : routes
+    const { method, methods, path, aliases } = getOperation(name)
+    return [...methods.map((one) => `${one} ${path}`), ...aliases.map((alias) => `${method} ${alias}`)]
   })
   const found = Object.entries(read().paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),

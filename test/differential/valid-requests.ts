@@ -22,7 +22,7 @@ export function createValidRequest(random: Random, key: string, requestId: strin
   return {
     operation,
     id,
-    method: operation.alsoGet && body === undefined && random.chance(0.5) ? 'GET' : operation.method,
+    method: pickMethod(random, operation, body),
     path: createPath(random, operation, id),
     query: createQuery(random, operation),
     version: 'HTTP/1.1',
@@ -34,6 +34,10 @@ export function createValidRequest(random: Random, key: string, requestId: strin
     ],
     body,
   }
+}
+
+function pickMethod(random: Random, { method, methods }: Operation, body: Buffer | undefined): string {
+  return body === undefined && random.chance(0.5) ? random.pick(methods) : method
 }
 
 /** Picks any operation, but drops rarely and creations often, so that objects remain. */

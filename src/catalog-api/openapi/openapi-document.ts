@@ -78,8 +78,12 @@ function describeInterface(serverUrl: string): object {
   }
 }
 
+/** Of the operation ids for a method that is not the official one. */
+const operationIdSuffixes = { GET: 'ByGet', POST: 'ByPost' } as const
+
 function describePaths(operation: Operation, components: Components): [string, object][] {
-  const { name, method, alsoGet, path, aliases } = operation
+  const { name, method, methods, path, aliases } = operation
+  const other = methods.find((accepted) => accepted !== method)
   const described = describeOperation(operation, components)
   const { requestBody: _requestBody, ...withoutBody } = described
   return [
@@ -87,7 +91,9 @@ function describePaths(operation: Operation, components: Components): [string, o
       path,
       {
         [method.toLowerCase()]: { operationId: name, ...described },
-        ...(alsoGet && { get: { operationId: `${name}ByGet`, ...withoutBody } }),
+        ...(other && {
+          [other.toLowerCase()]: { operationId: `${name}${operationIdSuffixes[other]}`, ...withoutBody },
+        }),
       },
     ],
     ...aliases.map((alias, index): [string, object] => [

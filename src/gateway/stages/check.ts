@@ -7,6 +7,7 @@ import type { Limits } from '../../limits/limits.ts'
 import type { Allowed } from '../../policy/engine/decision.ts'
 import { assertBatchSize } from '../authorization/batch-permissions.ts'
 import { ArrowMeter } from '../body/arrow-meter.ts'
+import { addBodyParameters } from '../body/body-parameters.ts'
 import { createBodyChecker, type BodyChecker } from '../body/body-checker.ts'
 import type { Payload } from '../body/payload.ts'
 import {
@@ -101,6 +102,7 @@ export async function check(
   const located = findSoleUpstream(request, permit, route, upstreams)
   limitEntries(request, permit, limits)
   return advance(request, {
+    route: addBodyParameters(request.route, members),
     upstream: located.upstream,
     upstreamTarget: located.upstreamTarget,
     permit,
@@ -132,7 +134,9 @@ async function checkJson(request: Admitted, body: DownstreamBody, limits: BodyLi
   const { operation } = route
   const { contentLength } = request.head
   const needsWholeBody =
-    isDecidedByBody(operation) || permit.decisions.some(({ result }) => result === 'undecided')
+    isDecidedByBody(operation) ||
+    operation.lists !== undefined ||
+    permit.decisions.some(({ result }) => result === 'undecided')
   const window =
     needsWholeBody || operation.effect !== 'read'
       ? limits.maxJsonBytes

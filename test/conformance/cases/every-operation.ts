@@ -17,11 +17,17 @@ function routineOf(operation: Operation): Record<string, Check> {
     ...(operation.object !== 'none' && identifierChecks(operation)),
     ...(operation.object !== 'none' && bodyAndRouteChecks(operation)),
     ...((operation.body === 'json' || operation.body === 'map') && bodyChecks(operation)),
-    ...(operation.alsoGet && {
-      'accepts GET as well as POST': (fixture) =>
-        missing(fixture, operation, { method: 'GET', body: undefined }),
-    }),
+    ...Object.fromEntries(
+      otherMethods(operation).map((method): [string, Check] => [
+        `accepts ${method} as well as ${operation.method}`,
+        (fixture) => missing(fixture, operation, { method, body: undefined }),
+      ]),
+    ),
   }
+}
+
+function otherMethods({ method, methods }: Operation): readonly string[] {
+  return methods.filter((accepted) => accepted !== method)
 }
 
 /** Sends the minimal request for a missing object. The specific 404 proves that the request was parsed. */
@@ -109,20 +115,21 @@ function identifierChecks(operation: Operation): Record<string, Check> {
 }
 
 function bodyAndRouteChecks(operation: Operation): Record<string, Check> {
-  const { name, routeMembers, method } = operation
-  if (routeMembers.length === 0 || method === 'GET') return {}
+  const { name, routeMembers, methods } = operation
+  if (routeMembers.length === 0 || !methods.includes('POST')) return {}
+  const method = 'POST'
   const sample = sampleRequests[name]?.body as object | undefined
   return {
     'accepts the id in the body, with a context, or null': async (fixture) => {
       const [id] = absentFor(fixture, operation)
-      await missing(fixture, operation, { body: { ...sample, id, context: { trace: 'x' } } })
-      await missing(fixture, operation, { body: { ...sample, id: null, context: null } })
+      await missing(fixture, operation, { method, body: { ...sample, id, context: { trace: 'x' } } })
+      await missing(fixture, operation, { method, body: { ...sample, id: null, context: null } })
     },
     'rejects an id in the body that differs from the route': async (fixture) => {
       const present = presentFor(fixture, operation)
       // Some servers treat an empty id as absent: clients send it by default.
       for (const id of [[...present, 'x'], ['x'], 'x', [7], 7]) {
-        await fixture.expectError(name, present, { body: { ...sample, id } }, 'InvalidInput')
+        await fixture.expectError(name, present, { method, body: { ...sample, id } }, 'InvalidInput')
       }
     },
     ...(routeMembers.includes('index_name') && {

@@ -23,7 +23,8 @@ export interface MinimalRequest {
 
 /** Creates the minimal request of an operation on the table `sales$orders`, or its namespace. */
 export function createMinimalRequest(name: OperationName): MinimalRequest {
-  const { method, path, body } = getOperation(name)
+  const { methods, path, body } = getOperation(name)
+  const method = methods.at(-1) ?? 'POST'
   return {
     method,
     path: path.replace('{id}', 'sales$orders').replace('{index_name}', 'by_day'),
