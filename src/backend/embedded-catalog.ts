@@ -164,6 +164,21 @@ function createOperations(context: CatalogContext, receive: ReceiveUpload): Cata
     AlterTableBackfillColumns: () => throwUnsupported('AlterTableBackfillColumns'),
     CreateMaterializedView: () => throwUnsupported('CreateMaterializedView'),
     RefreshMaterializedView: () => throwUnsupported('RefreshMaterializedView'),
+    DescribeMaterializedView: () => throwUnsupported('DescribeMaterializedView'),
+    DropMaterializedView: () => throwUnsupported('DropMaterializedView'),
+    ListMaterializedViews: () => throwUnsupported('ListMaterializedViews'),
+    CreateView: () => throwUnsupported('CreateView'),
+    DescribeView: () => throwUnsupported('DescribeView'),
+    DropView: () => throwUnsupported('DropView'),
+    ListViews: () => throwUnsupported('ListViews'),
+    CreateFunction: () => throwUnsupported('CreateFunction'),
+    DescribeFunction: () => throwUnsupported('DescribeFunction'),
+    DropFunction: () => throwUnsupported('DropFunction'),
+    ListFunctions: () => throwUnsupported('ListFunctions'),
+    ListJobs: () => throwUnsupported('ListJobs'),
+    DescribeJob: () => throwUnsupported('DescribeJob'),
+    CancelJob: () => throwUnsupported('CancelJob'),
+    QueryJobEvents: () => throwUnsupported('QueryJobEvents'),
   }
 }
 

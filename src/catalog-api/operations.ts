@@ -2,7 +2,14 @@ import { getKeys } from '../lib/get-keys.ts'
 import type { ErrorName } from './catalog-error.ts'
 import { parseFactSource, type FactName, type FactSource, type FactSourcePath } from './facts.ts'
 
-export type ObjectKind = 'namespace' | 'table' | 'transaction' | 'materialized_view' | 'none'
+export type ObjectKind =
+  | 'namespace'
+  | 'table'
+  | 'transaction'
+  | 'materialized_view'
+  | 'view'
+  | 'function'
+  | 'none'
 
 /** Type of a query parameter; only `strings` may be repeated. */
 export type ParameterType = 'string' | 'strings' | 'integer' | 'boolean'
@@ -13,7 +20,8 @@ export type ParameterType = 'string' | 'strings' | 'integer' | 'boolean'
  */
 type BodyForm = 'json' | 'map' | 'arrow' | 'none'
 
-type ResponseForm = 'json' | 'arrow' | 'empty'
+/** `arrow` is an Arrow IPC file, `arrow-stream` an Arrow IPC stream. */
+type ResponseForm = 'json' | 'arrow' | 'arrow-stream' | 'empty'
 
 /** `commit` creates, deletes or restores table versions, directly or by changing data. */
 export type Effect = 'read' | 'change' | 'commit'
@@ -23,6 +31,9 @@ export type Effect = 'read' | 'change' | 'commit'
  * newest of its branch at that moment. `restart`: the id may name another dataset with other versions.
  */
 type VersionEffect = 'next' | 'restart'
+
+/** What a listing contains. Names of views are in the name space of tables. */
+export type Listing = 'namespaces' | 'tables' | 'views' | 'all tables'
 
 /** Group of operations that a policy can name. Every operation and permission is in exactly one. */
 export type PermissionGroup =
@@ -85,10 +96,12 @@ interface OperationDefinition {
   readonly effect: Effect
   readonly group: PermissionGroup
   readonly status?: 200 | 201 | 202
+  /** The response has the status 202 and a `job_id` if a job continues the work. */
+  readonly mayStartJob?: true
   readonly response?: ResponseForm
   readonly versions?: VersionEffect
   /** The response lists these objects, so it is filtered by visibility. */
-  readonly lists?: 'namespaces' | 'tables' | 'all tables'
+  readonly lists?: Listing
   /** Errors besides those of every operation. */
   readonly errors: readonly ErrorName[]
 }
@@ -598,6 +611,7 @@ export const operations = {
     effect: 'commit',
     group: 'admin',
     status: 201,
+    mayStartJob: true,
     errors: [...tableErrors, 'TableAlreadyExists'],
   },
   CreateTableIndex: {
@@ -783,6 +797,163 @@ export const operations = {
     group: 'admin',
     errors: ['TransactionNotFound', 'ConcurrentModification'],
   },
+  // The following are operations of the remote client of LanceDB that the interface does not have.
+  DescribeMaterializedView: {
+    method: 'POST',
+    path: '/v1/materialized_view/{id}/describe',
+    object: 'materialized_view',
+    body: 'none',
+    effect: 'read',
+    // The query may name tables that the caller may not see.
+    group: 'admin',
+    errors: tableErrors,
+  },
+  DropMaterializedView: {
+    method: 'POST',
+    path: '/v1/materialized_view/{id}/drop',
+    object: 'materialized_view',
+    body: 'none',
+    unknownBranch: 'always',
+    effect: 'commit',
+    group: 'drop',
+    mayStartJob: true,
+    errors: tableErrors,
+  },
+  ListMaterializedViews: {
+    method: 'GET',
+    path: '/v1/namespace/{id}/materialized_view/list',
+    object: 'namespace',
+    query: paging,
+    body: 'none',
+    effect: 'read',
+    group: 'browse',
+    lists: 'views',
+    errors: namespaceErrors,
+  },
+  CreateView: {
+    method: 'POST',
+    path: '/v1/view/{id}/create',
+    object: 'view',
+    body: 'json',
+    unknownBranch: 'always',
+    readsAnyTable: 'always',
+    effect: 'change',
+    group: 'admin',
+    errors: ['NamespaceNotFound', 'TableAlreadyExists'],
+  },
+  DescribeView: {
+    method: 'POST',
+    path: '/v1/view/{id}/describe',
+    object: 'view',
+    body: 'none',
+    effect: 'read',
+    group: 'admin',
+    errors: tableErrors,
+  },
+  DropView: {
+    method: 'POST',
+    path: '/v1/view/{id}/drop',
+    object: 'view',
+    body: 'none',
+    unknownBranch: 'always',
+    effect: 'change',
+    group: 'drop',
+    mayStartJob: true,
+    errors: tableErrors,
+  },
+  ListViews: {
+    method: 'GET',
+    path: '/v1/namespace/{id}/view/list',
+    object: 'namespace',
+    query: paging,
+    body: 'none',
+    effect: 'read',
+    group: 'browse',
+    lists: 'views',
+    errors: namespaceErrors,
+  },
+  CreateFunction: {
+    method: 'POST',
+    path: '/v1/function/{id}/create',
+    object: 'function',
+    body: 'json',
+    readsAnyTable: 'always',
+    effect: 'change',
+    group: 'admin',
+    status: 202,
+    errors: namespaceErrors,
+  },
+  DescribeFunction: {
+    method: 'POST',
+    path: '/v1/function/{id}/describe',
+    object: 'function',
+    body: 'json',
+    effect: 'read',
+    group: 'admin',
+    // No error of the interface means a missing function.
+    errors: tableErrors,
+  },
+  DropFunction: {
+    method: 'POST',
+    path: '/v1/function/{id}/drop',
+    object: 'function',
+    body: 'json',
+    recorded: ['version'],
+    effect: 'change',
+    group: 'admin',
+    mayStartJob: true,
+    errors: tableErrors,
+  },
+  // Its response contains code, not only names, so it is not filtered by visibility.
+  ListFunctions: {
+    method: 'GET',
+    path: '/v1/namespace/{id}/function/list',
+    object: 'namespace',
+    query: { ...paging, include_definition: 'boolean' },
+    body: 'none',
+    effect: 'read',
+    group: 'admin',
+    errors: namespaceErrors,
+  },
+  ListJobs: {
+    method: 'POST',
+    path: '/v1/jobs/list',
+    object: 'none',
+    body: 'json',
+    effect: 'read',
+    group: 'admin',
+    errors: [],
+  },
+  DescribeJob: {
+    method: 'POST',
+    path: '/v1/jobs/describe',
+    object: 'none',
+    body: 'json',
+    effect: 'read',
+    group: 'admin',
+    // No error of the interface means a missing job.
+    errors: ['TransactionNotFound'],
+  },
+  CancelJob: {
+    method: 'POST',
+    path: '/v1/jobs/cancel',
+    object: 'none',
+    body: 'json',
+    recorded: ['job_id'],
+    effect: 'change',
+    group: 'admin',
+    errors: ['TransactionNotFound'],
+  },
+  QueryJobEvents: {
+    method: 'POST',
+    path: '/v1/jobs/query_events',
+    object: 'none',
+    body: 'json',
+    effect: 'read',
+    group: 'admin',
+    response: 'arrow-stream',
+    errors: ['TransactionNotFound'],
+  },
 } as const satisfies Record<string, OperationDefinition>
 
 export type OperationName = keyof typeof operations
@@ -818,9 +989,10 @@ export interface Operation {
   readonly effect: Effect
   readonly group: PermissionGroup
   readonly status: number
+  readonly mayStartJob: boolean
   readonly response: ResponseForm
   readonly versions: VersionEffect | undefined
-  readonly lists: 'namespaces' | 'tables' | 'all tables' | undefined
+  readonly lists: Listing | undefined
   readonly errors: readonly ErrorName[]
 }
 
@@ -856,6 +1028,7 @@ function completeOperation(name: OperationName): Operation {
     effect: definition.effect,
     group: definition.group,
     status: definition.status ?? 200,
+    mayStartJob: definition.mayStartJob ?? false,
     response: definition.response ?? 'json',
     versions: definition.versions,
     lists: definition.lists,

@@ -11,7 +11,7 @@ const branchInEither: DocumentedFacts = { branch: ['query.branch', 'body.branch'
 const branchOfQuery: DocumentedFacts = { branch: ['body.branch', 'body.query.branch'] }
 const none: DocumentedFacts = {}
 
-/** Facts of every operation in the interface document, written by hand rather than derived from the table. */
+/** Facts of every operation, written by hand rather than derived from the table. */
 export const documentedFacts: Readonly<Record<OperationName, DocumentedFacts>> = {
   CreateNamespace: {
     mode: ['body.mode'],
@@ -91,6 +91,21 @@ export const documentedFacts: Readonly<Record<OperationName, DocumentedFacts>> =
   DeleteTableBranch: { branch: ['body.name'] },
   DescribeTransaction: none,
   AlterTransaction: none,
+  DescribeMaterializedView: none,
+  DropMaterializedView: none,
+  ListMaterializedViews: none,
+  CreateView: none,
+  DescribeView: none,
+  DropView: none,
+  ListViews: none,
+  CreateFunction: none,
+  DescribeFunction: none,
+  DropFunction: none,
+  ListFunctions: none,
+  ListJobs: none,
+  DescribeJob: none,
+  CancelJob: none,
+  QueryJobEvents: none,
 }
 
 /** Operations whose branch is unknown, always or if they state that fact, according to the policy reference. */
@@ -104,6 +119,9 @@ export const unknownBranches: { readonly [Name in OperationName]?: 'always' | Fa
   DeleteTableTag: 'always',
   CreateMaterializedView: 'always',
   RefreshMaterializedView: 'always',
+  DropMaterializedView: 'always',
+  CreateView: 'always',
+  DropView: 'always',
   AlterTransaction: 'always',
   GetTableTagVersion: 'always',
   DescribeTable: 'tag',

@@ -161,7 +161,7 @@ export const arbitraryRequest: fc.Arbitrary<AuthorizationRequest> = fc
       principal,
       permission,
       overrides,
-      kind: fc.constantFrom('table' as const, 'transaction' as const, 'materialized_view' as const),
+      kind: fc.constantFrom('table', 'transaction', 'materialized_view', 'view', 'function'),
       id: fc.tuple(path, tableName).map(([namespace, name]) => [...namespace, name]),
     }),
   )

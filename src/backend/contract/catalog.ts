@@ -11,7 +11,7 @@ export type RequestMembers = Readonly<Record<string, unknown>>
 
 /** Implemented by the embedded catalog and by a client of a remote one. Does not depend on HTTP or routes. */
 export interface Catalog {
-  /** Resolves with JSON members, the chunks of one Arrow IPC file, or nothing. Throws CatalogError. */
+  /** Resolves with JSON members, the chunks of Arrow IPC data, or nothing. Throws CatalogError. */
   execute(name: OperationName, call: CatalogCall<OperationName>): Promise<unknown>
   /** Rejects if requests cannot be served now. */
   checkReady(): Promise<void>
@@ -69,7 +69,7 @@ export type OperationRequest<Name extends OperationName> = Name extends Describe
 type OperationResult<Name extends OperationName> =
   Name extends OperationsMatching<{ response: 'empty' }>
     ? void
-    : Name extends OperationsMatching<{ response: 'arrow' }>
+    : Name extends OperationsMatching<{ response: 'arrow' | 'arrow-stream' }>
       ? AsyncIterable<Uint8Array>
       : Name extends DescribedOperation
         ? ResponseOf<Name>

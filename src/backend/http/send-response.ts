@@ -1,13 +1,14 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { arrowFileType } from '../../catalog-api/headers.ts'
+import { arrowFileType, arrowStreamType } from '../../catalog-api/headers.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { toStorageFullError } from '../storage/full-storage.ts'
 import { toPostgresCatalogError } from '../database/postgres-errors.ts'
 
 /**
- * Sends JSON (plain text if the result is a text and the client asks for that), an empty body, or a streamed Arrow file
+ * Sends JSON (plain text if the result is a text and the client asks for that), an empty body, or streamed Arrow data
  * with backpressure; the query ends if the client disconnects. If a query fails midway, `onFailure` is called and the
  * connection is reset, so that a partial response never looks complete.
  */
@@ -17,7 +18,7 @@ export function sendResponse(
   result: unknown,
   onFailure: (error: Error) => void,
 ): FastifyReply {
-  reply.code(operation.status)
+  reply.code(operation.mayStartJob && hasJob(result) ? 202 : operation.status)
   if (operation.response === 'empty') return reply.send()
   if (typeof result === 'string' && prefersPlainText(reply.request.headers.accept)) {
     return reply.header('content-type', 'text/plain; charset=utf-8').send(result)
@@ -25,11 +26,13 @@ export function sendResponse(
   if (operation.response === 'json') {
     return reply.header('content-type', 'application/json').send(JSON.stringify(result))
   }
-  if (!isAsyncIterable(result)) throw new TypeError(`${operation.name} returned no Arrow file`)
+  if (!isAsyncIterable(result)) throw new TypeError(`${operation.name} returned no Arrow data`)
   const file = Readable.from(result, { objectMode: false })
   file.once('error', onFailure)
   if (reply.raw.destroyed) file.destroy()
-  return reply.header('content-type', arrowFileType).send(file)
+  return reply
+    .header('content-type', operation.response === 'arrow' ? arrowFileType : arrowStreamType)
+    .send(file)
 }
 
 /** Whether a client accepts plain text and no JSON. Many clients list both, and expect JSON. */
@@ -38,6 +41,11 @@ function prefersPlainText(accept = ''): boolean {
   return (
     types.includes('text/plain') && !types.some((type) => /^(?:application\/(?:json|\*)|\*\/\*)$/.test(type))
   )
+}
+
+/** Whether a job continues the work. */
+function hasJob(result: unknown): boolean {
+  return isObject(result) && typeof result['job_id'] === 'string'
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { parseErrorResponse } from '../../catalog-api/responses/read-error-response.ts'
-import { arrowFileType } from '../../catalog-api/headers.ts'
+import { arrowFileType, arrowStreamType } from '../../catalog-api/headers.ts'
 import type { Operation, OperationName } from '../../catalog-api/operations.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 
@@ -38,9 +38,10 @@ export async function readResponse(
     return undefined
   }
   const type = (firstHeaderValue(headers['content-type']) ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  if (operation.response === 'arrow') {
-    if (type === arrowFileType || type === '' || type === 'application/octet-stream') return body
-    throw await discard(response, 'a body that is not an Arrow file')
+  if (operation.response !== 'json') {
+    const expected = operation.response === 'arrow' ? arrowFileType : arrowStreamType
+    if (type === expected || type === '' || type === 'application/octet-stream') return body
+    throw await discard(response, 'a body that is not the expected Arrow data')
   }
   const bytes = await readBounded(body, maxJsonBytes)
   if (bytes === undefined) throw unexpectedResponseError(`more than ${maxJsonBytes} bytes`)

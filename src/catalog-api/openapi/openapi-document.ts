@@ -36,6 +36,9 @@ const objectTags = [
   { name: 'table', description: 'Tables with their data, versions, tags, branches, columns and indexes.' },
   { name: 'transaction', description: 'Transactions of a catalog.' },
   { name: 'materialized_view', description: 'Materialized views.' },
+  { name: 'view', description: 'Views, which share the names of tables.' },
+  { name: 'function', description: 'Functions that compute columns and views.' },
+  { name: 'job', description: 'Jobs, which continue the work of other operations.' },
 ]
 
 const getDocument = memoize((serverUrl: string) => JSON.stringify(describeInterface(serverUrl)))
@@ -111,8 +114,9 @@ function describeOperation(operation: Operation, components: Components) {
   const request = requestSchema ? describeSchema(requestSchema, components.schemas) : anyObject
   const members = getMembers(request['properties'])
   const requestBody = describeBody(operation, request, components)
+  const response = describeResponse(operation, schemas?.response, components)
   return {
-    tags: [operation.object === 'none' ? 'table' : operation.object],
+    tags: [tagFor(operation)],
     summary: summaries[name],
     description: `Needs the permission ${name}, of the group ${operation.group}.`,
     'x-effect': operation.effect,
@@ -121,13 +125,19 @@ function describeOperation(operation: Operation, components: Components) {
     parameters: describeParameters(operation, members),
     ...(requestBody && { requestBody }),
     responses: {
-      [operation.status]: describeResponse(operation, schemas?.response, components),
+      [operation.status]: response,
+      ...(operation.mayStartJob && { 202: { ...response, description: 'A job continues the work.' } }),
       ...describeErrors(
         errorsForOperation(operation, collectMemberNames(request, components.schemas)),
         components.responses,
       ),
     },
   }
+}
+
+function tagFor({ object, path }: Operation): string {
+  if (object !== 'none') return object
+  return path.startsWith('/v1/jobs/') ? 'job' : 'table'
 }
 
 /** Sources of each fact that policies can decide on: `{ branch: ["query.branch"] }`. */
@@ -169,6 +179,8 @@ function describeResponse(
   if (form === 'empty') return { description: 'It exists.' }
   if (form === 'arrow')
     return { description: 'An Arrow IPC file.', content: { [arrowFileType]: { schema: binary } } }
+  if (form === 'arrow-stream')
+    return { description: 'An Arrow IPC stream.', content: { [arrowStreamType]: { schema: binary } } }
   const schema = response ? describeSchema(response, components.schemas) : anyObject
   components.schemas.set(`${name}Response`, schema)
   return {

@@ -3,6 +3,8 @@ import { int64, optionalMember, propertiesSchema, requestSchema, responseSchema 
 
 const branch = optionalMember(z.string())
 const path = z.string().min(1)
+const count = optionalMember(int64)
+const text = optionalMember(z.string())
 
 /** Need another engine. Not parsed, because they are refused. */
 const computed = optionalMember(z.unknown().meta({ type: 'string' }))
@@ -121,6 +123,26 @@ export const columnSchemas = {
   AlterTableAlterColumns: {
     request: requestSchema({ branch, alterations: uniqueColumns(alteration, (one) => one.path) }),
     response: responseSchema({ version: int64 }),
+  },
+  AlterTableBackfillColumns: {
+    request: requestSchema({
+      branch,
+      column: path,
+      where: text,
+      concurrency: count,
+      intra_applier_concurrency: count,
+      min_checkpoint_size: count,
+      max_checkpoint_size: count,
+      read_version: count,
+      task_size: count,
+      num_frags: count,
+      checkpoint_size: count,
+      commit_granularity: count,
+      batch_checkpoint_flush_interval_seconds: optionalMember(z.number()),
+      cluster: text,
+      manifest: text,
+    }),
+    response: responseSchema({ job_id: z.string() }),
   },
   AlterTableDropColumns: {
     request: requestSchema({ branch, columns: uniqueColumns(path, (one) => one) }),

@@ -1,6 +1,8 @@
 import type { z } from 'zod'
 import { batchSchemas } from './batches.ts'
 import { rowChangeSchemas } from './row-changes.ts'
+import { functionSchemas } from './functions.ts'
+import { jobSchemas } from './jobs.ts'
 import { columnSchemas } from './columns.ts'
 import { rowSchemas } from './rows.ts'
 import { indexSchemas } from './indexes.ts'
@@ -12,6 +14,7 @@ import { referenceSchemas } from './tags-and-branches.ts'
 import { tableSchemas } from './tables.ts'
 import { transactionSchemas } from './transactions.ts'
 import { versionSchemas } from './versions.ts'
+import { viewSchemas } from './views.ts'
 
 /** `request` covers members of the JSON body and of the query; `response` the JSON of a success. */
 export const operationSchemas = {
@@ -27,6 +30,9 @@ export const operationSchemas = {
   ...indexSchemas,
   ...batchSchemas,
   ...transactionSchemas,
+  ...viewSchemas,
+  ...functionSchemas,
+  ...jobSchemas,
   QueryTable: { request: queryTableRequestSchema },
 }
 

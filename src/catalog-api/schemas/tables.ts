@@ -33,7 +33,7 @@ const jsonArrowField = z.object({
 z.globalRegistry.add(jsonArrowDataType, { id: 'JsonArrowDataType' })
 z.globalRegistry.add(jsonArrowField, { id: 'JsonArrowField' })
 
-const jsonArrowSchema = z
+export const jsonArrowSchema = z
   .object({
     fields: z.array(jsonArrowField).readonly(),
     metadata: propertiesSchema.readonly().optional(),

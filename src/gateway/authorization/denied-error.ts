@@ -93,5 +93,5 @@ function isCreation(permission: OperationName, kind: ObjectKind): boolean {
   const { errors } = getOperation(permission)
   return kind === 'namespace'
     ? errors.includes('NamespaceAlreadyExists')
-    : kind === 'table' && !errors.includes('TableNotFound')
+    : kind !== 'transaction' && !errors.includes('TableNotFound')
 }

@@ -122,9 +122,9 @@ function operationPermission(operation: Operation, id: Identifier, facts: KnownF
   return { permission, kind, id, facts: own, ...(isByFact && { requiredBy: `with ${unknownBranch}` }) }
 }
 
-function fallbackFor({ lists, object, effect }: Operation): RequiredPermission['fallback'] {
+function fallbackFor({ lists, entries }: Operation): RequiredPermission['fallback'] {
   if (lists !== undefined) return 'visibility-decides'
-  return object === 'none' && effect !== 'read' ? 'entries-decide' : undefined
+  return entries === undefined ? undefined : 'entries-decide'
 }
 
 /** Lists the permissions for the effects that the facts of a request state. */

@@ -23,7 +23,7 @@ import {
   type ListingPosition,
   type SourceFailures,
 } from './listing-page.ts'
-import { createListingSources } from './listing-sources.ts'
+import { createListingSources, getListedMember } from './listing-sources.ts'
 import type { PageTokens } from './page-tokens.ts'
 import { readUpstreamJson } from '../upstream/read-upstream-json.ts'
 import { createRequestHeaders } from '../upstream/request-headers.ts'
@@ -99,7 +99,7 @@ export async function createListingResponse(
     listingObserver.upstreamMissing(upstream, error, head.requestId)
   const isMore = page.position !== undefined && limit > 0
   const body = {
-    [kind === 'namespace' ? 'namespaces' : 'tables']: page.ids.map((id) => formatListedName(id, route)),
+    [getListedMember(route.operation)]: page.ids.map((id) => formatListedName(id, route)),
     ...(isMore && { page_token: pageTokens.seal(page.position, scope) }),
   }
   return {

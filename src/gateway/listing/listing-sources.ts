@@ -5,11 +5,24 @@ import {
   parseIdentifier,
   type Identifier,
 } from '../../catalog-api/identifiers.ts'
+import type { Listing, Operation } from '../../catalog-api/operations.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { compareIdentifiers, SourceUnavailable, type ListingSource, type SourcePage } from './listing-page.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
+
+/** Member of the response that holds the listed names. */
+const listedMembers: Readonly<Record<Listing, string>> = {
+  namespaces: 'namespaces',
+  tables: 'tables',
+  views: 'views',
+  'all tables': 'tables',
+}
+
+export function getListedMember({ lists = 'tables' }: Pick<Operation, 'lists'>): string {
+  return listedMembers[lists]
+}
 
 interface ListingScope {
   /** Whether a listing of all tables is restricted to those in the root. */
@@ -149,7 +162,7 @@ async function readPage(
   parameters.delete('page_token')
   if (token !== undefined) parameters.set('page_token', token)
   const members = await read(upstream, { ...route, parameters })
-  const names = members[route.operation.lists === 'namespaces' ? 'namespaces' : 'tables']
+  const names = members[getListedMember(route.operation)]
   const next = members['page_token'] ?? ''
   if (!isListOfStrings(names) || typeof next !== 'string') {
     throw invalidListingError('invalid response of the upstream: not a listing')

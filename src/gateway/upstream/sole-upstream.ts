@@ -59,6 +59,7 @@ const creationPermissions: ReadonlySet<Permission> = new Set([
   'DeclareTable',
   'RegisterTable',
   'CreateMaterializedView',
+  'CreateView',
 ] as const)
 
 /** An upstream does not know the others: a namespace whose content lies at another one looks empty to it. */

@@ -21,7 +21,7 @@ export function getShedClass(name: OperationName): ShedClass | undefined {
 const shedClassByOperation = new Map(operationNames.map((name) => [name, classify(getOperation(name))]))
 
 function classify({ body, response, group, query }: Operation): ShedClass | undefined {
-  if (body === 'arrow' || response === 'arrow') return 'bulk'
+  if (body === 'arrow' || response === 'arrow' || response === 'arrow-stream') return 'bulk'
   if (group === 'query' || group === 'write') return 'data'
   return query.has('page_token') ? 'listing' : undefined
 }

@@ -30,7 +30,7 @@ export const testFields = {
   as: 'The caller. Default: a caller that no policy names.',
   operations: 'Operations, or groups of them; each is decided separately.',
   namespace: 'The namespace, as a list of names.',
-  table: 'The table or materialized view: namespace and name, as a list of names.',
+  table: 'The table, view or function: namespace and name, as a list of names.',
   transaction: 'The transaction, as a list of names.',
   beneath: 'true: the namespace and everything beneath it, existing or not.',
   given: 'Facts of the request.',

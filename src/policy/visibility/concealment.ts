@@ -9,6 +9,8 @@ const permissionsToKnow: Readonly<Record<ObjectKind, readonly Permission[]>> = {
   namespace: ['ListNamespaces', 'ListTables', 'DescribeNamespace', 'NamespaceExists'],
   table: ['ListTables', 'DescribeTable', 'TableExists'],
   materialized_view: ['ListTables', 'DescribeTable', 'TableExists'],
+  view: ['ListTables', 'DescribeTable', 'TableExists'],
+  function: ['DescribeFunction'],
   transaction: ['DescribeTransaction'],
   none: [],
 }

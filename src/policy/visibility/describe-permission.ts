@@ -19,6 +19,8 @@ export const describePermissions: Readonly<Record<ObjectKind, DescribePermission
   namespace: { permission: 'DescribeNamespace', operation: noFacts },
   table,
   materialized_view: table,
+  view: table,
+  function: { permission: 'DescribeFunction', operation: noFacts },
   transaction: { permission: 'DescribeTransaction', operation: noFacts },
   none: { permission: 'DescribeNamespace', operation: noFacts },
 }

@@ -273,7 +273,7 @@ it.each(operationNames)('%s forwards names without an effect', async (operation)
   const isMap = operation === 'UpdateTableSchemaMetadata'
   const sent = isMap ? '{"metadata":{"branch":"ci/7"},"zone":"eu"}' : text?.replace(/\}$/, `,${unknown}}`)
   const body = sent ?? (method === 'GET' ? undefined : 'arrow')
-  shared.upstream.answering = respondWith(200, { namespaces: [], tables: [] })
+  shared.upstream.answering = respondWith(200, { namespaces: [], tables: [], views: [] })
   const response = await shared.gateway.send(method, target, {
     headers: { ...headers, 'x-lancedb-min-version': '7' },
     ...(body !== undefined && { body }),
