@@ -44,6 +44,13 @@ const reading: readonly Case[] = [
   ['the query of a view', '/v1/materialized_view/sandbox$view/create', view, 'what it reads'],
   ['a view without a word of it', '/v1/materialized_view/sandbox$view/create', {}, 'what it reads'],
   [
+    'the query of a view without rows',
+    '/v1/view/sandbox$view/create',
+    { query: 'SELECT 1' },
+    'what it reads',
+  ],
+  ['the code of a function', '/v1/function/sandbox$view/create', { artifact: {} }, 'what it reads'],
+  [
     'a new column with code',
     '/v1/table/sandbox$t/add_columns',
     {
@@ -77,7 +84,7 @@ it.each(reading)('%s requires ReadAnyTable at the root', async (_label, target, 
   }
 })
 
-it.each(reading.slice(0, 4))('%s is allowed with it, and recorded', async (_label, target, body) => {
+it.each(reading.slice(0, 6))('%s is allowed with it, and recorded', async (_label, target, body) => {
   expect(await attacked.send({ as: 'trusted', target, body })).toMatchObject({ status: 200 })
   attacked.upstream.requests.length = 0
   const intents = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent')

@@ -5,6 +5,8 @@ export interface ListedCatalog {
   /** By namespace id, its parts joined by `$`; the root is the empty text. */
   readonly namespaces?: Readonly<Record<string, readonly string[]>>
   readonly tables?: Readonly<Record<string, readonly string[]>>
+  /** Views and materialized views. */
+  readonly views?: Readonly<Record<string, readonly string[]>>
   /** Full ids, joined by `$`, for ListAllTables. */
   readonly allTables?: readonly string[]
   /** Whether it ignores the limit and sends everything at once. */
@@ -19,12 +21,12 @@ export function serveListings(catalog: ListedCatalog): RequestHandler {
   return (arrival, response) => {
     const { operation, id, parameters } = parseTarget(arrival.method, arrival.target)
     const path = id.join('$')
-    const member = operation.lists === 'namespaces' ? 'namespaces' : 'tables'
-    const names = operation.lists === 'all tables' ? catalog.allTables : catalog[member]?.[path]
     if (operation.lists === undefined) {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
       return
     }
+    const member = operation.lists === 'all tables' ? 'tables' : operation.lists
+    const names = operation.lists === 'all tables' ? catalog.allTables : catalog[member]?.[path]
     if (names === undefined) {
       response.writeHead(404, { 'content-type': 'application/json' })
       response.end(JSON.stringify({ error: 'no such namespace', code: 1 }))

@@ -10,8 +10,8 @@ export interface Page {
 export async function readPage(gateway: TestedGateway, target: string, as: string): Promise<Page> {
   const response = await gateway.get(target, { as })
   expect(response, response.bytes.toString()).toMatchObject({ status: 200 })
-  const { namespaces, tables, page_token: token } = response.json as Record<string, never>
-  return { names: namespaces ?? tables ?? [], token }
+  const { namespaces, tables, views, page_token: token } = response.json as Record<string, never>
+  return { names: namespaces ?? tables ?? views ?? [], token }
 }
 
 /** Reads all pages of a listing with that limit. */
