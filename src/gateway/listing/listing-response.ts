@@ -97,10 +97,9 @@ export async function createListingResponse(
   })
   for (const [upstream, error] of page.failures)
     listingObserver.upstreamMissing(upstream, error, head.requestId)
-  const isMore = page.position !== undefined && limit > 0
   const body = {
     [getListedMember(route.operation)]: page.ids.map((id) => formatListedName(id, route)),
-    ...(isMore && { page_token: pageTokens.seal(page.position, scope) }),
+    ...(page.position && { page_token: pageTokens.seal(page.position, scope) }),
   }
   return {
     status: 200,

@@ -22,7 +22,29 @@ it('lists namespaces and tables separately, in byte order, in pages', async () =
   expect(await get('/v1/namespace/$/table/list?limit=2&page_token=ta')).toEqual(
     responseOf({ tables: ['tb', 'té'], page_token: 'té' }),
   )
-  expect(await get('/v1/namespace/$/list?limit=0')).toEqual(responseOf({ namespaces: [] }))
+})
+
+it('an empty page has a token if more follow, which leads on with a larger limit', async () => {
+  const { post, get } = await runningBackend()
+  for (const name of ['!', 'b']) await post(`/v1/namespace/${name}/create`, {})
+  for (const path of ['!', 'b']) await post(`/v1/table/${path}$t/declare`, {})
+  for (const [route, member, all] of [
+    ['namespace/$/list', 'namespaces', ['!', 'b']],
+    ['namespace/b/table/list', 'tables', ['t']],
+    ['table', 'tables', ['!$t', 'b$t']],
+  ] as const) {
+    const list = async (query: string): Promise<Record<string, unknown>> =>
+      (await get(`/v1/${route}?${query}`)).json as Record<string, unknown>
+    const follow = (token: unknown, limit: number) =>
+      list(`limit=${limit}&page_token=${encodeURIComponent(String(token))}`)
+    const first = await list('limit=0')
+    expect(first).toEqual({ [member]: [], page_token: expect.any(String) })
+    expect(await follow(first['page_token'], 0)).toEqual(first)
+    expect(await follow(first['page_token'], 9)).toEqual({ [member]: all })
+    const second = await list('limit=1')
+    if (all.length > 1) expect(await follow(second['page_token'], 0)).toEqual({ ...second, [member]: [] })
+    expect(await list(`limit=0&page_token=zz`)).toEqual({ [member]: [] })
+  }
 })
 
 it('all tables are listed with their full ids, page by page', async () => {

@@ -100,7 +100,10 @@ it('tags are listed page by page, in the order of bytes', async () => {
   expect(await list('limit=2')).toEqual([['B', 'a'], 'a'])
   expect(await list('limit=2&page_token=a')).toEqual([['b', 'é'], 'é'])
   expect(await list('limit=2&page_token=%C3%A9')).toEqual([['日'], undefined])
-  expect(await list('limit=0')).toEqual([[], undefined])
+  const [none, token] = await list('limit=0')
+  expect(none).toEqual([])
+  expect(await list(`limit=9&page_token=${encodeURIComponent(String(token))}`)).toEqual(await list(''))
+  expect(await list('limit=0&page_token=a')).toEqual([[], 'a'])
 })
 
 it('lets exactly one of many concurrent tag creations win', async () => {

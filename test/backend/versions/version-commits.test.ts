@@ -61,6 +61,16 @@ it('versions are listed page by page, in both directions', async () => {
   expect(await list('limit=3&page_token=2')).toEqual([[3, 4, 5], undefined])
   expect(await list('descending=true&limit=1')).toEqual([[5], '5'])
   expect(await list('descending=true&limit=2&page_token=5')).toEqual([[4, 3], '3'])
+  for (const [start, first] of [
+    ['limit=0', 1],
+    ['descending=true&limit=0', 5],
+  ] as const) {
+    const [none, token] = await list(start)
+    expect(none).toEqual([])
+    expect(await list(`${start}&page_token=${String(token)}`)).toEqual([[], token])
+    expect((await list(`${start.replace('=0', '=2')}&page_token=${String(token)}`))[0]?.[0]).toBe(first)
+  }
+  expect(await list('limit=0&page_token=5')).toEqual([[], undefined])
   expect(await post('/v1/table/t/version/list?page_token=x')).toEqual(errorOf('InvalidInput'))
   expect(await post('/v1/table/t/version/describe', { version: 9 })).toEqual(errorOf('TableVersionNotFound'))
   expect(await post('/v1/table/t/version/list?branch=dev')).toEqual(errorOf('TableBranchNotFound'))

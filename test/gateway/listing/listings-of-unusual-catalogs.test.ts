@@ -129,12 +129,18 @@ it('does not reveal that invisible names follow', async () => {
   expect(page).toEqual({ names: ['s1', 's2'], token: undefined })
 })
 
-it('a page contains at most 10,000 names, and with a limit of 0 none', async () => {
+it('a page contains at most 10,000 names, and with a limit of 0 none, but a token if more follow', async () => {
   const names = Array.from({ length: 10_001 }, (_, index) => `s${String(index).padStart(5, '0')}`)
   shared.upstream.answering = serveListings({ tables: { '': names } })
   const pages = await readPages(shared.gateway, target, { as: 'ann' })
   expect(pages.map(({ names }) => names.length)).toEqual([10_000, 1])
   expect(listNames(pages)).toEqual(names)
+  const empty = await readPage(shared.gateway, `${target}?limit=0`, 'ann')
+  expect(empty).toEqual({ names: [], token: expect.any(String) })
+  const next = `${target}?page_token=${encodeURIComponent(String(empty.token))}`
+  expect((await readPage(shared.gateway, `${next}&limit=0`, 'ann')).names).toEqual([])
+  expect((await readPage(shared.gateway, `${next}&limit=3`, 'ann')).names).toEqual(names.slice(0, 3))
+  shared.upstream.answering = serveListings({ tables: { '': hidden(3) } })
   expect(await readPage(shared.gateway, `${target}?limit=0`, 'ann')).toEqual({ names: [], token: undefined })
 })
 

@@ -3,6 +3,7 @@ import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operati
 import { listNamespaceNames, listTableNames, listTablePaths, type Slice } from '../../database/listings.ts'
 import { fromPath } from '../../database/objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
+import { firstPageToken } from '../context/page-by-name.ts'
 import { requireNamespace } from '../context/require-objects.ts'
 
 /** Lists the names of the direct child namespaces in the byte order of UTF-8. The token is the last name. */
@@ -12,8 +13,9 @@ export async function listNamespaces(
   request: RequestOf<'ListNamespaces'>,
 ): Promise<ResponseOf<'ListNamespaces'>> {
   const { path } = await requireNamespace(context.database, id)
-  const names = await listNamespaceNames(context.database, path, toSlice(request))
-  const { entries, token } = toPage(names, request.limit)
+  const slice = toSlice(request)
+  const names = await listNamespaceNames(context.database, path, slice)
+  const { entries, token } = toPage(names, slice.after, request.limit)
   return { namespaces: entries, ...pageTokenMember(token) }
 }
 
@@ -25,7 +27,7 @@ export async function listTables(
   const { path } = await requireNamespace(context.database, id)
   const slice = toSlice(request)
   const names = await listTableNames(context.database, path, request.include_declared, slice)
-  const { entries, token } = toPage(names, request.limit)
+  const { entries, token } = toPage(names, slice.after, request.limit)
   return { tables: entries, ...pageTokenMember(token) }
 }
 
@@ -39,7 +41,7 @@ export async function listAllTables(
 ): Promise<ResponseOf<'ListAllTables'>> {
   const slice = toSlice({ ...request, page_token: decodeToken(request.page_token) })
   const paths = await listTablePaths(context.database, request.include_declared, slice)
-  const { entries, token } = toPage(paths, request.limit)
+  const { entries, token } = toPage(paths, slice.after, request.limit)
   return {
     tables: entries.map((path) => formatIdentifier(fromPath(path), delimiter)),
     ...pageTokenMember(token === undefined ? undefined : Buffer.from(token).toString('base64url')),
@@ -59,13 +61,15 @@ function toSlice({ page_token: token, limit }: PageRequest): Slice {
   }
 }
 
+/** The token of an empty page is that of the request. */
 function toPage(
   found: string[],
+  after: string | undefined,
   limit: number | undefined,
 ): { entries: string[]; token: string | undefined } {
   if (limit === undefined || found.length <= limit) return { entries: found, token: undefined }
   const entries = found.slice(0, limit)
-  return { entries, token: entries.at(-1) }
+  return { entries, token: entries.at(-1) ?? after ?? firstPageToken }
 }
 
 function pageTokenMember(token: string | undefined): { page_token?: string } {

@@ -40,11 +40,16 @@ export async function listTableVersions(
     ({ version }) => after === undefined || (descending ? version < after : version > after),
   )
   const page = rest.slice(0, limit)
-  const last = page.at(-1)
+  const last = page.at(-1)?.version ?? after ?? beforeAll(stored, descending)
   return {
     versions: await addMetadata(context, table, branch, page),
-    ...(page.length < rest.length && last !== undefined ? { page_token: String(last.version) } : {}),
+    ...(page.length < rest.length ? { page_token: String(last) } : {}),
   }
+}
+
+/** Where a listing starts, as the version of a page token; `stored` has the newest version first. */
+function beforeAll([newest]: readonly StoredVersion[], descending: boolean | undefined): number {
+  return descending && newest !== undefined ? newest.version + 1 : 0
 }
 
 /** Describes one version, by default the newest. Throws TableNotFound or TableVersionNotFound (404). */
