@@ -83,7 +83,7 @@ it('a batch can declare, create, delete and deregister together', async () => {
   const staged = await (await committer(b)).stage()
   const { status, json } = await batchCommit([
     { deregister_table: { id: ['old'] } },
-    { delete_table_versions: { id: ['a'], ranges: [{ start_version: 0, end_version: -1 }] } },
+    { delete_table_versions: { id: ['a'], ranges: [{ start_version: 0, end_version: 2 }] } },
     { declare_table: { id: ['n', 'new'], properties: { y: '2' } } },
     { create_table_version: { id: ['n', 'b'], ...staged }, declare_table: null },
     { declare_table: { id: ['old'] } },

@@ -48,12 +48,20 @@ it('treats ranges as half-open', async () => {
   expect((await post('/v1/table/t/count_rows', { version: 4 })).json).toBe(4)
 })
 
-it('keeps only the newest version with the end -1', async () => {
+it('the end -1 includes the newest version, which a table cannot lose', async () => {
   const { erase, versionsOf, post } = await withVersions(5)
-  expect(await erase([[3, -1]])).toEqual(responseOf({ deleted_count: 2 }))
-  expect(await versionsOf()).toEqual([1, 2, 5])
-  expect(await erase([[0, -1]])).toEqual(responseOf({ deleted_count: 2 }))
+  for (const start of [0, 3, 5]) {
+    const response = await erase([
+      [0, 2],
+      [start, -1],
+    ])
+    expect(response).toEqual(errorOf('InvalidInput'))
+    expect(response.json).toMatchObject({ error: expect.stringContaining('version 5 is the latest version') })
+  }
+  expect(await versionsOf()).toEqual([1, 2, 3, 4, 5])
+  expect(await erase([[6, -1]])).toEqual(responseOf({ deleted_count: 0 }))
   expect(await erase([[7, -1]])).toEqual(responseOf({ deleted_count: 0 }))
+  expect(await erase([[0, 5]])).toEqual(responseOf({ deleted_count: 4 }))
   expect((await post('/v1/table/t/insert', streamOf(orders(1)))).json).toMatchObject({ version: 6 })
   expect(await versionsOf()).toEqual([5, 6])
 })

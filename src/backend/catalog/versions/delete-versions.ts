@@ -20,8 +20,8 @@ interface VersionDeletion {
 
 /**
  * Deletes the manifests of versions in half-open ranges; shared rows stay. A range that names the newest version, a
- * tagged version or a branch point is refused with InvalidInput (400). The end -1 is the newest version, exclusive. All
- * are deleted or none: if the process ends after the commit, the next access to the table removes the manifests.
+ * tagged version or a branch point is refused with InvalidInput (400). The end -1 includes the newest version, which a
+ * table cannot lose: such a range is refused unless it is empty. All are deleted or none: if the process ends after the commit, the next access to the table removes the manifests.
  */
 export async function batchDeleteTableVersions(
   context: CatalogContext,
@@ -71,7 +71,7 @@ function parseRanges(
   newest: number,
 ): readonly VersionRange[] {
   const parsed = ranges.map(({ start_version: start, end_version: end }) => {
-    if (end === -1) return { start, end: Math.max(start, newest) }
+    if (end === -1) return { start, end: Math.max(start, newest + 1) }
     if (end < start) throw invalidInput(`invalid range: start ${start}, end ${end}`)
     return { start, end }
   })
@@ -88,7 +88,7 @@ async function findProtectedVersions(
   branch: string,
   newest: number,
 ): Promise<ReadonlyMap<number, string>> {
-  const protectedVersions = new Map([[newest, 'is the latest version']])
+  const protectedVersions = new Map([[newest, 'is the latest version, which a table cannot lose']])
   for (const { version, branch: taggedBranch } of (await context.engine.tags.list(location)).values()) {
     if (normalizeBranch(taggedBranch) === branch) protectedVersions.set(version, 'has a tag')
   }
