@@ -4,22 +4,41 @@ import { z } from 'zod'
 const milliseconds = new Map(
   (
     [
-      [1, 'ms millisecond milliseconds'],
+      [1, 'ms msec msecs milli millis millisecond milliseconds'],
       [1000, 's sec secs second seconds'],
       [60_000, 'm min mins minute minutes'],
       [3_600_000, 'h hr hrs hour hours'],
+      [86_400_000, 'd day days'],
     ] as const
   ).flatMap(([value, units]) => units.split(' ').map((unit): [string, number] => [unit, value])),
 )
 
-/** A duration such as `500ms`, `30s`, `1.5m`, `2 hours`; parsed to whole milliseconds, at least 1. */
+const part = String.raw`(\d{1,9}(?:\.\d{1,9})?) ?([a-z]+)`
+const parts = new RegExp(part, 'gi')
+const writtenParts = new RegExp(`^${part}(?: ?${part})*$`, 'i')
+/** ISO 8601, without years, months and weeks. */
+const isoDuration = /^P(?:\d{1,9}D)?(?:T(?:\d{1,9}H)?(?:\d{1,9}M)?(?:\d{1,9}(?:\.\d{1,9})?S)?)?$/
+
+/**
+ * A duration such as `500ms`, `30s`, `1.5m`, `2 hours`, `1m 30s`, or `PT1M30S` of ISO 8601; parsed to whole milliseconds,
+ * at least 1.
+ */
 export const durationSchema = z.string().transform((text, context) => {
-  const [, number, unit = ''] = /^(\d{1,9}(?:\.\d{1,9})?) ?([a-z]+)$/i.exec(text.trim()) ?? []
-  const result = Math.round(Number(number) * (milliseconds.get(unit.toLowerCase()) ?? Number.NaN))
+  const trimmed = text.trim()
+  const written = isoDuration.test(trimmed) ? trimmed.replaceAll(/[PT]/g, ' ').trim() : trimmed
+  const result = writtenParts.test(written) ? Math.round(sumParts(written)) : Number.NaN
   if (result >= 1) return result
   context.addIssue({
     code: 'custom',
-    message: 'expected a duration above zero such as 500ms, 30s, 5m or 2 hours',
+    message: 'expected a duration above zero such as 500ms, 30s, 5m, 2 hours, 1m 30s or PT30S',
   })
   return z.NEVER
 })
+
+/** In milliseconds; NaN for an unknown unit. */
+function sumParts(text: string): number {
+  let sum = 0
+  for (const [, number, unit = ''] of text.matchAll(parts))
+    sum += Number(number) * (milliseconds.get(unit.toLowerCase()) ?? Number.NaN)
+  return sum
+}
