@@ -68,7 +68,14 @@ it('requires a namespace and a free name, and rejects a location', async () => {
   await post('/v1/namespace/a/create', {})
   expect(await post('/v1/table/a/create?mode=Overwrite', stream)).toEqual(errorOf('TableAlreadyExists'))
   const location = { 'x-catalog-table-location': '/tmp/elsewhere.lance' }
-  expect(await post('/v1/table/t/create', stream, location)).toEqual(errorOf('InvalidInput'))
+  const elsewhere = { 'x-catalog-table-properties': '{"location":"/tmp/elsewhere.lance"}' }
+  for (const headers of [location, elsewhere]) {
+    const response = await post('/v1/table/t/create', stream, headers)
+    expect(response).toEqual(errorOf('InvalidInput'))
+    expect(response.json).toMatchObject({
+      error: expect.stringContaining('this catalog chooses the locations'),
+    })
+  }
   expect(await post('/v1/table/t/create?storage_options=%7B%22a%22:%22b%22%7D', stream)).toEqual(
     errorOf('Unsupported'),
   )

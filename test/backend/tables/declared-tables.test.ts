@@ -34,7 +34,9 @@ it('accepts the old route name for declarations', async () => {
 it('requires a namespace for a declaration and rejects a location', async () => {
   const { post } = await runningBackend()
   expect(await post('/v1/table/a$t/declare', {})).toEqual(errorOf('NamespaceNotFound'))
-  expect(await post('/v1/table/t/declare', { location: '/tmp/x.lance' })).toEqual(errorOf('InvalidInput'))
+  const location = '/tmp/x.lance'
+  for (const body of [{ location }, { properties: { location } }])
+    expect(await post('/v1/table/t/declare', body)).toEqual(errorOf('InvalidInput'))
 })
 
 it.each([

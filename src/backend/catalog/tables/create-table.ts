@@ -31,7 +31,7 @@ export async function createTable(
   request: Request,
   upload: Uint8Array,
 ): Promise<Response> {
-  rejectLocation(request.location)
+  rejectLocation(request)
   if (Object.keys(request.storage_options ?? {}).length > 0) {
     throw new CatalogError('Unsupported', 'storage_options are not supported by this catalog')
   }
@@ -47,10 +47,12 @@ export async function createTable(
   })
 }
 
-/** Throws InvalidInput (400): clients cannot choose where data is stored. */
-export function rejectLocation(location: string | undefined): void {
-  if (location === undefined) return
-  throw invalidInput('location is not supported; this catalog chooses the locations of its tables')
+/** Throws InvalidInput (400) for a location, or one in the properties: clients cannot choose where data is stored. */
+export function rejectLocation(request: Pick<Request, 'location' | 'properties'>): void {
+  const { location, properties } = request
+  if (location === undefined && properties?.['location'] === undefined) return
+  const sent = location === undefined ? 'properties.location' : 'location'
+  throw invalidInput(`${sent} is not supported; this catalog chooses the locations of its tables`)
 }
 
 /** Finds the table, or reserves its name in the database before the engine writes anything. */

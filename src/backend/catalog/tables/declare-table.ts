@@ -27,7 +27,7 @@ export async function declareInTransaction(
   id: Identifier,
   request: RequestOf<'DeclareTable'>,
 ): Promise<ResponseOf<'DeclareTable'> & { readonly location: string }> {
-  rejectLocation(request.location)
+  rejectLocation(request)
   const properties = request.properties ?? {}
   await requireNamespace(database, id.slice(0, -1))
   const table = await insertTable(database, id, 'declared', properties)
