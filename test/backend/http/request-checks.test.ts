@@ -2,7 +2,18 @@ import { connect } from 'node:net'
 import { expect, it } from 'vitest'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
 import { operationSchemas } from '../../../src/catalog-api/schemas/operation-schemas.ts'
+import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+
+/** Of every operation with an Arrow stream; on an existing table, all succeed. */
+const uploadTargets = operationNames.flatMap((name) => {
+  const { body, path } = getOperation(name)
+  const queries: Partial<Record<string, string>> = {
+    MergeInsertIntoTable: '?on=id',
+    CreateTable: '?mode=Overwrite',
+  }
+  return body === 'arrow' ? [path.replace('{id}', 't') + (queries[name] ?? '')] : []
+})
 
 it('responds with 406 and the name of an unsupported operation', async () => {
   const { send } = await runningBackend()
@@ -51,14 +62,31 @@ it('treats no body, an empty one, null and {} the same, with any content type', 
   }
 })
 
-it.each(['application/vnd.apache.arrow.file', 'application/json', 'application/x-parquet'])(
-  'rejects rows of the content type %s',
+it.each([
+  'application/vnd.apache.arrow.file',
+  'application/vnd.apache.arrow.streams',
+  'application/json',
+  'application/x-parquet',
+  'text/plain; application/vnd.apache.arrow.stream',
+])('an operation with rows refuses the content type %s, before it reads them', async (type) => {
+  const { post } = await runningBackend()
+  for (const target of uploadTargets) {
+    const response = await post(target, streamOf(orders(3)), { 'content-type': type })
+    expect(response, target).toEqual(errorOf('InvalidInput'))
+    expect((response.json as { error: string }).error).toContain(type)
+  }
+  expect(await post('/v1/table/t/exists')).toEqual(errorOf('TableNotFound'))
+})
+
+it.each([undefined, 'application/octet-stream', 'Application/Vnd.Apache.Arrow.Stream; charset=x'])(
+  'an operation with rows accepts the content type %s',
   async (type) => {
     const { post } = await runningBackend()
-    for (const operation of ['create', 'insert', 'merge_insert?on=id']) {
-      const response = await post(`/v1/table/t/${operation}`, 'ARROW1', { 'content-type': type })
-      expect(response).toEqual(errorOf('InvalidInput'))
-      expect((response.json as { error: string }).error).toContain(type)
+    await post('/v1/table/t/declare')
+    for (const target of uploadTargets) {
+      const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type }
+      const { status } = await post(target, streamOf(orders(3)), headers)
+      expect([target, status]).toEqual([target, 200])
     }
   },
 )
