@@ -24,6 +24,7 @@ const entryMembers = operationNames.flatMap((name) => {
 export const decisiveMembers: ReadonlySet<string> = new Set([
   'id',
   'index_name',
+  'job_id',
   'identity',
   'context',
   'query',

@@ -89,6 +89,8 @@ interface OperationDefinition {
   readonly readsAnyTable?: 'always' | 'virtual_column'
   /** Body members, besides `id` and `context`, that count as absent if they are `{}` or `[]`. */
   readonly emptyIsAbsent?: readonly string[]
+  /** The body names a job by `job_id`, and callers that started the job may act on it. */
+  readonly namesJob?: true
   /** Parameters and members that an audit record holds besides the facts. */
   readonly recorded?: readonly string[]
   /** Members of the response to a change that are only sent to callers that may describe the object. */
@@ -929,6 +931,7 @@ export const operations = {
     path: '/v1/jobs/describe',
     object: 'none',
     body: 'json',
+    namesJob: true,
     effect: 'read',
     group: 'admin',
     // No error of the interface means a missing job.
@@ -939,6 +942,7 @@ export const operations = {
     path: '/v1/jobs/cancel',
     object: 'none',
     body: 'json',
+    namesJob: true,
     recorded: ['job_id'],
     effect: 'change',
     group: 'admin',
@@ -949,6 +953,7 @@ export const operations = {
     path: '/v1/jobs/query_events',
     object: 'none',
     body: 'json',
+    namesJob: true,
     effect: 'read',
     group: 'admin',
     response: 'arrow-stream',
@@ -982,6 +987,7 @@ export interface Operation {
   readonly entries: BatchEntries | undefined
   readonly readsAnyTable: 'always' | 'virtual_column' | undefined
   readonly emptyIsAbsent: ReadonlySet<string>
+  readonly namesJob: boolean
   readonly recorded: readonly string[]
   readonly describes: readonly string[]
   /** Members of a JSON body that repeat the route and must equal it. */
@@ -1022,6 +1028,7 @@ function completeOperation(name: OperationName): Operation {
     entries: definition.entries,
     readsAnyTable: definition.readsAnyTable,
     emptyIsAbsent: new Set(['id', 'context', ...(definition.emptyIsAbsent ?? [])]),
+    namesJob: definition.namesJob ?? false,
     recorded: definition.recorded ?? [],
     describes: definition.describes ?? [],
     routeMembers: definition.body === 'json' || definition.body === 'none' ? routeMembers : [],

@@ -64,7 +64,9 @@ export const gatewaySettingsSchema = z
     timeouts: timeoutsSchema.prefault({}),
     listing: z
       .strictObject({
-        tokenKeyFile: path.describe('File with a secret of at least 32 bytes, shared by all replicas.'),
+        tokenKeyFile: path.describe(
+          'File with a secret of at least 32 bytes, shared by all replicas, for page tokens and ids of jobs.',
+        ),
       })
       .optional()
       .describe('Page tokens of listings; without a key they are invalid after a restart.'),

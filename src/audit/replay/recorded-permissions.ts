@@ -37,8 +37,11 @@ export interface RecordedPermission {
   readonly isCertain: boolean
   /** Whether it was also required on all descendants. */
   readonly includesDescendants: boolean
-  /** What decides if no rule matches: the entries of a batch, or the visible objects of a listing. */
-  readonly fallback: 'entries-decide' | 'visibility-decides' | undefined
+  /**
+   * What decides if no rule matches: the entries of a batch, the visible objects of a listing, or the operation that
+   * started a job.
+   */
+  readonly fallback: 'entries-decide' | 'visibility-decides' | 'job-decides' | undefined
   /** Facts that the log does not contain are pending. */
   readonly facts: OperationFacts
 }
@@ -63,7 +66,7 @@ export function listRequiredPermissions(call: RecordedCall): readonly RecordedPe
   const own: RecordedPermission = {
     ...common,
     permission: operation.name,
-    fallback: getFallback(operation),
+    fallback: getFallback(operation, objects.length > 0),
     facts: operationFactsOf(operation, id, facts),
   }
   const inner = objects.map((other): RecordedPermission => {
@@ -72,6 +75,11 @@ export function listRequiredPermissions(call: RecordedCall): readonly RecordedPe
       const entry = getOperation(permission)
       const stated = operationFactsOf(entry, other.id, readFacts(entry, other.details))
       return { ...common, permission, kind: entry.object, id: other.id, facts: stated }
+    }
+    if (operation.namesJob && isOperationName(permission)) {
+      const started = getOperation(permission)
+      const stated = operationFactsOf(started, other.id, unrecordedFacts(started))
+      return { ...common, permission, kind: started.object, id: other.id, facts: stated }
     }
     const includesDescendants = operation.object === 'namespace' && subtreePermissions.has(permission)
     const permissionFacts = additionalPermissionFacts(permission, operation, id, facts)
@@ -102,8 +110,12 @@ function unrecordedPermissions(
   return [...new Set([...own, ...additionalPermissions(operation)])]
 }
 
-function getFallback({ entries, lists }: Operation): RecordedPermission['fallback'] {
-  if (entries !== undefined) return 'entries-decide'
+function getFallback(
+  { entries, lists, namesJob }: Operation,
+  hasObjects: boolean,
+): RecordedPermission['fallback'] {
+  if (entries !== undefined || (namesJob && hasObjects)) return 'entries-decide'
+  if (namesJob) return 'job-decides'
   return lists === undefined ? undefined : 'visibility-decides'
 }
 

@@ -145,6 +145,8 @@ function decidePermission(
     return { isAllowed: true, decidingRule: undefined, missing: [] }
   if (!allowed && decidingRule === undefined && required.fallback === 'visibility-decides')
     return { isAllowed: undefined, decidingRule: undefined, missing: ['what the listing may show'] }
+  if (!allowed && decidingRule === undefined && required.fallback === 'job-decides')
+    return { isAllowed: undefined, decidingRule: undefined, missing: ['the operation that started the job'] }
   const isUndecided =
     allowed && required.includesDescendants && mayDifferForDescendants(candidate, id, permission)
   if (isUndecided)

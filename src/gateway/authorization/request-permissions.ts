@@ -1,11 +1,12 @@
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { assertIdentifier, assertName, type Identifier } from '../../catalog-api/identifiers.ts'
 import type { FactName, StatedFacts } from '../../catalog-api/facts.ts'
-import type { Operation, OperationName } from '../../catalog-api/operations.ts'
+import { getOperation, type Operation, type OperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import {
   subtreeFacts,
   additionalPermissionFacts,
+  createKnownFacts,
   operationFactsOf,
   permissionFacts,
   noStatedFacts,
@@ -14,7 +15,8 @@ import {
 import { listBatchPermissions } from './batch-permissions.ts'
 import { assertManifestPath } from '../facts/manifest-path.ts'
 import { foldMemberName } from '../facts/member-spelling.ts'
-import type { JsonObject } from '../facts/stated-facts.ts'
+import type { StartedJob } from '../facts/started-jobs.ts'
+import { getMember, type JsonObject } from '../facts/stated-facts.ts'
 import type { RequiredPermission } from './required-permission.ts'
 import type { Matched } from '../context.ts'
 
@@ -57,9 +59,13 @@ const operationsWithImplicitPermissions: ReadonlySet<OperationName> = new Set([
 export function* listRequestPermissions(
   request: Matched,
   facts: KnownFacts,
-  members: JsonObject,
+  { members, job }: { readonly members: JsonObject; readonly job?: StartedJob | undefined },
 ): Generator<RequiredPermission, void, void> {
   const { operation } = request.route
+  if (operation.namesJob) {
+    yield* listJobPermissions(request, facts, members, job)
+    return
+  }
   if (operation.name === 'CreateTableVersion') assertManifestPath(facts.stated.manifestPath, 'manifest_path')
   if (operation.name === 'RenameTable') assertNewName(facts.stated.newName, request.upstream)
   yield* listHeadPermissions(request, facts)
@@ -74,9 +80,36 @@ export function* listRequestPermissions(
   yield* listBatchPermissions(operation, members)
 }
 
+/**
+ * A caller that started the job needs the permission to start it again; for other jobs, that of the operation at the
+ * root. A filter could select the events of other jobs, because the upstream may join it unescaped.
+ */
+function* listJobPermissions(
+  { route: { operation, id } }: Matched,
+  facts: KnownFacts,
+  members: JsonObject,
+  job: StartedJob | undefined,
+): Generator<RequiredPermission, void, void> {
+  const { fallback, ...own } = operationPermission(operation, id, facts)
+  if (job === undefined || getMember(members, 'filter') != null) {
+    yield own
+    return
+  }
+  yield { ...own, ...(fallback && { fallback }) }
+  const started = getOperation(job.operation)
+  const stated = job.branch === undefined ? noStatedFacts : { branch: job.branch }
+  yield {
+    permission: job.operation,
+    kind: started.object,
+    id: job.id,
+    facts: operationFactsOf(started, job.id, createKnownFacts(stated)),
+    requiredBy: 'the job',
+  }
+}
+
 /** Whether the operation cannot be authorized without its body. */
-export function requiresBody({ name, entries }: Operation): boolean {
-  return entries !== undefined || name === 'CreateTableVersion' || name === 'RenameTable'
+export function requiresBody({ name, entries, namesJob }: Operation): boolean {
+  return entries !== undefined || namesJob || name === 'CreateTableVersion' || name === 'RenameTable'
 }
 
 /**
@@ -84,9 +117,9 @@ export function requiresBody({ name, entries }: Operation): boolean {
  * or state a fact in several sources. (The properties of an update must precede large members.)
  */
 export function isDecidedByBody(operation: Operation): boolean {
-  const { body, facts, factsWithSeveralSources, entries, readsAnyTable, name } = operation
+  const { body, facts, factsWithSeveralSources, entries, readsAnyTable, namesJob, name } = operation
   if (body === 'arrow') return false
-  if (body === 'map' || entries !== undefined || name === 'CreateTableVersion') return true
+  if (body === 'map' || entries !== undefined || namesJob || name === 'CreateTableVersion') return true
   if (readsAnyTable !== undefined && readsAnyTable !== 'always') return true
   return factsWithSeveralSources.length > 0 || facts.some(canRequirePermission)
 }
@@ -122,8 +155,9 @@ function operationPermission(operation: Operation, id: Identifier, facts: KnownF
   return { permission, kind, id, facts: own, ...(isByFact && { requiredBy: `with ${unknownBranch}` }) }
 }
 
-function fallbackFor({ lists, entries }: Operation): RequiredPermission['fallback'] {
+function fallbackFor({ lists, entries, namesJob }: Operation): RequiredPermission['fallback'] {
   if (lists !== undefined) return 'visibility-decides'
+  if (namesJob) return 'job-decides'
   return entries === undefined ? undefined : 'entries-decide'
 }
 

@@ -2,6 +2,7 @@ import { isDecisiveMember } from '../../catalog-api/decisive-members.ts'
 import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
+import type { StartedJob } from '../facts/started-jobs.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import { listDetailMembers, isFilterMember } from '../facts/change-details.ts'
 import type { Matched } from '../context.ts'
@@ -25,6 +26,8 @@ export interface BodyChecker {
   readonly members: JsonObject
   /** The object `query` of the body, once a member of it has been read. */
   getQueryObject(): OpenObjectReference | undefined
+  /** The job that the body names by a sealed id. */
+  getJob(): StartedJob | undefined
   /** Called when the intent has been created: further members that it would have to contain are rejected. */
   freezeAuditedMembers(): void
 }
@@ -39,6 +42,8 @@ interface BodyCheckerOptions {
   readonly retainsFilters: boolean
   /** Maximum size of a retained value. */
   readonly maxValueBytes: number
+  /** Returns the job of a sealed id. */
+  readonly openJob: (jobId: string) => StartedJob | undefined
 }
 
 export function createBodyChecker(request: Matched, options: BodyCheckerOptions): BodyChecker {
@@ -47,6 +52,7 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
   const members: Record<string, unknown> = { __proto__: null }
   let isFrozen = false
   let query: OpenObjectReference | undefined
+  let job: StartedJob | undefined
   const onMember: OnMember = (name, value) => {
     const isLate = isFrozen && operation.effect !== 'read' && listDetailMembers(operation).has(name)
     if (isLate) throw lateMemberError(name)
@@ -55,11 +61,16 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
   const visitor: JsonVisitor =
     operation.body === 'map'
       ? createMapVisitor(request, onMember)
-      : createMemberVisitor(request, options, onMember, (object) => (query ??= object))
+      : createMemberVisitor(request, options, {
+          onMember,
+          onQueryObject: (object) => (query ??= object),
+          onJob: (named) => (job = named),
+        })
   return {
     json: new JsonTransformer(visitor, options.maxValueBytes),
     members,
     getQueryObject: () => query,
+    getJob: () => job,
     freezeAuditedMembers() {
       isFrozen = true
     },
@@ -68,11 +79,16 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
 
 type OnMember = (name: string, value: unknown) => void
 
+interface MemberListener {
+  readonly onMember: OnMember
+  readonly onQueryObject: (object: OpenObjectReference) => void
+  readonly onJob: (job: StartedJob) => void
+}
+
 function createMemberVisitor(
   request: Matched,
-  { retainsAll, retainsFilters }: BodyCheckerOptions,
-  onMember: OnMember,
-  onQueryObject: (object: OpenObjectReference) => void,
+  { retainsAll, retainsFilters, openJob }: BodyCheckerOptions,
+  { onMember, onQueryObject, onJob }: MemberListener,
 ): JsonVisitor {
   const { operation, parameters } = request.route
   const recorded = listDetailMembers(operation)
@@ -95,6 +111,13 @@ function createMemberVisitor(
       parameters.has(name)
     if (isWanted) return 'value'
     return holdsOptional.has(name) || name === 'query' ? 'members' : 'nothing'
+  }
+
+  function replaceJobId(value: unknown): string | undefined {
+    const job = operation.namesJob && typeof value === 'string' ? openJob(value) : undefined
+    if (job === undefined) return undefined
+    onJob(job)
+    return JSON.stringify(job.jobId)
   }
 
   return {
@@ -121,7 +144,7 @@ function createMemberVisitor(
         return undefined
       }
       const value: unknown = recordsNumbers(operation, name) ? parseExactJson(text) : JSON.parse(text)
-      const replacement = checkMember(request, name, value)
+      const replacement = name === 'job_id' ? replaceJobId(value) : checkMember(request, name, value)
       onMember(name, replacement === undefined ? value : JSON.parse(replacement))
       return replacement
     },

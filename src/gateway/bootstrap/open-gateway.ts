@@ -8,7 +8,8 @@ import type { ReadinessCheck } from '../../observability/health/readiness.ts'
 import type { RunningChangeTracking } from '../changes/start-change-tracking.ts'
 import { createDocumentFinder } from '../documents.ts'
 import { createListingObserver } from '../listing/listing-observer.ts'
-import { createPageTokens, readPageTokenSecret } from '../listing/page-tokens.ts'
+import { createStartedJobs } from '../facts/started-jobs.ts'
+import { createPageTokens, createTokenSecret, readPageTokenSecret } from '../listing/page-tokens.ts'
 import { createConsoleRecorder } from '../observability/console-recorder.ts'
 import { createCredentialRefusalRecorder } from '../observability/credential-refusal-recorder.ts'
 import { createReadinessChecks } from '../observability/gateway-readiness.ts'
@@ -81,6 +82,9 @@ export async function openGateway(
     report,
     settings.metrics?.namespaces,
   )
+  const tokenSecret = listing
+    ? await readPageTokenSecret(listing.tokenKeyFile)
+    : (worker?.pageTokenSecret ?? createTokenSecret())
   const pipeline: Pipeline = {
     findDocument: createDocumentFinder(assertions?.jwks, basePath),
     findRoute: cacheRoutes(createRouteFinder(upstreams, basePath)),
@@ -96,9 +100,8 @@ export async function openGateway(
     auditLog,
     changeTracker,
     listingObserver: createListingObserver(metrics.registry, log),
-    pageTokens: createPageTokens(
-      listing ? await readPageTokenSecret(listing.tokenKeyFile) : worker?.pageTokenSecret,
-    ),
+    pageTokens: createPageTokens(tokenSecret),
+    startedJobs: createStartedJobs(tokenSecret),
   }
   const shown = {
     upstreams: upstreams.all,

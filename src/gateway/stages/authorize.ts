@@ -4,6 +4,7 @@ import type { AuthorizationRequest, RequestFacts } from '../../policy/conditions
 import type { PolicySet } from '../../policy/policy-set.ts'
 import { advance, type Authenticated } from '../context.ts'
 import { createDeniedError } from '../authorization/denied-error.ts'
+import type { StartedJob } from '../facts/started-jobs.ts'
 import { readBodyFacts, readHeadFacts, type JsonObject } from '../facts/stated-facts.ts'
 import { createRequestFacts } from '../facts/request-facts.ts'
 import { listHeadPermissions, listRequestPermissions } from '../authorization/request-permissions.ts'
@@ -93,6 +94,8 @@ export function authorize(request: Authenticated, policies: PolicySet, now = new
 interface ReadBody {
   readonly members: JsonObject
   readonly isWhole: boolean
+  /** The job that it names by a sealed id. */
+  readonly job?: StartedJob | undefined
 }
 
 /**
@@ -124,7 +127,7 @@ function* decideBody(request: Authorized, body: ReadBody): Steps<FullPermit> {
   const read = readBodyFacts(request, body.members, body.isWhole)
   const decisions: PermissionDecision[] = []
   let mayDescribe = true
-  for (const requiredPermission of listRequestPermissions(request, read, body.members)) {
+  for (const requiredPermission of listRequestPermissions(request, read, body)) {
     const before = permit.decisions.find((one) =>
       isSamePermission(one.requiredPermission, requiredPermission),
     )
@@ -189,7 +192,8 @@ function toResult(
 ): Allowed | 'not-granted' {
   if (decision.allowed) return decision
   if (permission.fallback === 'withheld') return 'not-granted'
-  if (permission.fallback === 'entries-decide' && decision.reason === 'no_rule') return 'not-granted'
+  const isDecidedByBody = permission.fallback === 'entries-decide' || permission.fallback === 'job-decides'
+  if (isDecidedByBody && decision.reason === 'no_rule') return 'not-granted'
   if (permission.fallback === 'visibility-decides' && decision.reason === 'no_rule') {
     const visible = policies.findVisibleBeneath(request)
     if (visible !== undefined) return visible

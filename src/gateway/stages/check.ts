@@ -24,6 +24,7 @@ import { readSchemaStream } from '../../lib/arrow/schema-stream.ts'
 import { createChangeDetails } from '../facts/change-details.ts'
 import { advance, type Matched } from '../context.ts'
 import type { DownstreamBody } from '../downstream.ts'
+import type { StartedJobs } from '../facts/started-jobs.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import { restateBody, restateHead } from '../body/restate-facts.ts'
 import { isDecidedByBody, requiresBody } from '../authorization/request-permissions.ts'
@@ -56,6 +57,7 @@ export interface CheckOptions {
   readonly bodyLimits: BodyLimits
   readonly limits: Limits
   readonly upstreams: Upstreams
+  readonly startedJobs: StartedJobs
 }
 
 /** Maximum sizes of bodies, in bytes unless named otherwise; undefined for no limit. */
@@ -91,9 +93,10 @@ const charsetParameter = /;\s*charset\s*=\s*"?([^\s";]*)/i
 export async function check(
   request: Admitted,
   body: DownstreamBody,
-  { bodyLimits, limits, upstreams }: CheckOptions,
+  options: CheckOptions,
 ): Promise<Checked> {
-  const { permit, payload, payloadType, members } = await checkBody(request, body, bodyLimits)
+  const { limits, upstreams } = options
+  const { permit, payload, payloadType, members } = await checkBody(request, body, options)
   const allowedBy = firstAllowed(permit)
   if (allowedBy === undefined)
     throw refusal('invalid_body', 'the batch is empty; expected at least one operation')
@@ -117,18 +120,23 @@ export async function check(
 function checkBody(
   request: Admitted,
   body: DownstreamBody,
-  limits: BodyLimits,
+  options: CheckOptions,
 ): CheckedBody | Promise<CheckedBody> {
+  const limits = options.bodyLimits
   const { operation } = request.route
   const { hasBody, contentType } = request.head
   if (operation.body === 'arrow') return checkArrow(request, body, limits)
   if (!hasBody) return checkNoBody(request)
   const isArrowSchema =
     operation.alsoArrowSchema && contentType !== undefined && isArrowStreamType(contentType)
-  return isArrowSchema ? checkArrowSchema(request, body, limits) : checkJson(request, body, limits)
+  return isArrowSchema ? checkArrowSchema(request, body, limits) : checkJson(request, body, options)
 }
 
-async function checkJson(request: Admitted, body: DownstreamBody, limits: BodyLimits): Promise<CheckedBody> {
+async function checkJson(
+  request: Admitted,
+  body: DownstreamBody,
+  { bodyLimits: limits, startedJobs, upstreams }: CheckOptions,
+): Promise<CheckedBody> {
   assertJsonHeaders(request)
   const { route, permit, countReceived, reserveMemory } = request
   const { operation } = route
@@ -153,6 +161,11 @@ async function checkJson(request: Admitted, body: DownstreamBody, limits: BodyLi
     retainsAll: needsWholeBody,
     retainsFilters,
     maxValueBytes: window,
+    openJob(jobId) {
+      const job = startedJobs.open(jobId, request.principal)
+      // Settings may have moved the namespace to another upstream, which has other jobs.
+      return job !== undefined && upstreams.forId(job.id).name === job.upstream ? job : undefined
+    },
   })
   try {
     checker.json.push(bytes)
@@ -174,7 +187,7 @@ async function checkWholeJson(
   const isObject = json.end()
   if (!isObject) assertBodyNotRequired(request)
   assertBatchSize(operation, members, limits.maxBatchEntries)
-  const body = { members: isObject ? members : {}, isWhole: true }
+  const body = { members: isObject ? members : {}, isWhole: true, job: checker.getJob() }
   const isBatch = operation.entries !== undefined
   const permit = isBatch ? await authorizeBatch(request, body) : authorizeBody(request, body)
   if (isObject) restateBody(operation, permit.stated, checker)

@@ -11,12 +11,14 @@ import type { DownstreamBody, DownstreamResponse } from '../downstream.ts'
 import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
 import { hideReferences } from '../authorization/hide-references.ts'
 import { createListingResponse } from '../listing/listing-response.ts'
+import type { StartedJobs } from '../facts/started-jobs.ts'
 import type { ListingObserver } from '../listing/listing-observer.ts'
 import type { PageTokens } from '../listing/page-tokens.ts'
 import { formatErrorResponse } from '../error-response.ts'
 import { assertCircuitClosed, callUpstream } from '../upstream/call-upstream.ts'
 import type { UpstreamCallOptions, UpstreamResponse, UpstreamRequest } from '../upstream/upstream-attempt.ts'
 import { createRequestHeaders } from '../upstream/request-headers.ts'
+import { replaceJobId } from '../upstream/replace-job-id.ts'
 import { removeMembers } from '../upstream/remove-members.ts'
 import { createUpstreamError } from '../upstream/upstream-error.ts'
 import { withholdCredentials } from '../upstream/withhold-credentials.ts'
@@ -30,6 +32,7 @@ export interface ForwardOptions {
   readonly auditLog: AuditLog
   readonly upstreams: Upstreams
   readonly pageTokens: PageTokens
+  readonly startedJobs: StartedJobs
   readonly listingObserver: ListingObserver
 }
 
@@ -56,7 +59,7 @@ export async function prepareForwarding(
 export async function forward(
   request: Audited,
   response: DownstreamResponse,
-  { auditLog, upstreams, pageTokens, listingObserver }: ForwardOptions,
+  { auditLog, upstreams, pageTokens, startedJobs, listingObserver }: ForwardOptions,
   spans: RequestSpans | undefined,
 ): Promise<CatalogError | undefined> {
   const startedAt = performance.now()
@@ -90,7 +93,8 @@ export async function forward(
   // A streamed response has been written already.
   if (upstreamResponse.body === undefined) return undefined
   if (upstreamResponse.status < 300) {
-    sendHeldResponse(upstreamResponse, upstreamResponse.body, request, response)
+    const body = removeWithheldMembers(upstreamResponse.body, request)
+    sendHeldResponse(upstreamResponse, sealJobId(body, request, startedJobs), response)
     return undefined
   }
   const error = createUpstreamError(upstreamResponse, request.upstream, outgoing?.headers ?? [])
@@ -163,17 +167,35 @@ function writeOutcome(
 
 function sendHeldResponse(
   upstreamResponse: UpstreamResponse,
-  heldBody: Buffer,
-  request: Audited,
+  body: Buffer,
   response: DownstreamResponse,
 ): void {
   const { status } = upstreamResponse
-  const body = removeWithheldMembers(heldBody, request)
   const headers = upstreamResponse.headers.filter(
     (_, index) => upstreamResponse.headers[index - (index % 2)] !== 'content-length',
   )
   response.writeHead(status, [...headers, 'content-length', String(body.length)])
   scheduleAtTickEnd(() => response.end(body))
+}
+
+/**
+ * Replaces the id of a job that the request started, so that its caller can follow the job. Jobs of operations with
+ * facts besides the branch keep theirs: the permission to start them again depends on more than a sealed id contains.
+ */
+function sealJobId(body: Buffer, { route, permit, principal, upstream }: Audited, jobs: StartedJobs): Buffer {
+  const { operation, id } = route
+  const startsJobs =
+    operation.effect !== 'read' &&
+    operation.object !== 'none' &&
+    operation.body !== 'map' &&
+    operation.facts.every(([fact]) => fact === 'branch')
+  if (!startsJobs) return body
+  return replaceJobId(body, (jobId) =>
+    jobs.seal(
+      { jobId, upstream: upstream.name, operation: operation.name, id, branch: permit.stated.branch },
+      principal,
+    ),
+  )
 }
 
 function removeWithheldMembers(body: Buffer, { route, permit }: Audited): Buffer {

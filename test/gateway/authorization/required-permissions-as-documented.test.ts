@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { afterAll, expect, it } from 'vitest'
 import { DeniedError } from '../../../src/gateway/authorization/denied-error.ts'
 import { noBody } from '../../../src/gateway/downstream.ts'
+import { createStartedJobs } from '../../../src/gateway/facts/started-jobs.ts'
 import { authorize } from '../../../src/gateway/stages/authorize.ts'
 import { check } from '../../../src/gateway/stages/check.ts'
 import { match, createRouteFinder } from '../../../src/gateway/stages/match.ts'
@@ -215,6 +216,7 @@ const upstreams = createUpstreams([
 ])
 afterAll(() => upstreams.close())
 const limits = createLimits(z.strictObject(callerLimitFields).parse({}))
+const startedJobs = createStartedJobs(Buffer.alloc(32))
 const bodyLimits = { maxJsonBytes: 1_000_000, maxBatchEntries: 100 }
 
 /** Whether all stages accept the request. */
@@ -239,7 +241,7 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
     const authorized = authorize({ ...matched, principal: ann }, set, now)
     const admitted = { ...authorized, countReceived: undefined, reserveMemory: () => undefined }
     const arriving = { ...noBody, readAll: () => Promise.resolve(bytes) }
-    await check(admitted, arriving, { bodyLimits, limits, upstreams })
+    await check(admitted, arriving, { bodyLimits, limits, upstreams, startedJobs })
     return true
   } catch (error) {
     if (error instanceof DeniedError) return false

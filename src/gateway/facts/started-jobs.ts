@@ -1,0 +1,66 @@
+import { isOperationName, type OperationName } from '../../catalog-api/operations.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
+import type { Principal } from '../../identity/principal.ts'
+import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
+import { isObject } from '../../lib/json/is-object.ts'
+import { createJsonSealer } from '../../lib/sealed-json.ts'
+
+/** A job that an operation started. */
+export interface StartedJob {
+  /** Its id at the upstream. */
+  readonly jobId: string
+  /** Name of the upstream. */
+  readonly upstream: string
+  readonly operation: OperationName
+  /** The object of that operation, and its branch if one was stated. */
+  readonly id: Identifier
+  readonly branch?: string | undefined
+}
+
+/**
+ * Replaces the ids of jobs by sealed ones, which contain who started the job by which operation. So the gateway knows
+ * them without keeping any.
+ */
+export interface StartedJobs {
+  seal(job: StartedJob, principal: Principal): string
+  /** Undefined for the id of an upstream, one that was sealed for another principal or by another key, or a modified one. */
+  open(jobId: string, principal: Principal): StartedJob | undefined
+}
+
+/** Ids of upstreams do not start with it. */
+const marker = '/'
+
+export function createStartedJobs(secret: Uint8Array): StartedJobs {
+  const sealer = createJsonSealer(secret, 'catalog-gateway job ids')
+  return {
+    seal: (job, principal) => marker + sealer.seal(job, createScope(principal)),
+    open(jobId, principal) {
+      if (!jobId.startsWith(marker)) return undefined
+      try {
+        const opened = sealer.open(jobId.slice(marker.length), createScope(principal))
+        return isStartedJob(opened) ? opened : undefined
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+function createScope({ method, name }: Principal): string {
+  // A principal named "anonymous" is not the caller without credentials.
+  return JSON.stringify([1, method === 'anonymous' ? null : name])
+}
+
+/** Another release may have sealed it. */
+function isStartedJob(value: unknown): value is StartedJob {
+  if (!isObject(value)) return false
+  const { jobId, upstream, operation, id, branch } = value
+  return (
+    typeof jobId === 'string' &&
+    typeof upstream === 'string' &&
+    typeof operation === 'string' &&
+    isOperationName(operation) &&
+    isListOfStrings(id) &&
+    (branch === undefined || typeof branch === 'string')
+  )
+}
