@@ -6,8 +6,7 @@ const path = z.string().min(1)
 const count = optionalMember(int64)
 const text = optionalMember(z.string())
 
-/** Need another engine. Not parsed, because they are refused. */
-const computed = optionalMember(z.unknown().meta({ type: 'string' }))
+/** Needs another engine. Not parsed, because it is refused. */
 const virtualColumn = optionalMember(z.unknown().meta({ type: 'object' }))
 
 /** Columns that every table has without listing them in its schema. */
@@ -22,7 +21,7 @@ const newColumn = z
   .object({
     name: columnName,
     expression: optionalMember(z.string()),
-    computed,
+    computed: optionalMember(z.string().min(1)),
     virtual_column: virtualColumn,
   })
   .meta({ id: 'AddColumnsEntry' })

@@ -163,7 +163,7 @@ const refused: readonly [route: string, body: object, error: ErrorName][] = [
     { new_columns: [{ name: 'a', expression: 'cast(name as int)' }] },
     'TableSchemaValidationError',
   ],
-  ['add_columns', { new_columns: [{ name: 'a', computed: 'id + 1' }] }, 'Unsupported'],
+  ['add_columns', { new_columns: [{ name: 'a', computed: 'absent + 1' }] }, 'InvalidInput'],
   ['add_columns', { new_columns: [{ name: 'a', virtual_column: {} }] }, 'Unsupported'],
   ['add_columns', { new_columns: [{ name: 'a', expression: '1' }], branch: 'dev' }, 'TableBranchNotFound'],
   ['alter_columns', { alterations: [] }, 'InvalidInput'],

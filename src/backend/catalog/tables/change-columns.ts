@@ -5,22 +5,38 @@ import type { TablePoint } from '../../engine/table-point.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requirePoint } from '../consistency/table-point.ts'
 
-/** Adds columns with the values of SQL expressions. Columns computed on read or filled later are Unsupported (406). */
+/**
+ * Adds columns with the values of SQL expressions; or columns that are null until AlterTableBackfillColumns computes
+ * their expressions. Virtual columns, and columns of both kinds in one request, are Unsupported (406).
+ */
 export async function addColumns(
   context: CatalogContext,
   id: Identifier,
   { branch, new_columns: added = [] }: Partial<RequestOf<'AlterTableAddColumns'>>,
 ): Promise<ResponseOf<'AlterTableAddColumns'>> {
-  for (const { name, computed, virtual_column: virtual } of added) {
-    rejectUnsupportedMembers(name, { computed, virtual_column: virtual })
+  for (const { name, virtual_column: virtual } of added) rejectVirtualColumn(name, virtual)
+  const evaluated = added.flatMap(({ name, expression }) =>
+    expression === undefined ? [] : [{ name, expression }],
+  )
+  const computed = added.flatMap(({ name, computed: expression }) =>
+    expression === undefined ? [] : [{ name, expression }],
+  )
+  for (const { name, expression, computed: later } of added) {
+    if ((expression === undefined) !== (later === undefined)) continue
+    throw invalidInput(
+      `the new column ${quoteForMessage(name)} has ${expression === undefined ? 'neither' : 'both'} expression and computed; expected one of them`,
+    )
   }
-  const columns = added.map(({ name, expression }) => {
-    if (expression === undefined)
-      throw invalidInput(`the new column ${quoteForMessage(name)} has no expression`)
-    return { name, expression }
-  })
+  if (evaluated.length > 0 && computed.length > 0) {
+    throw new CatalogError(
+      'Unsupported',
+      'columns with expression and columns with computed cannot be added by one request; use two',
+    )
+  }
   const version = await changeColumns(context, id, branch, (point) =>
-    context.engine.columns.add(point, columns),
+    computed.length > 0
+      ? context.engine.columns.addComputed(point, computed)
+      : context.engine.columns.add(point, evaluated),
   )
   return { version }
 }
@@ -43,9 +59,7 @@ export async function alterColumns(
   id: Identifier,
   { branch, alterations }: RequestOf<'AlterTableAlterColumns'>,
 ): Promise<ResponseOf<'AlterTableAlterColumns'>> {
-  for (const { path, virtual_column: virtual } of alterations) {
-    rejectUnsupportedMembers(path, { virtual_column: virtual })
-  }
+  for (const { path, virtual_column: virtual } of alterations) rejectVirtualColumn(path, virtual)
   const version = await changeColumns(context, id, branch, (point) =>
     context.engine.columns.alter(point, alterations),
   )
@@ -86,12 +100,10 @@ async function changeColumns<Result>(
   return await context.dataLock.runExclusive(table.objectId, () => change(point))
 }
 
-function rejectUnsupportedMembers(column: string, members: Readonly<Record<string, unknown>>): void {
-  for (const [member, value] of Object.entries(members)) {
-    if (value === undefined) continue
-    throw new CatalogError(
-      'Unsupported',
-      `${member} of the column ${quoteForMessage(column)} is not supported; this catalog adds columns by expression only`,
-    )
-  }
+function rejectVirtualColumn(column: string, virtual: unknown): void {
+  if (virtual === undefined) return
+  throw new CatalogError(
+    'Unsupported',
+    `the column ${quoteForMessage(column)} is a virtual_column; this catalog runs no functions of callers, only SQL expressions`,
+  )
 }

@@ -146,7 +146,8 @@ function assertUnambiguous(before: Token, { kind, text }: Token): void {
   }
 }
 
-function* readTokens(sql: string): Generator<Token> {
+/** Throws InvalidInput (400) for text that the engine might tokenize differently. */
+export function* readTokens(sql: string): Generator<Token> {
   for (let index = 0; index < sql.length; index = tokenPattern.lastIndex) {
     tokenPattern.lastIndex = index
     const match = tokenPattern.exec(sql)

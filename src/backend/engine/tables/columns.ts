@@ -15,6 +15,13 @@ import type { EngineContext } from '../native/open-table.ts'
 import { retryConflicts } from '../native/retry-conflicts.ts'
 import type { NativeTable } from '../native/native-module.ts'
 import { parenthesizeExpression } from '../sql/validate-expression.ts'
+import {
+  addComputedColumns,
+  assertDefinitionsKept,
+  assertNotInputs,
+  assertNotRetyped,
+  type ComputedColumn,
+} from './computed-columns.ts'
 
 type Alteration = RequestOf<'AlterTableAlterColumns'>['alterations'][number]
 type FieldUpdate = RequestOf<'UpdateFieldMetadata'>['updates'][number]
@@ -26,6 +33,8 @@ export interface TableColumns {
     point: TablePoint,
     columns: readonly { readonly name: string; readonly expression: string }[],
   ): Promise<number>
+  /** Adds columns that are null until a backfill computes their expressions. */
+  addComputed(point: TablePoint, columns: readonly ComputedColumn[]): Promise<number>
   /** Adds the columns of a complete Arrow IPC stream of a schema without rows. Their values are null. */
   addNull(point: TablePoint, schema: Uint8Array): Promise<number>
   alter(point: TablePoint, alterations: readonly Alteration[]): Promise<number>
@@ -53,13 +62,18 @@ export function openColumns(context: EngineContext): TableColumns {
       ),
     addNull: async (point, schema) =>
       withCatalogErrors(async () => write(point, async (table) => addNullColumns(context, table, schema))),
-    alter: async (point, alterations) =>
+    addComputed: async (point, columns) =>
       withCatalogErrors(async () =>
-        write(point, async (table) => (await table.alterColumns(alterations.map(toNative))).version),
+        write(point, async (table) => (await addComputedColumns(table, columns)).version),
       ),
+    alter: async (point, alterations) =>
+      withCatalogErrors(async () => write(point, async (table) => alterColumns(table, alterations))),
     drop: async (point, columns) =>
       withCatalogErrors(async () =>
-        write(point, async (table) => (await table.dropColumns([...columns])).version),
+        write(point, async (table) => {
+          assertNotInputs(readFileSchema(await table.schema()), [], columns)
+          return (await table.dropColumns([...columns])).version
+        }),
       ),
     updateMetadata: async (point, updates) =>
       withCatalogErrors(async () =>
@@ -91,6 +105,15 @@ async function addNullColumns(
   return (await table.addColumnsWithSchema(file)).version
 }
 
+async function alterColumns(table: NativeTable, alterations: readonly Alteration[]): Promise<number> {
+  const schema = readFileSchema(await table.schema())
+  const retyped = alterations.filter((change) => change.data_type !== undefined).map(({ path }) => path)
+  const renamed = alterations.filter((change) => change.rename !== undefined).map(({ path }) => path)
+  assertNotRetyped(schema, retyped)
+  assertNotInputs(schema, [...retyped, ...renamed], [])
+  return (await table.alterColumns(alterations.map(toNative))).version
+}
+
 function toNative({ path, rename, nullable, data_type: dataType }: Alteration): NativeAlteration {
   return {
     path,
@@ -107,6 +130,7 @@ async function updateMetadata(
   table: NativeTable,
   updates: readonly FieldUpdate[],
 ) {
+  assertDefinitionsKept(readFileSchema(await table.schema()), updates)
   const { version } = await table.updateFieldMetadata(
     updates.map(({ path, metadata, replace }) => ({ path, metadata, replace: replace ?? false })),
   )

@@ -1,0 +1,132 @@
+import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { quoteForMessage } from '../../../catalog-api/identifiers.ts'
+import type { RequestOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { ArrowField, ArrowSchema } from '../../../lib/arrow/schema.ts'
+import { buildSchemaFile } from '../arrow/computed-schema.ts'
+import { readFileSchema } from '../arrow/arrow-frames.ts'
+import type { NativeTable } from '../native/native-module.ts'
+import { readColumnName } from '../schema/field-path.ts'
+import { findColumns, findVolatileFunction } from '../sql/find-names.ts'
+import { parenthesizeExpression } from '../sql/validate-expression.ts'
+
+/** The metadata of a computed column, as LanceDB writes it. */
+const metadataPrefix = 'computed_column'
+const kindKey = 'computed_column.kind'
+const expressionKey = 'computed_column.expression'
+const inputsKey = 'computed_column.inputs'
+
+export interface ComputedColumn {
+  readonly name: string
+  readonly expression: string
+}
+
+/**
+ * Adds columns whose expressions are stored in the metadata of their fields. Their values are null until a backfill.
+ * Throws InvalidInput for an invalid or volatile expression, and TableSchemaValidationError for an existing name.
+ */
+export async function addComputedColumns(
+  table: NativeTable,
+  columns: readonly ComputedColumn[],
+): Promise<{ version: number }> {
+  const schema = readFileSchema(await table.schema())
+  const names = schema.fields.map(({ name }) => name)
+  const fields = await Promise.all(
+    columns.map(async ({ name, expression }) => {
+      if (names.includes(name)) {
+        const message = `the column ${quoteForMessage(name)} already exists`
+        throw new CatalogError('TableSchemaValidationError', message)
+      }
+      return {
+        name,
+        typeFile: await evaluateSchema(table, names, expression),
+        metadata: {
+          [metadataPrefix]: 'true',
+          [kindKey]: 'sql',
+          [expressionKey]: expression,
+          [inputsKey]: JSON.stringify(findColumns(expression, names)),
+        },
+      }
+    }),
+  )
+  return await table.addColumnsWithSchema(buildSchemaFile(fields))
+}
+
+/** Throws InvalidInput if a change renames, retypes or drops a column that the expression of another one reads. */
+export function assertNotInputs(
+  schema: ArrowSchema,
+  changed: readonly string[],
+  dropped: readonly string[],
+): void {
+  for (const field of schema.fields) {
+    if (dropped.includes(field.name)) continue
+    const inputs = readInputs(field)
+    const input = [...changed, ...dropped].find((path) => inputs.includes(readColumnName(path)))
+    if (input === undefined) continue
+    throw invalidInput(
+      `the computed column ${quoteForMessage(field.name)} reads the column ${quoteForMessage(input)}; drop it first`,
+    )
+  }
+}
+
+/** Throws InvalidInput if an alteration changes the type of a computed column, which is that of its expression. */
+export function assertNotRetyped(schema: ArrowSchema, retyped: readonly string[]): void {
+  const computed = schema.fields.find(
+    ({ name, metadata }) => retyped.some((path) => readColumnName(path) === name) && kindKey in metadata,
+  )
+  if (computed === undefined) return
+  const column = quoteForMessage(computed.name)
+  throw invalidInput(
+    `the type of the computed column ${column} is that of its expression; drop and add the column`,
+  )
+}
+
+/** Throws InvalidInput if an update writes the metadata that defines a computed column, or removes it. */
+export function assertDefinitionsKept(
+  schema: ArrowSchema,
+  updates: readonly RequestOf<'UpdateFieldMetadata'>['updates'][number][],
+): void {
+  for (const { path, metadata, replace } of updates) {
+    const written = Object.keys(metadata).find(
+      (key) => key === metadataPrefix || key.startsWith(`${metadataPrefix}.`),
+    )
+    const isComputed = schema.fields.some((field) => field.name === path && kindKey in field.metadata)
+    if (written !== undefined || (replace && isComputed)) {
+      throw invalidInput(
+        `the metadata ${written ?? metadataPrefix} of the column ${quoteForMessage(path)} belongs to its definition ` +
+          'as a computed column, which cannot be changed; drop and add the column',
+      )
+    }
+  }
+}
+
+/** Returns an Arrow IPC file whose first field has the type of the expression. */
+async function evaluateSchema(
+  table: NativeTable,
+  names: readonly string[],
+  expression: string,
+): Promise<Uint8Array> {
+  const sql = parenthesizeExpression(expression)
+  const volatile = findVolatileFunction(expression, names)
+  if (volatile !== undefined) {
+    throw invalidInput(
+      `the function ${volatile} has another value in every backfill; expected an expression of columns`,
+    )
+  }
+  const query = table.query()
+  // The engine refuses to plan constants alone.
+  const [anyColumn = ''] = names
+  query.select([
+    ['value', sql],
+    ['column', `\`${anyColumn.replaceAll('`', '``')}\``],
+  ])
+  return await query.outputSchema()
+}
+
+function readInputs({ metadata }: ArrowField): readonly unknown[] {
+  try {
+    const inputs: unknown = JSON.parse(metadata[inputsKey] ?? '[]')
+    return Array.isArray(inputs) ? inputs : []
+  } catch {
+    return []
+  }
+}
