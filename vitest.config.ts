@@ -12,7 +12,10 @@ const onlyThorough = isThorough
   ? []
   : ['test/conformance/once/**', 'test/conformance/bundled-catalog.test.ts']
 const withEveryStore = isThorough
-  ? ['test/backend/{database,http,rows,startup,tables,versions}/**/*.test.ts', 'test/conformance/*.test.ts']
+  ? [
+      'test/backend/{database,http,jobs,rows,startup,tables,versions}/**/*.test.ts',
+      'test/conformance/*.test.ts',
+    ]
   : ['test/conformance/bundled-catalog.test.ts']
 
 /** Suites about requests and responses; `test/gateway/support/servers.ts` is the table of the servers. */

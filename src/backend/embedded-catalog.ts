@@ -13,6 +13,10 @@ import {
   updateFieldMetadata,
 } from './catalog/tables/change-columns.ts'
 import { deleteFromTable, mergeInsertIntoTable, updateTable } from './catalog/rows/change-rows.ts'
+import { backfillColumns, createBackfillWork } from './catalog/jobs/backfill-columns.ts'
+import { cancelJob, describeJob, listJobs } from './catalog/jobs/job-operations.ts'
+import { queryJobEvents } from './catalog/jobs/job-events.ts'
+import { JobRunner } from './catalog/jobs/job-runner.ts'
 import { createNamespace } from './catalog/namespaces/create-namespace.ts'
 import { createTable } from './catalog/tables/create-table.ts'
 import { createTableVersion } from './catalog/versions/create-table-version.ts'
@@ -81,8 +85,9 @@ export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logge
     await close()
     throw error
   }
+  const jobs = new JobRunner(context, { AlterTableBackfillColumns: createBackfillWork(context) })
   const memory = new UploadMemory(maxUploadMemoryBytes)
-  const operations = createOperations(context, (upload, use) =>
+  const operations = createOperations(context, jobs, (upload, use) =>
     receiveUpload(upload, maxUploadBytes, memory, use),
   )
   return {
@@ -93,13 +98,18 @@ export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logge
     },
     isAlive: () => !engine.isStalled(),
     close: async () => {
+      await jobs.close()
       await context.close()
       await close()
     },
   }
 }
 
-function createOperations(context: CatalogContext, receive: ReceiveUpload): CatalogOperations {
+function createOperations(
+  context: CatalogContext,
+  jobs: JobRunner,
+  receive: ReceiveUpload,
+): CatalogOperations {
   return {
     CreateNamespace: ({ id, request }) => createNamespace(context, id, request),
     ListNamespaces: ({ id, request }) => listNamespaces(context, id, request),
@@ -161,7 +171,7 @@ function createOperations(context: CatalogContext, receive: ReceiveUpload): Cata
     DescribeTableIndexStats: ({ id, indexName, request }) =>
       describeTableIndexStats(context, id, indexName, request),
     DropTableIndex: ({ id, indexName, request }) => dropTableIndex(context, id, indexName, request),
-    AlterTableBackfillColumns: () => throwUnsupported('AlterTableBackfillColumns'),
+    AlterTableBackfillColumns: ({ id, request }) => backfillColumns(context, jobs, id, request),
     CreateMaterializedView: () => throwUnsupported('CreateMaterializedView'),
     RefreshMaterializedView: () => throwUnsupported('RefreshMaterializedView'),
     DescribeMaterializedView: () => throwUnsupported('DescribeMaterializedView'),
@@ -175,10 +185,10 @@ function createOperations(context: CatalogContext, receive: ReceiveUpload): Cata
     DescribeFunction: () => throwUnsupported('DescribeFunction'),
     DropFunction: () => throwUnsupported('DropFunction'),
     ListFunctions: () => throwUnsupported('ListFunctions'),
-    ListJobs: () => throwUnsupported('ListJobs'),
-    DescribeJob: () => throwUnsupported('DescribeJob'),
-    CancelJob: () => throwUnsupported('CancelJob'),
-    QueryJobEvents: () => throwUnsupported('QueryJobEvents'),
+    ListJobs: ({ delimiter, request }) => listJobs(context, delimiter, request),
+    DescribeJob: ({ request }) => describeJob(context, request),
+    CancelJob: ({ request }) => cancelJob(context, request),
+    QueryJobEvents: ({ request }) => queryJobEvents(context, request),
   }
 }
 

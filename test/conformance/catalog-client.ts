@@ -218,8 +218,10 @@ const errorChecks: readonly FormCheck[] = [
 
 /** Interface sections 1 and 2: the status, the format and the members of a success. */
 const successChecks: readonly FormCheck[] = [
-  (operation, { status }) =>
-    assert(status === operation.status, `status ${status} instead of ${operation.status}`),
+  (operation, { status, json }) => {
+    const expected = operation.mayStartJob && 'job_id' in getMembers(json) ? 202 : operation.status
+    assert(status === expected, `status ${status} instead of ${expected}`)
+  },
   (operation, { headers, bytes, json }) => {
     const type = headers.get('content-type') ?? ''
     if (operation.response === 'empty') {
@@ -227,6 +229,8 @@ const successChecks: readonly FormCheck[] = [
     } else if (operation.response === 'arrow') {
       assert(type === arrowFileType, `content type "${type}" instead of ${arrowFileType}`)
       assert(Buffer.from(bytes.subarray(0, 6)).toString() === 'ARROW1', 'the answer is no Arrow file')
+    } else if (operation.response === 'arrow-stream') {
+      assert(type === arrowStreamType, `content type "${type}" instead of ${arrowStreamType}`)
     } else {
       assert(type.startsWith('application/json'), `content type "${type}" instead of JSON`)
       const schema = schemas[operation.name]?.response

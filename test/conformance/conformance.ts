@@ -3,6 +3,7 @@ import { batchCases } from './cases/batches.ts'
 import { columnCases } from './cases/columns.ts'
 import { routineCases } from './cases/every-operation.ts'
 import { indexCases } from './cases/indexes.ts'
+import { jobCases } from './cases/jobs.ts'
 import { listingCases } from './cases/listings.ts'
 import { namespaceCases } from './cases/namespaces.ts'
 import { rowCases } from './cases/rows.ts'
@@ -39,6 +40,7 @@ const all: readonly Case[] = [
   ...tableNameCases,
   ...rowCases,
   ...columnCases,
+  ...jobCases,
   ...versionCases,
   ...batchCases,
   ...tagAndBranchCases,

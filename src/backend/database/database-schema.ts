@@ -76,11 +76,41 @@ interface CatalogIdentityTable {
   state: 'new' | 'marked'
 }
 
+/** Work that continues after the response to the request that started it. */
+interface JobTable {
+  /** Random. */
+  job_id: string
+  operation: string
+  /** The table that the job changes; it may no longer exist. */
+  object_id: string
+  /** The path of that table when the job was submitted. */
+  path: string
+  /** The parameters as JSON. */
+  request: string
+  state: JobState
+  /** 1 if the job is to end without a further change. */
+  cancel_requested: 0 | 1
+  /** How often a process has started the job. */
+  attempts: number
+  /** As JSON; only of a finished job. */
+  result: string | null
+  /** As JSON; only of a failed job. */
+  failure: string | null
+  created_at: number
+  started_at: number | null
+  /** Null until the job is finished, failed or cancelled. */
+  ended_at: number | null
+}
+
+/** `running` is also the state of a job whose process died. */
+export type JobState = 'queued' | 'running' | 'finished' | 'failed' | 'cancelled'
+
 export interface CatalogTables {
   objects: ObjectTable
   table_versions: VersionTable
   doomed_versions: DeletedVersionTable
   transactions: TransactionTable
+  jobs: JobTable
   leftovers: LeftoverTable
   catalog_identity: CatalogIdentityTable
 }

@@ -108,6 +108,34 @@ const indexesForListings: Migration = {
   },
 }
 
+const jobs = (nameType: NameType): Migration => ({
+  async up(database: Kysely<unknown>): Promise<void> {
+    await database.schema
+      .createTable('jobs')
+      .addColumn('job_id', 'text', (column) => column.primaryKey())
+      .addColumn('operation', 'text', (column) => column.notNull())
+      .addColumn('object_id', 'text', (column) => column.notNull())
+      .addColumn('path', nameType, (column) => column.notNull())
+      .addColumn('request', 'text', (column) => column.notNull())
+      .addColumn('state', 'text', (column) => column.notNull())
+      .addColumn('cancel_requested', 'integer', (column) => column.notNull())
+      .addColumn('attempts', 'integer', (column) => column.notNull())
+      .addColumn('result', 'text')
+      .addColumn('failure', 'text')
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('started_at', 'bigint')
+      .addColumn('ended_at', 'bigint')
+      .execute()
+    await database.schema
+      .createIndex('jobs_unfinished')
+      .on('jobs')
+      .columns(['created_at', 'job_id'])
+      .where(sql.ref('ended_at'), 'is', null)
+      .execute()
+    await database.schema.createIndex('jobs_ended').on('jobs').column('ended_at').execute()
+  },
+})
+
 /** In order. A released migration is never edited. */
 export const createMigrations = (nameType: NameType): MigrationProvider => ({
   getMigrations: () =>
@@ -116,5 +144,6 @@ export const createMigrations = (nameType: NameType): MigrationProvider => ({
       '0002-batches-and-transactions': batchesAndTransactions,
       '0003-catalog-identity': catalogIdentity,
       '0004-indexes-for-listings': indexesForListings,
+      '0005-jobs': jobs(nameType),
     }),
 })

@@ -16,6 +16,7 @@ import { readVersionManifest } from './manifest/manifest-store.ts'
 import { loadNative } from './native/native-module.ts'
 import { connect, openTable, splitLocation } from './native/open-table.ts'
 import type { EngineContext } from './native/open-table.ts'
+import { filterEvents } from './query/filter-events.ts'
 import { openPlans } from './query/query-plans.ts'
 import { rejectUnsupported } from './query/native-query.ts'
 import { openBranches, openTags } from './tables/tags-and-branches.ts'
@@ -65,6 +66,7 @@ export function openEngine(options: EngineOptions = {}): Engine {
       withCatalogErrors(async () => countRows(context, location, options)),
     describe: async (location, options = {}) =>
       withCatalogErrors(async () => describeTable(context, location, options)),
+    filterEvents: async (events, filter, limit) => filterEvents(native, events, filter, limit),
     tags: openTags(context),
     branches: openBranches(context),
     indexes: openIndexes(context),

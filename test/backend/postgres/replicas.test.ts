@@ -201,3 +201,16 @@ it.runIf(isThorough)(
     }
   },
 )
+
+it('a job of a replica that is killed is completed by another one', { timeout: 120_000 }, async () => {
+  const { one, other } = await twoReplicas()
+  await one.post('table/t/create', streamOf(orders(3)))
+  await one.post('table/t/add_columns', { new_columns: [{ name: 'double', computed: 'id * 2' }] })
+  const { json } = await one.post('table/t/backfill_column', { column: 'double' })
+  const { job_id } = json as { job_id: string }
+  await one.kill()
+  const describe = async () => (await other.post('jobs/describe', { job_id })).json
+  await expect.poll(describe, { timeout: 60_000, interval: 200 }).toMatchObject({ job_id, job_state: 'DONE' })
+  expect((await other.post('table/t/count_rows', { predicate: 'double = id * 2' })).json).toBe(3)
+  expect((await other.post('jobs/list')).json).toMatchObject({ jobs: [{ job_id, state: 'DONE' }] })
+})

@@ -24,6 +24,8 @@ export interface CatalogContext {
   readonly dataLock: Lock
   /** Keyed by object id; held while versions of clients are published or reconciled. Taken after the data lock. */
   readonly commitLock: Lock
+  /** Keyed by the id of a job; held while it runs. Taken before all others. */
+  readonly jobLock: Lock
   readonly log: Logger
   /** Closes the database after the active requests have ended. */
   readonly close: () => Promise<void>

@@ -36,6 +36,7 @@ export async function openCatalogContext(
       reconcileTableById(context, objectId),
     ),
     commitLock: openLock('commit', openedDatabase.locks),
+    jobLock: openLock('job', openedDatabase.locks),
     log,
     close: async () => {
       await stopRepairing?.()

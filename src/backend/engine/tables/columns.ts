@@ -14,12 +14,13 @@ import { openTable } from '../native/open-table.ts'
 import type { EngineContext } from '../native/open-table.ts'
 import { retryConflicts } from '../native/retry-conflicts.ts'
 import type { NativeTable } from '../native/native-module.ts'
-import { parenthesizeExpression } from '../sql/validate-expression.ts'
+import { parenthesizeCondition, parenthesizeExpression } from '../sql/validate-expression.ts'
 import {
   addComputedColumns,
   assertDefinitionsKept,
   assertNotInputs,
   assertNotRetyped,
+  requireComputedColumn,
   type ComputedColumn,
 } from './computed-columns.ts'
 
@@ -39,11 +40,27 @@ export interface TableColumns {
   addNull(point: TablePoint, schema: Uint8Array): Promise<number>
   alter(point: TablePoint, alterations: readonly Alteration[]): Promise<number>
   drop(point: TablePoint, columns: readonly string[]): Promise<number>
+  /**
+   * Checks the parameters of `backfill` for the newest version, and returns that version. Throws TableColumnNotFound
+   * (404), InvalidInput for a column without expression and an invalid condition.
+   */
+  checkBackfill(point: TablePoint, column: string, where: string | undefined): Promise<number>
+  /** Computes a computed column in the rows that a condition selects, or in all rows, by one commit. */
+  backfill(point: TablePoint, column: string, where: string | undefined): Promise<BackfillResult>
   /** Changes the metadata of fields. Returns the resulting metadata by field path. */
   updateMetadata(
     point: TablePoint,
     updates: readonly FieldUpdate[],
   ): Promise<{ version: number; fields: Record<string, Record<string, string>> }>
+}
+
+interface BackfillResult {
+  readonly rows: number
+  /** Rows that the condition does not select. */
+  readonly remaining: number
+  /** The version that was read, and the one that was written. */
+  readonly sourceVersion: number
+  readonly version: number
 }
 
 export function openColumns(context: EngineContext): TableColumns {
@@ -75,6 +92,10 @@ export function openColumns(context: EngineContext): TableColumns {
           return (await table.dropColumns([...columns])).version
         }),
       ),
+    checkBackfill: async (point, column, where) =>
+      withCatalogErrors(async () => checkBackfill(await openTable(context, point), column, where)),
+    backfill: async (point, column, where) =>
+      withCatalogErrors(async () => write(point, async (table) => backfill(table, column, where))),
     updateMetadata: async (point, updates) =>
       withCatalogErrors(async () =>
         write(point, async (table) => updateMetadata(context, point, table, updates)),
@@ -121,6 +142,30 @@ function toNative({ path, rename, nullable, data_type: dataType }: Alteration): 
     ...(nullable !== undefined && { nullable }),
     ...(dataType !== undefined && { dataType: JSON.stringify(toLanceType(dataType)) }),
   }
+}
+
+async function checkBackfill(table: NativeTable, column: string, where: string | undefined): Promise<number> {
+  requireComputedColumn(readFileSchema(await table.schema()), column)
+  const condition = parenthesizeCondition(where)
+  if (condition !== null) {
+    const query = table.query()
+    query.onlyIf(condition)
+    await query.explainPlan(false)
+  }
+  return await table.version()
+}
+
+async function backfill(
+  table: NativeTable,
+  column: string,
+  where: string | undefined,
+): Promise<BackfillResult> {
+  const { expression } = requireComputedColumn(readFileSchema(await table.schema()), column)
+  const [sourceVersion, total] = await Promise.all([table.version(), table.countRows(null)])
+  const { rowsUpdated, version } = await table.update(parenthesizeCondition(where), [
+    [column, parenthesizeExpression(expression)],
+  ])
+  return { rows: rowsUpdated, remaining: Math.max(0, total - rowsUpdated), sourceVersion, version }
 }
 
 /** The result is read from the created version, because another version may follow at once. */

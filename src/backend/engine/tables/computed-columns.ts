@@ -130,3 +130,17 @@ function readInputs({ metadata }: ArrowField): readonly unknown[] {
     return []
   }
 }
+/** Throws TableColumnNotFound (404) for a missing column, and InvalidInput for one without an expression. */
+export function requireComputedColumn(schema: ArrowSchema, name: string): ComputedColumn {
+  const field = schema.fields.find((candidate) => candidate.name === name)
+  if (field === undefined) {
+    throw new CatalogError('TableColumnNotFound', `the table has no column ${quoteForMessage(name)}`)
+  }
+  const expression = field.metadata[expressionKey]
+  if (field.metadata[kindKey] !== 'sql' || expression === undefined) {
+    throw invalidInput(
+      `the column ${quoteForMessage(name)} has no SQL expression; expected one added with the member computed`,
+    )
+  }
+  return { name, expression }
+}

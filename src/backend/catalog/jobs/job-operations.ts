@@ -1,0 +1,82 @@
+import { CatalogError } from '../../../catalog-api/catalog-error.ts'
+import { quoteForMessage } from '../../../catalog-api/identifiers.ts'
+import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { formatIdentifier } from '../../../catalog-api/identifiers.ts'
+import type { JobState } from '../../database/database-schema.ts'
+import {
+  cancelJob as cancelStoredJob,
+  findJob,
+  listJobs as listStoredJobs,
+  type Job,
+} from '../../database/jobs.ts'
+import { fromPath } from '../../database/objects.ts'
+import type { CatalogContext } from '../context/catalog-context.ts'
+
+/** The states in the spelling of LanceDB's server. Its clients take a queued job for a running one. */
+export const wireStates: Readonly<Record<JobState, string>> = {
+  queued: 'IN_PROGRESS',
+  running: 'IN_PROGRESS',
+  finished: 'DONE',
+  failed: 'FAILED',
+  cancelled: 'CANCELLED',
+}
+
+const defaultPageSize = 1000
+
+/** Lists the jobs of all replicas in the order of their ids. The token is the last id. */
+export async function listJobs(
+  { database }: CatalogContext,
+  delimiter: string,
+  { page_token: after, limit = defaultPageSize }: RequestOf<'ListJobs'>,
+): Promise<ResponseOf<'ListJobs'>> {
+  const pageSize = Math.min(limit, defaultPageSize)
+  const found = await listStoredJobs(database, { after: after || undefined, limit: pageSize + 1 })
+  const page = found.slice(0, pageSize)
+  const last = page.at(-1)
+  return {
+    jobs: page.map((job) => ({
+      job_id: job.jobId,
+      table: formatIdentifier(fromPath(job.path), delimiter),
+      job_type: job.operation,
+      state: wireStates[job.state],
+      created_at_millis: job.createdAt,
+    })),
+    ...(found.length > page.length && last !== undefined && { page_token: last.jobId }),
+  }
+}
+
+/** Throws TransactionNotFound (404). */
+export async function describeJob(
+  context: CatalogContext,
+  { job_id: jobId }: RequestOf<'DescribeJob'>,
+): Promise<ResponseOf<'DescribeJob'>> {
+  const job = await requireJob(context, jobId)
+  return {
+    job_id: job.jobId,
+    job_type: job.operation,
+    job_state: wireStates[job.state],
+    creation_ms: job.createdAt,
+    spec: { ...job.request },
+    ...(job.result && { result: { ...job.result } }),
+    ...(job.failure && { failure: { ...job.failure } }),
+  }
+}
+
+/** Cancels a job before its next change; one that has ended stays as it is. Throws TransactionNotFound (404). */
+export async function cancelJob(
+  { database }: CatalogContext,
+  { job_id: jobId }: RequestOf<'CancelJob'>,
+): Promise<ResponseOf<'CancelJob'>> {
+  if (!(await cancelStoredJob(database, jobId))) throw jobNotFoundError(jobId)
+  return {}
+}
+
+export async function requireJob({ database }: CatalogContext, jobId: string): Promise<Job> {
+  const job = await findJob(database, jobId)
+  if (job === undefined) throw jobNotFoundError(jobId)
+  return job
+}
+
+function jobNotFoundError(jobId: string): CatalogError {
+  return new CatalogError('TransactionNotFound', `there is no job ${quoteForMessage(jobId)}`)
+}

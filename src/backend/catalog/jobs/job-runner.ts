@@ -1,0 +1,167 @@
+import { setTimeout } from 'node:timers/promises'
+import { CatalogError } from '../../../catalog-api/catalog-error.ts'
+import {
+  deleteJobsEndedBefore,
+  findJob,
+  insertJob,
+  listUnfinishedJobs,
+  recordJobEnded,
+  recordJobPostponed,
+  recordJobStarted,
+  type Job,
+  type JobEnd,
+  type NewJob,
+} from '../../database/jobs.ts'
+import type { CatalogContext } from '../context/catalog-context.ts'
+
+/**
+ * Does the work of a job; safe to repeat. Calls `beforeChange` directly before each change, and lets its error pass: the
+ * job was cancelled, or this process stops. Resolves with the result for clients.
+ */
+export type JobWork = (
+  job: Job,
+  beforeChange: () => Promise<void>,
+) => Promise<Readonly<Record<string, unknown>>>
+
+/** Jobs that this process runs at a time; each may use all processors. */
+const maxRunningJobs = 2
+/** Queued and running jobs of all replicas. */
+const maxUnfinishedJobs = 1000
+/** A job that ends its process would otherwise start forever. */
+const maxAttempts = 3
+/** Finished jobs are forgotten after 7 days. */
+const retentionMs = 7 * 24 * 60 * 60 * 1000
+/** How often this process looks for jobs of replicas that died. */
+const pollIntervalMs = 15_000
+/** How long shutdown waits for running jobs. The engine cannot stop a change; it is complete or has no effect. */
+const closeTimeoutMs = 10_000
+
+class JobStopped extends Error {
+  readonly isCancelled: boolean
+
+  constructor(isCancelled: boolean) {
+    super('the job was stopped')
+    this.isCancelled = isCancelled
+  }
+}
+
+/** Runs the jobs in the database, in the order of their submission. A job runs in one replica at a time. */
+export class JobRunner {
+  readonly #context: CatalogContext
+  readonly #works: Readonly<Record<string, JobWork>>
+  readonly #running = new Map<string, Promise<void>>()
+  readonly #timer: NodeJS.Timeout
+  #isClosing = false
+  /** The current or last search for jobs. */
+  #search = Promise.resolve()
+
+  /** `works` are by operation. Starts the jobs that an ended process has left. */
+  constructor(context: CatalogContext, works: Readonly<Record<string, JobWork>>) {
+    this.#context = context
+    this.#works = works
+    this.#timer = setInterval(() => this.#startJobs(), pollIntervalMs).unref()
+    this.#startJobs()
+  }
+
+  /** Queues a job. Throws ServiceUnavailable (503) if too many are unfinished. Returns the id of the job. */
+  async submit(job: NewJob): Promise<string> {
+    const unfinished = await listUnfinishedJobs(this.#context.database)
+    if (unfinished.length >= maxUnfinishedJobs) {
+      throw new CatalogError('ServiceUnavailable', 'too many unfinished jobs; retry later', {
+        headers: { 'retry-after': '10' },
+      })
+    }
+    const jobId = await insertJob(this.#context.database, job)
+    this.#startJobs()
+    return jobId
+  }
+
+  /** Starts no more jobs; running ones end before their next change, and start again with the next process. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    clearInterval(this.#timer)
+    await this.#search
+    const timeout = new AbortController()
+    await Promise.race([
+      Promise.all(this.#running.values()),
+      setTimeout(closeTimeoutMs, undefined, { signal: timeout.signal }).catch(() => undefined),
+    ])
+    timeout.abort()
+  }
+
+  #startJobs(): void {
+    this.#search = this.#search
+      .then(() => this.#searchJobs())
+      .catch((error: unknown) => {
+        this.#context.log.warn({ err: error }, 'search for jobs failed; retrying')
+      })
+  }
+
+  async #searchJobs(): Promise<void> {
+    if (this.#isClosing) return
+    const { database } = this.#context
+    await deleteJobsEndedBefore(database, Date.now() - retentionMs)
+    for (const jobId of await listUnfinishedJobs(database)) {
+      if (this.#running.size >= maxRunningJobs) return
+      if (!this.#running.has(jobId)) this.#running.set(jobId, this.#run(jobId))
+    }
+  }
+
+  /** Never rejects. Does nothing if another replica runs the job. */
+  async #run(jobId: string): Promise<void> {
+    let hasRun = false
+    try {
+      await this.#context.jobLock.runIfFree(jobId, async () => {
+        const job = await findJob(this.#context.database, jobId)
+        if (job === undefined || job.endedAt !== undefined) return
+        hasRun = true
+        await this.#execute(job)
+      })
+    } catch (error) {
+      this.#context.log.warn({ err: error, job: jobId }, 'job interrupted; it starts again later')
+      hasRun = false
+    }
+    this.#running.delete(jobId)
+    // Otherwise the next poll looks again.
+    if (hasRun) this.#startJobs()
+  }
+
+  async #execute(job: Job): Promise<void> {
+    const { database } = this.#context
+    if (job.attempts >= maxAttempts) {
+      const message = `the process ended ${maxAttempts} times while it ran the job`
+      await recordJobEnded(database, job.jobId, { state: 'failed', failure: { message, retryable: false } })
+      return
+    }
+    await recordJobStarted(database, job.jobId)
+    const end = await this.#work(job)
+    if (end === undefined) await recordJobPostponed(database, job.jobId)
+    else await recordJobEnded(database, job.jobId, end)
+  }
+
+  /** Returns undefined if the job is to start again later. */
+  async #work(job: Job): Promise<JobEnd | undefined> {
+    const work = this.#works[job.operation]
+    try {
+      if (work === undefined) throw new CatalogError('Unsupported', 'this catalog does not know the job')
+      return { state: 'finished', result: await work(job, () => this.#beforeChange(job)) }
+    } catch (error) {
+      if (error instanceof JobStopped) return error.isCancelled ? { state: 'cancelled' } : undefined
+      return this.#describeFailure(job, error)
+    }
+  }
+
+  async #beforeChange({ jobId }: Job): Promise<void> {
+    const job = await findJob(this.#context.database, jobId)
+    if (job === undefined || job.isCancelRequested) throw new JobStopped(true)
+    if (this.#isClosing) throw new JobStopped(false)
+  }
+
+  #describeFailure({ jobId, operation }: Job, error: unknown): JobEnd {
+    this.#context.log.warn({ err: error, job: jobId, operation }, 'job failed')
+    const isKnown = error instanceof CatalogError && error.kind !== 'Internal'
+    const retryable = isKnown && ['ServiceUnavailable', 'ConcurrentModification'].includes(error.kind)
+    const message = isKnown ? error.message : 'internal error; see the log of the catalog for this job'
+    return { state: 'failed', failure: { message, retryable } }
+  }
+}

@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto'
+import { sql, type Selectable } from 'kysely'
+import type { CatalogDatabase, CatalogTables, JobState } from './database-schema.ts'
+
+export interface NewJob {
+  readonly operation: string
+  /** The table that the job changes. */
+  readonly objectId: string
+  readonly path: string
+  /** Parameters for the work; JSON. */
+  readonly request: Readonly<Record<string, unknown>>
+}
+
+interface JobFailure {
+  /** For clients: without paths and secrets. */
+  readonly message: string
+  readonly retryable: boolean
+}
+
+export interface Job extends NewJob {
+  readonly jobId: string
+  readonly state: JobState
+  readonly isCancelRequested: boolean
+  readonly attempts: number
+  readonly result: Readonly<Record<string, unknown>> | undefined
+  readonly failure: JobFailure | undefined
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  readonly startedAt: number | undefined
+  readonly endedAt: number | undefined
+}
+
+export type JobEnd =
+  | { readonly state: 'finished'; readonly result: Readonly<Record<string, unknown>> }
+  | { readonly state: 'failed'; readonly failure: JobFailure }
+  | { readonly state: 'cancelled' }
+
+/** Adds a queued job. Returns its random id. */
+export async function insertJob(database: CatalogDatabase, job: NewJob): Promise<string> {
+  const jobId = randomUUID()
+  await database
+    .insertInto('jobs')
+    .values({
+      job_id: jobId,
+      operation: job.operation,
+      object_id: job.objectId,
+      path: job.path,
+      request: JSON.stringify(job.request),
+      state: 'queued',
+      cancel_requested: 0,
+      attempts: 0,
+      created_at: Date.now(),
+    })
+    .execute()
+  return jobId
+}
+
+export async function findJob(database: CatalogDatabase, jobId: string): Promise<Job | undefined> {
+  const row = await database.selectFrom('jobs').selectAll().where('job_id', '=', jobId).executeTakeFirst()
+  return row && toJob(row)
+}
+
+/** Lists jobs in the order of their ids. */
+export async function listJobs(
+  database: CatalogDatabase,
+  { after, limit }: { readonly after: string | undefined; readonly limit: number },
+): Promise<Job[]> {
+  let query = database.selectFrom('jobs').selectAll().orderBy('job_id').limit(limit)
+  if (after !== undefined) query = query.where('job_id', '>', after)
+  return (await query.execute()).map(toJob)
+}
+
+/** Lists the ids of queued and running jobs, the oldest first. */
+export async function listUnfinishedJobs(database: CatalogDatabase): Promise<string[]> {
+  const rows = await database
+    .selectFrom('jobs')
+    .select('job_id')
+    .where('ended_at', 'is', null)
+    .orderBy('created_at')
+    .orderBy('job_id')
+    .execute()
+  return rows.map((row) => row.job_id)
+}
+
+export async function recordJobStarted(database: CatalogDatabase, jobId: string): Promise<void> {
+  await database
+    .updateTable('jobs')
+    .set({ state: 'running', attempts: sql`attempts + 1`, started_at: Date.now() })
+    .where('job_id', '=', jobId)
+    .where('ended_at', 'is', null)
+    .execute()
+}
+
+/** Returns a started job to the queue, and does not count the attempt. */
+export async function recordJobPostponed(database: CatalogDatabase, jobId: string): Promise<void> {
+  await database
+    .updateTable('jobs')
+    .set({ state: 'queued', attempts: sql`attempts - 1`, started_at: null })
+    .where('job_id', '=', jobId)
+    .where('ended_at', 'is', null)
+    .execute()
+}
+
+export async function recordJobEnded(database: CatalogDatabase, jobId: string, end: JobEnd): Promise<void> {
+  await database
+    .updateTable('jobs')
+    .set({
+      state: end.state,
+      ended_at: Date.now(),
+      ...(end.state === 'finished' && { result: JSON.stringify(end.result) }),
+      ...(end.state === 'failed' && { failure: JSON.stringify(end.failure) }),
+    })
+    .where('job_id', '=', jobId)
+    .where('ended_at', 'is', null)
+    .execute()
+}
+
+/** Ends a queued job; a running one ends before its next change. Returns false if no such job exists. */
+export async function cancelJob(database: CatalogDatabase, jobId: string): Promise<boolean> {
+  await database
+    .updateTable('jobs')
+    .set({ state: 'cancelled', ended_at: Date.now(), cancel_requested: 1 })
+    .where('job_id', '=', jobId)
+    .where('state', '=', 'queued')
+    .execute()
+  const updated = await database
+    .updateTable('jobs')
+    .set({ cancel_requested: 1 })
+    .where('job_id', '=', jobId)
+    .executeTakeFirst()
+  return updated.numUpdatedRows === 1n
+}
+
+export async function deleteJobsEndedBefore(database: CatalogDatabase, time: number): Promise<void> {
+  await database.deleteFrom('jobs').where('ended_at', '<', time).execute()
+}
+
+function toJob(row: Selectable<CatalogTables['jobs']>): Job {
+  /* oxlint-disable typescript/no-unsafe-type-assertion -- only this file writes the columns */
+  return {
+    jobId: row.job_id,
+    operation: row.operation,
+    objectId: row.object_id,
+    path: row.path,
+    request: JSON.parse(row.request) as NewJob['request'],
+    state: row.state,
+    isCancelRequested: row.cancel_requested === 1,
+    attempts: row.attempts,
+    result: row.result === null ? undefined : (JSON.parse(row.result) as NonNullable<Job['result']>),
+    failure: row.failure === null ? undefined : (JSON.parse(row.failure) as JobFailure),
+    createdAt: row.created_at,
+    startedAt: row.started_at ?? undefined,
+    endedAt: row.ended_at ?? undefined,
+  }
+  /* oxlint-enable typescript/no-unsafe-type-assertion */
+}
