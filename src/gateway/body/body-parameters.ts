@@ -22,8 +22,9 @@ export function addBodyParameters(route: RouteMatch, members: JsonObject): Route
   const added = new Map(parameters)
   for (const [name, type] of operation.query) {
     const value = members[name]
-    if (name === 'delimiter' || parameters.has(name)) continue
-    if (value === undefined || value === null || value === '') continue
+    // An empty page token counts as absent, as in the query.
+    const isAbsent = value === undefined || value === null || (value === '' && type === 'string')
+    if (isAbsent || name === 'delimiter' || parameters.has(name)) continue
     const label = `${quoteForMessage(name)} in the body`
     if (typeof value !== jsonTypes[type])
       throw refusal('invalid_body', `${label} is ${describeJsonValue(value)}; expected a ${jsonTypes[type]}`)

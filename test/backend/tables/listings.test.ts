@@ -47,6 +47,19 @@ it('an empty page has a token if more follow, which leads on with a larger limit
   }
 })
 
+it('lists namespaces by POST as by GET, paged by the query or the body', async () => {
+  const { post } = await runningBackend()
+  for (const name of ['a', 'b', 'c']) await post(`/v1/namespace/${name}/create`, {})
+  const list = (body?: unknown, query = '') => post(`/v1/namespace/$/list${query}`, body)
+  for (const body of [undefined, '', 'null', {}, { id: [], limit: null }])
+    expect(await list(body)).toEqual(responseOf({ namespaces: ['a', 'b', 'c'] }))
+  const page = responseOf({ namespaces: ['b'], page_token: 'b' })
+  expect(await list({ limit: 1, page_token: 'a' })).toEqual(page)
+  expect(await list({ limit: 1 }, '?limit=1&page_token=a')).toEqual(page)
+  for (const body of [{ id: ['a'] }, { limit: 2 }, { page_token: 7 }, [], '{'])
+    expect(await list(body, '?limit=1')).toEqual(errorOf('InvalidInput'))
+})
+
 it('all tables are listed with their full ids, page by page', async () => {
   const { post, get } = await runningBackend()
   for (const path of ['a', 'a$b']) await post(`/v1/namespace/${path}/create`, {})

@@ -47,7 +47,7 @@ async function post(body?: object | string, query = '') {
 
 it('lists what the caller may see, with and without a body, and sends GET to the catalog', async () => {
   serve()
-  for (const body of [undefined, '', '{}', 'null', '{"id":[]}', '{"id":null,"limit":null}'])
+  for (const body of [undefined, '', '{}', 'null', '{"id":[]}', '{"id":null,"limit":null,"page_token":""}'])
     expect(await post(body)).toEqual({ namespaces: ['s1', 's2', 's3'] })
   expect(shared.upstream.requests.at(-1)).toMatchObject({ method: 'GET' })
 })
@@ -67,6 +67,7 @@ it.each([
   [{ limit: 2 }, '?limit=3', 'limit'],
   [{ limit: '2' }, '', 'limit'],
   [{ limit: -1 }, '', 'limit'],
+  [{ limit: '' }, '', 'limit'],
   [{ limit: 1.5 }, '', 'limit'],
   [{ page_token: 7 }, '', 'page_token'],
   [{ branch: 'x' }, '', 'branch'],
