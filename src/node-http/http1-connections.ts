@@ -84,7 +84,7 @@ export function createHttp1Connections(
       const connection = new Http1Connection(socket, { timeouts, handler, requests, owner })
       connections.set(socket, connection)
       server.emit('connection', socket)
-      // What was read before is buffered, and the socket is paused.
+      // Bytes that were read before are buffered, and the socket is paused.
       process.nextTick(() => socket.resume())
       return connection
     },

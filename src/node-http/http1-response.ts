@@ -11,7 +11,7 @@ import { NodeResponse } from './node-response.ts'
 /** Bytes of a connection when its last response ended. */
 const bytesBefore = new WeakMap<Socket, { readonly read: number; readonly written: number }>()
 
-/** What a response needs from its server. */
+/** Options and callbacks of the responses of a server. */
 export interface Http1ResponseOptions {
   /** Whether the connection has reached its maximum age, or the server drains. */
   readonly isLast: (socket: Socket) => boolean

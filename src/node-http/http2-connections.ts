@@ -28,7 +28,7 @@ export interface Http2ConnectionsOptions {
 
 /** Streams of a session at a time (RFC 9113, section 6.5.2, recommends at least 100). */
 const maxStreams = 100
-/** What a client may send of a body that is not read yet. */
+/** Bytes of a body that a client may send before they are read. */
 const streamWindowBytes = 256 * 1024
 /** All streams of a session together: an upload that is not read cannot block the others. */
 const sessionWindowBytes = maxStreams * streamWindowBytes
@@ -39,7 +39,7 @@ const extraHeaders = 5
 
 /**
  * A session is closed if it has opened so many streams, and most of them ended before their response: a flood of resets
- * (CVE-2023-44487), or of what makes the server reset (CVE-2025-8671). Envoy has the same limit.
+ * (CVE-2023-44487), or of requests that make the server reset (CVE-2025-8671). Envoy has the same limit.
  */
 const minStreamsOfFlood = 500
 
@@ -117,7 +117,7 @@ class Http2Connection implements ServedConnection {
         if (owner.isDraining || this.#age.isExpired) this.drain()
         stream.once('close', () => this.#streamClosed(stream))
       })
-      // What the client sends is not HTTP/2, or a flood.
+      // The client sends something other than HTTP/2, or a flood.
       .on('error', (error: Error) => this.#reportError(error.message))
     socket
       // A client that has closed its side does not get the rest of its responses either.

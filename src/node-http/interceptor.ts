@@ -22,7 +22,7 @@ export interface Interceptor {
   readonly handleUpgrade?: ((request: IncomingMessage, socket: Duplex, head: Buffer) => void) | undefined
 }
 
-/** Returns what takes the converted request instead of the handler; undefined if the interceptor does not. */
+/** Returns the callback that takes the converted request in place of the handler's; undefined if there is none. */
 export function intercept(
   interceptor: Interceptor | undefined,
   raw: RawRequestPair,

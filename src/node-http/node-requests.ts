@@ -19,7 +19,7 @@ export type NodeRequest = IncomingMessage | Http2ServerRequest
 /** The response to a `NodeRequest` of the same protocol. */
 export type RawResponse = ServerResponse | Http2ServerResponse
 
-/** Receives requests, and what could not be read as one. */
+/** Receives requests, and errors of bytes that are not a request. */
 export interface NodeRequestHandler {
   readonly scheduler: RequestScheduler
   /** Of a head over HTTP/2; that of HTTP/1.1 is limited by its server. */

@@ -57,7 +57,7 @@ export class PipelinedRequests {
     if (this.#pending.at(-1)?.request.complete === false) this.#pending.pop()
   }
 
-  /** Whether the last response was sent. Node may still parse what was received with its request. */
+  /** Whether the last response was sent. Node may still parse bytes that were received with its request. */
   get #isEnded(): boolean {
     return this.#socket.destroyed || this.#socket.writableEnded
   }

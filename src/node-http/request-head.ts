@@ -76,7 +76,7 @@ function withLowerCaseNames(rawHeaders: readonly string[]): string[] {
   return rawHeaders.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text))
 }
 
-/** Of a list of names and values, with what separates them in HTTP/1.1. */
+/** Size of a list of names and values, with the separators of HTTP/1.1. */
 export function countBytes(headers: readonly string[]): number {
   return headers.reduce((sum, text) => sum + text.length + 2, 0)
 }

@@ -4,7 +4,7 @@ import type { ApplicationPrincipal } from '../../identity/application.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 
 export interface CatalogGatewayOptions {
-  /** Those of the settings file, without what the application has itself: ports, processes, TLS. */
+  /** Those of the settings file, without the parts of the application itself: ports, processes, TLS. */
   readonly settings: EmbeddedSettings
   /** Path of the gateway in the application; the root by default. */
   readonly prefix?: string
@@ -19,7 +19,7 @@ export interface CatalogGatewayOptions {
   readonly folder?: string
 }
 
-/** What the policies decided about a request. */
+/** The decision of the policies about a request. */
 export interface CatalogDecision {
   readonly isAllowed: boolean
   /** Absent if no rule decided. */

@@ -42,7 +42,7 @@ export function isBelowPrefix(target: string, prefix: string): boolean {
  */
 const unsafeCharacter = /[/\\;?#%\p{Cc}\p{Cf}]/u
 
-/** One or two dots, and what @fastify/http-proxy or other servers could take for them. */
+/** One or two dots, and spellings that @fastify/http-proxy or other servers could take for them. */
 const dotSegment = /^\.$|^\.\.|\.\.$/
 
 /**

@@ -8,7 +8,7 @@ import type { RequestError } from './request-error.ts'
 import type { RequestScheduler } from './request-queue.ts'
 import type { ConnectionOwner, ServedConnection } from './served-connection.ts'
 
-/** What a connection needs from its listener, and the events of its requests. */
+/** Options and callbacks of the downstream connections of a listener. */
 export interface ConnectionHandler extends ConnectionOwner {
   readonly maxHeadBytes: number
   readonly timeouts: ConnectionTimeouts

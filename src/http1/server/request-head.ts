@@ -63,8 +63,8 @@ function createRequestHead(
 }
 
 /**
- * Creates the head of a request of HTTP/1.1 that another parser has read, from all its headers. Throws RequestError for
- * what `parseRequestHead` would refuse.
+ * Creates the head of a request of HTTP/1.1 that another parser has read, from all its headers. Throws RequestError
+ * for a head that `parseRequestHead` would refuse.
  */
 export function createParsedRequestHead(line: RequestLine, headers: readonly string[]): RequestHead {
   if (!targetGrammar.test(line.target)) throw malformed('the target has invalid characters')

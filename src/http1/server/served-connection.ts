@@ -16,7 +16,7 @@ export interface ServedConnection {
   checkTimeouts(now: number): void
 }
 
-/** What a connection needs from the listener that has accepted it. */
+/** The listener that has accepted a connection. */
 export interface ConnectionOwner {
   /** Whether every response is the last one of its connection. */
   readonly isDraining: boolean

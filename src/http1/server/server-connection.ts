@@ -15,7 +15,7 @@ import type { ServedConnection } from './served-connection.ts'
 
 const closing: ConnectionState = { kind: 'closing' }
 
-/** Bytes that are discarded before a connection closes: what the client may have sent before it saw the response. */
+/** Bytes that are discarded before a connection closes: the client may have sent them before it saw the response. */
 const maxDiscardedBytes = 256 * 1024
 
 /** A downstream connection. Serves one request at a time; pipelined bytes stay unread until the response is complete. */
