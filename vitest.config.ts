@@ -13,7 +13,7 @@ const onlyThorough = isThorough
   : ['test/conformance/once/**', 'test/conformance/bundled-catalog.test.ts']
 const withEveryStore = isThorough
   ? [
-      'test/backend/{database,http,jobs,rows,startup,tables,versions}/**/*.test.ts',
+      'test/backend/{database,http,jobs,rows,startup,tables,versions,views}/**/*.test.ts',
       'test/conformance/*.test.ts',
     ]
   : ['test/conformance/bundled-catalog.test.ts']

@@ -56,6 +56,14 @@ import {
 } from './catalog/references/table-tags.ts'
 import { describeTableVersion, listTableVersions } from './catalog/versions/table-versions.ts'
 import { alterTransaction, describeTransaction } from './catalog/versions/transactions.ts'
+import { createMaterializedView } from './catalog/views/create-view.ts'
+import { createRefreshWork, refreshMaterializedView } from './catalog/views/refresh-view.ts'
+import { rejectChangeOfView } from './catalog/views/reject-changes.ts'
+import {
+  describeMaterializedView,
+  dropMaterializedView,
+  listMaterializedViews,
+} from './catalog/views/view-operations.ts'
 import type { EmbeddedSettings } from '../config/backend/backend-settings.ts'
 import { openEngine } from './engine/lancedb-engine.ts'
 import { openManifestStore } from './engine/manifest/manifest-store.ts'
@@ -85,14 +93,21 @@ export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logge
     await close()
     throw error
   }
-  const jobs = new JobRunner(context, { AlterTableBackfillColumns: createBackfillWork(context) })
+  const jobs = new JobRunner(context, {
+    AlterTableBackfillColumns: createBackfillWork(context),
+    CreateMaterializedView: createRefreshWork(context),
+    RefreshMaterializedView: createRefreshWork(context),
+  })
   const memory = new UploadMemory(maxUploadMemoryBytes)
   const operations = createOperations(context, jobs, (upload, use) =>
     receiveUpload(upload, maxUploadBytes, memory, use),
   )
   return {
     // The compiler cannot relate the name of the operation to the types of its method.
-    execute: (name, call) => (operations[name] as CatalogMethod)(call),
+    execute: async (name, call) => {
+      await rejectChangeOfView(context.database, name, call)
+      return await (operations[name] as CatalogMethod)(call)
+    },
     checkReady: async () => {
       await sql`select 1`.execute(context.database)
     },
@@ -172,11 +187,11 @@ function createOperations(
       describeTableIndexStats(context, id, indexName, request),
     DropTableIndex: ({ id, indexName, request }) => dropTableIndex(context, id, indexName, request),
     AlterTableBackfillColumns: ({ id, request }) => backfillColumns(context, jobs, id, request),
-    CreateMaterializedView: () => throwUnsupported('CreateMaterializedView'),
-    RefreshMaterializedView: () => throwUnsupported('RefreshMaterializedView'),
-    DescribeMaterializedView: () => throwUnsupported('DescribeMaterializedView'),
-    DropMaterializedView: () => throwUnsupported('DropMaterializedView'),
-    ListMaterializedViews: () => throwUnsupported('ListMaterializedViews'),
+    CreateMaterializedView: ({ id, request }) => createMaterializedView(context, jobs, id, request),
+    RefreshMaterializedView: ({ id, request }) => refreshMaterializedView(context, jobs, id, request),
+    DescribeMaterializedView: ({ id }) => describeMaterializedView(context, id),
+    DropMaterializedView: ({ id }) => dropMaterializedView(context, id),
+    ListMaterializedViews: ({ id, request }) => listMaterializedViews(context, id, request),
     CreateView: () => throwUnsupported('CreateView'),
     DescribeView: () => throwUnsupported('DescribeView'),
     DropView: () => throwUnsupported('DropView'),

@@ -29,7 +29,9 @@ export const sampleRequests: Partial<Record<OperationName, Parts>> = {
   AnalyzeTableQueryPlan: { body: { k: 1, vector: { single_vector: [] } } },
   AlterTableAddColumns: { body: { new_columns: [{ name: 'one', expression: '1' }] } },
   AlterTableBackfillColumns: { body: { column: 'one' } },
-  CreateMaterializedView: { body: { kind: 'query', source_query: 'x', output_schema: '' } },
+  CreateMaterializedView: {
+    body: { kind: 'query', source_query: 'SELECT * FROM conformance_absent', output_schema: '' },
+  },
   CreateView: { body: { query: 'select 1' } },
   CreateFunction: { body: { artifact: {}, signature: {}, runtime: {} } },
   DescribeFunction: { body: { version: 'v1' } },

@@ -136,6 +136,21 @@ const jobs = (nameType: NameType): Migration => ({
   },
 })
 
+const materializedViews = (nameType: NameType): Migration => ({
+  async up(database: Kysely<unknown>): Promise<void> {
+    await database.schema
+      .createTable('materialized_views')
+      .addColumn('object_id', 'text', (column) =>
+        column.primaryKey().references('objects.object_id').onDelete('cascade'),
+      )
+      .addColumn('source_object_id', 'text', (column) => column.notNull())
+      .addColumn('source_path', nameType, (column) => column.notNull())
+      .addColumn('query', 'text', (column) => column.notNull())
+      .addColumn('selection', 'text', (column) => column.notNull())
+      .execute()
+  },
+})
+
 /** In order. A released migration is never edited. */
 export const createMigrations = (nameType: NameType): MigrationProvider => ({
   getMigrations: () =>
@@ -145,5 +160,6 @@ export const createMigrations = (nameType: NameType): MigrationProvider => ({
       '0003-catalog-identity': catalogIdentity,
       '0004-indexes-for-listings': indexesForListings,
       '0005-jobs': jobs(nameType),
+      '0006-materialized-views': materializedViews(nameType),
     }),
 })

@@ -54,15 +54,15 @@ interface PageRequest {
 }
 
 /** Requests one entry more than the page holds, to learn whether another page follows. */
-function toSlice({ page_token: token, limit }: PageRequest): Slice {
+export function toSlice({ page_token: token, limit }: PageRequest): Slice {
   return {
     after: token === undefined || token === '' ? undefined : token,
     limit: limit === undefined ? undefined : limit + 1,
   }
 }
 
-/** The token of an empty page is that of the request. */
-function toPage(
+/** The token is the last name if another page follows; for an empty page, that of the request. */
+export function toPage(
   found: string[],
   after: string | undefined,
   limit: number | undefined,
@@ -72,7 +72,7 @@ function toPage(
   return { entries, token: entries.at(-1) ?? after ?? firstPageToken }
 }
 
-function pageTokenMember(token: string | undefined): { page_token?: string } {
+export function pageTokenMember(token: string | undefined): { page_token?: string } {
   return token === undefined ? {} : { page_token: token }
 }
 

@@ -55,6 +55,11 @@ export function streamToFile(stream: Uint8Array, bytesLimit: number): UploadedFi
   return { file: Buffer.concat([...builder.chunks, ...finishFile(builder)]), rows, batches }
 }
 
+/** Converts an Arrow IPC file into a stream with byte-identical messages; the opposite of `streamToFile`. */
+export function fileToStream(file: Uint8Array): Buffer {
+  return Buffer.concat([...Array.from(readFrames(file), ({ bytes }) => bytes), endOfStream])
+}
+
 /** Joins Arrow IPC files of one schema. Takes the next file only after the bytes of the previous one were consumed. */
 export async function* joinFiles(
   first: Uint8Array,

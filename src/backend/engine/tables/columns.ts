@@ -29,6 +29,7 @@ type FieldUpdate = RequestOf<'UpdateFieldMetadata'>['updates'][number]
 
 /** Schema changes of a table. Each creates a version. */
 export interface TableColumns {
+  names(point: TablePoint): Promise<readonly string[]>
   /** Adds columns, each with the values of a SQL expression over existing columns. */
   add(
     point: TablePoint,
@@ -67,6 +68,11 @@ export function openColumns(context: EngineContext): TableColumns {
   const write = async <Result>(point: TablePoint, change: (table: NativeTable) => Promise<Result>) =>
     retryConflicts(async () => change(await openTable(context, point)))
   return {
+    names: async (point) =>
+      withCatalogErrors(async () => {
+        const table = await openTable(context, point)
+        return readFileSchema(await table.schema()).fields.map(({ name }) => name)
+      }),
     add: async (point, columns) =>
       withCatalogErrors(async () =>
         write(point, async (table) => {

@@ -1,0 +1,82 @@
+import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import type { OperationName } from '../../../catalog-api/operations.ts'
+import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { findView, type MaterializedView } from '../../database/materialized-views.ts'
+import { findTableById, fromPath, toPath, type TableEntry } from '../../database/objects.ts'
+import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
+import { resolvePoint } from '../consistency/table-point.ts'
+import type { JobRunner, JobWork } from '../jobs/job-runner.ts'
+import { requireView } from './require-view.ts'
+import { selectRows } from './select-rows.ts'
+
+/**
+ * Queues a job that replaces the rows of a view by the result of its query, over the newest version of its source or the
+ * requested one. Members for the distribution of the work and `full` are ignored. Throws TableNotFound and
+ * TableVersionNotFound (404), ConcurrentModification (409) for another incarnation, InvalidInput (400).
+ */
+export async function refreshMaterializedView(
+  context: CatalogContext,
+  jobs: JobRunner,
+  id: Identifier,
+  request: RequestOf<'RefreshMaterializedView'>,
+): Promise<ResponseOf<'RefreshMaterializedView'>> {
+  const { table, view } = await requireView(context.database, id)
+  if (request.output_limit !== undefined)
+    throw invalidInput('output_limit requires a view of the kind chunker')
+  if (request.expected_incarnation !== undefined && request.expected_incarnation !== table.objectId) {
+    throw new CatalogError('ConcurrentModification', 'the view was replaced: it has another incarnation')
+  }
+  const version = request.source_version ?? request.src_version
+  if (request.src_version !== undefined && request.src_version !== version) {
+    throw invalidInput('src_version and source_version differ; expected one of them')
+  }
+  const source = await requireSource(context, view)
+  await resolvePoint(context, fromPath(source.path), source, { version })
+  return { job_id: await submitRefresh(jobs, 'RefreshMaterializedView', id, table.objectId, version) }
+}
+
+/** Queues a refresh under the name of the operation that starts it. Returns the id of the job. */
+export async function submitRefresh(
+  jobs: JobRunner,
+  operation: OperationName,
+  id: Identifier,
+  objectId: string,
+  version: number | undefined,
+): Promise<string> {
+  return await jobs.submit({ operation, objectId, path: toPath(id), request: { source_version: version } })
+}
+
+/** One commit replaces the rows. */
+export function createRefreshWork(context: CatalogContext): JobWork {
+  return async ({ objectId, request }, beforeChange) => {
+    const view = await findView(context.database, objectId)
+    const table = await findTableById(context.database, objectId)
+    if (view === undefined || table === undefined) {
+      throw new CatalogError('TableNotFound', 'the view was dropped')
+    }
+    const location = tableLocation(context, await requireSource(context, view))
+    const sourceVersion = readVersion(request) ?? (await context.engine.describe(location)).version
+    const rows = await selectRows(context, location, sourceVersion, view.selection)
+    return await context.dataLock.runExclusive(objectId, async () => {
+      await beforeChange()
+      const written = await context.engine.insert(tableLocation(context, table), rows, 'overwrite')
+      return {
+        mode: 'rebuild',
+        rows_written: written.rows,
+        source_version: sourceVersion,
+        version: written.version,
+      }
+    })
+  }
+}
+
+async function requireSource(context: CatalogContext, view: MaterializedView): Promise<TableEntry> {
+  const source = await findTableById(context.database, view.sourceObjectId)
+  if (source !== undefined) return source
+  throw new CatalogError('TableNotFound', 'the table that the view reads was dropped')
+}
+
+function readVersion({ source_version: version }: Readonly<Record<string, unknown>>): number | undefined {
+  return typeof version === 'number' ? version : undefined
+}
