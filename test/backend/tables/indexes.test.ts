@@ -1,5 +1,5 @@
 import { connect, Index } from '@lancedb/lancedb'
-import { Field, FixedSizeList, Float32, List, Table, Utf8, vectorFromArray } from 'apache-arrow'
+import { Field, FixedSizeList, Float32, List, Table, Utf8, tableFromIPC, vectorFromArray } from 'apache-arrow'
 import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
@@ -110,6 +110,24 @@ it.each(['NGRAM', 'ZONEMAP', 'BLOOMFILTER', 'RTREE', 'IVF_SQ', 'IVF_HNSW_FLAT'])
   },
 )
 
+it('target_partition_size sets the number of partitions, unless the request names one', async () => {
+  const { create, post } = await withRows()
+  /** Searches one partition for the rows nearest to row 0. A partition contains neighbours only. */
+  const countNearest = async () => {
+    const query = { vector: { single_vector: [0, 1] }, k: 300, nprobes: 1, maximum_nprobes: 1 }
+    return tableFromIPC((await post('/v1/table/t/query', query)).bytes()).numRows
+  }
+  expect(await create('embedding', 'IVF_FLAT', { target_partition_size: 1000 })).toEqual(responseOf({}))
+  expect(await countNearest()).toBe(300)
+  expect(await create('embedding', 'IVF_FLAT', { target_partition_size: 50 })).toEqual(responseOf({}))
+  const few = await countNearest()
+  expect(few).toBeGreaterThan(0)
+  expect(few).toBeLessThan(300)
+  const both = { target_partition_size: 50, num_partitions: 1 }
+  expect(await create('embedding', 'IVF_FLAT', both)).toEqual(responseOf({}))
+  expect(await countNearest()).toBe(300)
+})
+
 it('rejects requests that would crash the engine', async () => {
   const { create, post } = await withRows()
   const refused: readonly [string, string, object][] = [
@@ -144,7 +162,6 @@ it('rejects requests that would crash the engine', async () => {
       expect.objectContaining({ code: 13 }),
     ])
   }
-  expect(await create('embedding', 'IVF_FLAT', { target_partition_size: 10 })).toEqual(errorOf('Unsupported'))
   expect(await create('none', 'BTREE')).toEqual(errorOf('InvalidInput'))
   expect(
     await post('/v1/table/t/create_scalar_index', { column: 'embedding', index_type: 'IVF_FLAT' }),

@@ -6,7 +6,7 @@ import type { ArrowSchema } from '../../../lib/arrow/schema.ts'
 import { readFileSchema } from '../arrow/arrow-frames.ts'
 import type { TablePoint } from '../table-point.ts'
 import { withCatalogErrors, translateEngineError } from '../native/native-errors.ts'
-import { formatIndexType, toNativeIndex } from './native-index.ts'
+import { formatIndexType, sizePartitions, toNativeIndex } from './native-index.ts'
 import type { NativeIndexConfiguration, NativeIndexStatistics } from '../native/native-references.ts'
 import type { NativeTable } from '../native/native-module.ts'
 import { openTable, type EngineContext } from '../native/open-table.ts'
@@ -48,9 +48,9 @@ export function openIndexes(context: EngineContext): TableIndexes {
 }
 
 async function createIndex(context: EngineContext, point: TablePoint, request: IndexRequest): Promise<void> {
-  const index = toNativeIndex(context.native.Index, request)
   try {
     const table = await openTable(context, point)
+    const index = toNativeIndex(context.native.Index, sizePartitions(request, await table.countRows(null)))
     if (request.distance_type === 'hamming')
       rejectFloatColumns(readFileSchema(await table.schema()), request.column)
     const replaces = await replacesIndex(table, request)

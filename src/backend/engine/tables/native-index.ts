@@ -2,6 +2,9 @@ import { CatalogError } from '../../../catalog-api/catalog-error.ts'
 import type { IndexRequest } from '../../../catalog-api/schemas/indexes.ts'
 import type { NativeIndex, NativeIndexFactories } from '../native/native-references.ts'
 
+/** As many as a request may name. */
+const maxPartitions = 65_536
+
 type IndexFactory = (factories: NativeIndexFactories, request: IndexRequest) => NativeIndex
 
 const indexFactories = {
@@ -72,13 +75,20 @@ const indexFactories = {
 export function toNativeIndex(factories: NativeIndexFactories, request: IndexRequest): NativeIndex {
   const factoriesByType: Partial<Record<IndexRequest['index_type'], IndexFactory>> = indexFactories
   const create = factoriesByType[request.index_type]
-  if (create === undefined) throw unsupportedIndexError(`an index of the type ${request.index_type}`)
-  if (request.target_partition_size !== undefined) throw unsupportedIndexError('target_partition_size')
+  if (create === undefined) {
+    throw new CatalogError(
+      'Unsupported',
+      `an index of the type ${request.index_type} is not supported by the engine of this catalog`,
+    )
+  }
   return create(factories, request)
 }
 
-function unsupportedIndexError(feature: string): CatalogError {
-  return new CatalogError('Unsupported', `${feature} is not supported by the engine of this catalog`)
+/** Replaces `target_partition_size`, which the engine does not know, by the number of partitions for those rows. */
+export function sizePartitions(request: IndexRequest, rows: number): IndexRequest {
+  const { target_partition_size: size, num_partitions: partitions } = request
+  if (size === undefined || partitions !== undefined) return request
+  return { ...request, num_partitions: Math.min(Math.max(1, Math.ceil(rows / size)), maxPartitions) }
 }
 
 /** Converts the engine's spelling of a type, `IvfHnswPq`, to that of the catalog API: `IVF_HNSW_PQ`. */
