@@ -1,6 +1,6 @@
 import { onTestFinished, expect, it } from 'vitest'
 import { request } from 'undici'
-import { arrowFileType } from '../../../src/catalog-api/headers.ts'
+import { arrowFileType, arrowStreamType } from '../../../src/catalog-api/headers.ts'
 import { getOperation, operationNames, type Operation } from '../../../src/catalog-api/operations.ts'
 import { sampleRequests } from '../../conformance/sample-requests.ts'
 import {
@@ -23,6 +23,7 @@ const samples: typeof sampleRequests = {
 /** The minimal response of a remote catalog to an operation. */
 function answeringOf({ name, response }: Operation): RequestHandler {
   if (response === 'arrow') return respondWith(200, 'ARROW1', { 'content-type': arrowFileType })
+  if (response === 'arrow-stream') return respondWith(200, 'stream', { 'content-type': arrowStreamType })
   if (response === 'empty') return respondWith(200, '', {})
   return respondWith(200, name === 'CountTableRows' ? '7' : name.endsWith('QueryPlan') ? '"plan"' : '{}')
 }
