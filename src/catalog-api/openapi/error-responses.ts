@@ -71,6 +71,7 @@ export function describeErrors(
 }
 
 function describeErrorResponse(names: readonly ErrorName[]): object {
+  const mayRetry = names.some((name) => name === 'Throttling' || name === 'ServiceUnavailable')
   const named = names.map((name) => `${name} (${errorCodes[name].code})`).join(', ')
   return {
     description: named === '' ? 'Any other error, of the catalog or of a proxy in front of it.' : named,
@@ -80,6 +81,12 @@ function describeErrorResponse(names: readonly ErrorName[]): object {
         description: 'The revision of the policies that decided the request, if policies were evaluated.',
         schema: { type: 'string' },
       },
+      ...(mayRetry && {
+        'retry-after': {
+          description: 'The number of seconds after which the request may succeed, if known.',
+          schema: { type: 'integer', format: 'int32', minimum: 0 },
+        },
+      }),
     },
     content: { 'application/json': { schema: schemaReference('ErrorResponse') } },
     'x-codes': names.map((name) => errorCodes[name].code),

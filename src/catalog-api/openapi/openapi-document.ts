@@ -1,8 +1,16 @@
 import type { z } from 'zod'
 import { getMembers } from '../../lib/json/is-object.ts'
 import { memoize } from '../../lib/memoize.ts'
-import { apiKeyHeader, arrowFileType, arrowStreamType, factHeaders, requestIdHeader } from '../headers.ts'
+import {
+  headerDialects,
+  apiKeyHeader,
+  arrowFileType,
+  arrowStreamType,
+  factHeaders,
+  requestIdHeader,
+} from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'
+import { describeLinks } from './links.ts'
 import { describeErrors, errorResponseSchema, errorsForOperation } from './error-responses.ts'
 import { describeParameters, sharedParameters } from './parameters.ts'
 import { describeSchema, collectMemberNames, schemaReference, type JsonSchema } from './json-schemas.ts'
@@ -21,6 +29,8 @@ interface Components {
 
 const schemasByName: Partial<Record<string, { readonly request: z.ZodType; readonly response?: z.ZodType }>> =
   operationSchemas
+
+const contextHeader = headerDialects.catalog.context
 
 const anyObject: JsonSchema = { type: 'object' }
 /** Not the empty schema, which JSON Schema has for it: generators of clients would drop the body. */
@@ -61,7 +71,7 @@ function describeInterface(serverUrl: string): object {
     info: {
       title: 'Table catalog',
       version: '1.0.0',
-      description: `Every operation takes the query parameter "delimiter" (default "${defaultDelimiter}"), and any path may end in a slash. A request may set its id in the header "${requestIdHeader}"; every response has one. Members of a request that are not listed are ignored; null means absent.`,
+      description: `Every operation takes the query parameter "delimiter" (default "${defaultDelimiter}"), and any path may end in a slash. A request may set its id in the header "${requestIdHeader}"; every response has one. Headers "${contextHeader}NAME" state the members of "context", for example "${contextHeader}region". Members of a request that are not listed are ignored; null means absent.`,
       contact: { name: 'catalog-gateway' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
@@ -171,11 +181,8 @@ function describeBody(
   }
 }
 
-function describeResponse(
-  { name, response: form }: Operation,
-  response: z.ZodType | undefined,
-  components: Components,
-) {
+function describeResponse(operation: Operation, response: z.ZodType | undefined, components: Components) {
+  const { name, response: form } = operation
   if (form === 'empty') return { description: 'It exists.' }
   if (form === 'arrow')
     return { description: 'An Arrow IPC file.', content: { [arrowFileType]: { schema: binary } } }
@@ -183,8 +190,10 @@ function describeResponse(
     return { description: 'An Arrow IPC stream.', content: { [arrowStreamType]: { schema: binary } } }
   const schema = response ? describeSchema(response, components.schemas) : anyObject
   components.schemas.set(`${name}Response`, schema)
+  const links = describeLinks(operation)
   return {
     description: 'Done.',
+    ...(links && { links }),
     content: {
       'application/json': { schema: schemaReference(`${name}Response`) },
       // As it is, not as a JSON string.

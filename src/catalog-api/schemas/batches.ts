@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { identifierSchema, optionalMember, requestSchema, responseSchema } from './members.ts'
+import { identifierSchema, optionalMember, requestSchema, changeResponseSchema } from './members.ts'
 import { tableSchemas } from './tables.ts'
 import { tableVersionSchema, versionSchemas } from './versions.ts'
 
@@ -48,10 +48,10 @@ export const batchSchemas = {
     request: requestSchema({
       entries: z.array(newVersion).min(1).max(maxBatchSize),
     }),
-    response: responseSchema({ versions: z.array(tableVersionSchema) }),
+    response: changeResponseSchema({ versions: z.array(tableVersionSchema) }),
   },
   BatchCommitTables: {
     request: requestSchema({ operations: z.array(change).min(1).max(maxBatchSize) }),
-    response: responseSchema({ results: z.array(result) }),
+    response: changeResponseSchema({ results: z.array(result) }),
   },
 }

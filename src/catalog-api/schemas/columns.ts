@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { int64, optionalMember, propertiesSchema, requestSchema, responseSchema } from './members.ts'
+import {
+  int64,
+  optionalMember,
+  propertiesSchema,
+  requestSchema,
+  changeResponseSchema,
+  responseSchema,
+} from './members.ts'
 
 const branch = optionalMember(z.string())
 const path = z.string().min(1)
@@ -44,7 +51,11 @@ const maxTypeDepth = 32
 /** Parsed by hand: types nest, and the caller controls the depth. */
 const dataType = z
   .unknown()
-  .meta({ type: 'object', description: 'A type as JSON, {type, length, fields}; or its name.' })
+  .meta({
+    type: 'object',
+    additionalProperties: {},
+    description: 'A type as JSON, {type, length, fields}; or its name.',
+  })
   .transform((value, context): DataType => {
     const read = readDataType(value, maxTypeDepth)
     if (read !== undefined) return read
@@ -145,7 +156,7 @@ export const columnSchemas = {
   },
   AlterTableDropColumns: {
     request: requestSchema({ branch, columns: uniqueColumns(path, (one) => one) }),
-    response: responseSchema({ version: int64 }),
+    response: changeResponseSchema({ version: int64 }),
   },
   UpdateFieldMetadata: {
     request: requestSchema({ branch, updates: uniqueColumns(fieldUpdate, (one) => one.path) }),

@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import { getKeys } from '../../lib/get-keys.ts'
-import { int64, optionalMember, pagingMembers, requestSchema, responseSchema } from './members.ts'
+import {
+  int64,
+  optionalMember,
+  pagingMembers,
+  requestSchema,
+  changeResponseSchema,
+  responseSchema,
+} from './members.ts'
 
 const typeNames = {
   BTREE: ['SCALAR'],
@@ -149,13 +156,13 @@ const indexContent = z
   .meta({ id: 'IndexContent' })
 
 export const indexSchemas = {
-  CreateTableIndex: { request: createIndex, response: responseSchema({}) },
+  CreateTableIndex: { request: createIndex, response: changeResponseSchema({}) },
   CreateTableScalarIndex: {
     request: createIndex.refine((sent) => !sent.index_type.startsWith('IVF_'), {
       path: ['index_type'],
       message: 'expected the type of a scalar index',
     }),
-    response: responseSchema({}),
+    response: changeResponseSchema({}),
   },
   ListTableIndices: {
     request: requestSchema({ ...pointMembers, ...pagingMembers }),
@@ -173,6 +180,6 @@ export const indexSchemas = {
   },
   DropTableIndex: {
     request: requestSchema({ branch: optionalMember(z.string()), index_name: optionalMember(z.string()) }),
-    response: responseSchema({}),
+    response: changeResponseSchema({}),
   },
 }

@@ -42,6 +42,11 @@ export function responseSchema<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object({ ...shape, ...responseContext })
 }
 
+/** The response to a change: some catalogs name the transaction that made it. */
+export function changeResponseSchema<Shape extends z.ZodRawShape>(shape: Shape) {
+  return responseSchema({ ...shape, transaction_id: z.string().optional() })
+}
+
 const identity = z
   .object({ api_key: optionalMember(z.string()), auth_token: optionalMember(z.string()) })
   .meta({ id: 'Identity' })

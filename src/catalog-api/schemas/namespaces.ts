@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { optionalMember, pagingMembers, propertiesSchema, requestSchema, responseSchema } from './members.ts'
+import {
+  optionalMember,
+  pagingMembers,
+  propertiesSchema,
+  requestSchema,
+  changeResponseSchema,
+  responseSchema,
+} from './members.ts'
 import { operations } from '../operations.ts'
 import { modeMember } from './modes.ts'
 
@@ -21,7 +28,7 @@ export const namespaceSchemas = {
       mode: modeMember(operations.CreateNamespace.modes),
       properties: optionalMember(propertiesSchema),
     }),
-    response: responseSchema({ properties: propertiesSchema.optional() }),
+    response: changeResponseSchema({ properties: propertiesSchema.optional() }),
   },
   ListNamespaces: {
     request: requestSchema(pagingMembers),
@@ -42,7 +49,10 @@ export const namespaceSchemas = {
       mode: modeMember(operations.DropNamespace.modes),
       behavior: modeMember(operations.DropNamespace.behaviors),
     }),
-    response: responseSchema({ properties: propertiesSchema.optional() }),
+    response: responseSchema({
+      properties: propertiesSchema.optional(),
+      transaction_id: z.array(z.string()).optional(),
+    }),
   },
   ListTables: listTables,
   ListAllTables: listTables,

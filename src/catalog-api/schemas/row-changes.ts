@@ -6,7 +6,7 @@ import {
   optionalMember,
   propertiesSchema,
   requestSchema,
-  responseSchema,
+  changeResponseSchema,
 } from './members.ts'
 
 const branch = optionalMember(z.string())
@@ -67,7 +67,7 @@ const updates = z
 export const rowChangeSchemas = {
   MergeInsertIntoTable: {
     request: mergeInsertRequest,
-    response: responseSchema({
+    response: changeResponseSchema({
       version: int64.optional(),
       num_inserted_rows: int64.optional(),
       num_updated_rows: int64.optional(),
@@ -81,7 +81,7 @@ export const rowChangeSchemas = {
       updates,
       properties: optionalMember(propertiesSchema),
     }),
-    response: responseSchema({
+    response: changeResponseSchema({
       version: int64,
       updated_rows: int64,
       properties: propertiesSchema.optional(),
@@ -89,6 +89,6 @@ export const rowChangeSchemas = {
   },
   DeleteFromTable: {
     request: requestSchema({ branch, predicate: z.string().trim().min(1, predicateMessage) }),
-    response: responseSchema({ version: int64.optional(), num_deleted_rows: int64.optional() }),
+    response: changeResponseSchema({ version: int64.optional(), num_deleted_rows: int64.optional() }),
   },
 }

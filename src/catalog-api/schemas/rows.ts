@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { int64, optionalMember, requestSchema, responseSchema } from './members.ts'
+import { int64, optionalMember, requestSchema, changeResponseSchema } from './members.ts'
 import { operations } from '../operations.ts'
 import { modeMember } from './modes.ts'
 
@@ -10,7 +10,7 @@ export const rowSchemas = {
       branch: optionalMember(z.string()),
       mode: modeMember(operations.InsertIntoTable.modes),
     }),
-    response: responseSchema({ version: int64.optional(), num_inserted_rows: int64.optional() }),
+    response: changeResponseSchema({ version: int64.optional(), num_inserted_rows: int64.optional() }),
   },
   CountTableRows: {
     request: requestSchema({

@@ -7,6 +7,7 @@ import {
   propertiesSchema,
   propertiesTextSchema,
   requestSchema,
+  changeResponseSchema,
   responseSchema,
 } from './members.ts'
 import { operations } from '../operations.ts'
@@ -45,7 +46,7 @@ const basicStats = z.object({ num_deleted_rows: int64, num_fragments: int64 }).m
 /** Storage access, possibly with credentials that expire at `expires_at_millis`. */
 const storageOptions = propertiesSchema.readonly().optional()
 
-const removedTable = responseSchema({
+const removedTable = changeResponseSchema({
   id: identifierSchema.readonly().optional(),
   location: z.string().optional(),
   properties: propertiesSchema.optional(),
@@ -60,10 +61,11 @@ export const tableSchemas = {
       properties: optionalMember(propertiesTextSchema),
       storage_options: optionalMember(propertiesTextSchema),
     }),
-    response: responseSchema({
+    response: changeResponseSchema({
       location: z.string().optional(),
       version: int64.optional(),
       properties: propertiesSchema.optional(),
+      storage_options: storageOptions,
     }),
   },
   DeclareTable: {
@@ -72,7 +74,7 @@ export const tableSchemas = {
       vend_credentials: optionalMember(z.boolean()),
       properties: optionalMember(propertiesSchema),
     }),
-    response: responseSchema({
+    response: changeResponseSchema({
       location: z.string().optional(),
       properties: propertiesSchema.optional(),
       managed_versioning: z.boolean().optional(),
@@ -115,7 +117,10 @@ export const tableSchemas = {
       mode: modeMember(operations.RegisterTable.modes),
       properties: optionalMember(propertiesSchema),
     }),
-    response: responseSchema({ location: z.string().optional(), properties: propertiesSchema.optional() }),
+    response: changeResponseSchema({
+      location: z.string().optional(),
+      properties: propertiesSchema.optional(),
+    }),
   },
   DeregisterTable: {
     request: requestSchema({}),
@@ -126,6 +131,6 @@ export const tableSchemas = {
       new_table_name: z.string(),
       new_namespace_id: optionalMember(identifierSchema),
     }),
-    response: responseSchema({}),
+    response: changeResponseSchema({}),
   },
 }

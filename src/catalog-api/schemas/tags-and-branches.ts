@@ -5,6 +5,7 @@ import {
   pagingMembers,
   propertiesSchema,
   requestSchema,
+  changeResponseSchema,
   responseSchema,
 } from './members.ts'
 
@@ -68,12 +69,12 @@ export const referenceSchemas = {
     request: requestSchema({ tag: z.string() }),
     response: responseSchema({ version: int64, branch: z.string().optional() }),
   },
-  CreateTableTag: { request: requestSchema(taggedVersion), response: responseSchema({}) },
+  CreateTableTag: { request: requestSchema(taggedVersion), response: changeResponseSchema({}) },
   UpdateTableTag: {
     request: requestSchema({ ...taggedVersion, tag: z.string() }),
-    response: responseSchema({}),
+    response: changeResponseSchema({}),
   },
-  DeleteTableTag: { request: requestSchema({ tag: z.string() }), response: responseSchema({}) },
+  DeleteTableTag: { request: requestSchema({ tag: z.string() }), response: changeResponseSchema({}) },
   ListTableBranches: {
     request: requestSchema(pagingMembers),
     response: responseSchema({
@@ -87,7 +88,7 @@ export const referenceSchemas = {
       from_branch: optionalMember(z.string()),
       from_version: optionalMember(int64),
     }),
-    response: responseSchema({}),
+    response: changeResponseSchema({}),
   },
-  DeleteTableBranch: { request: requestSchema({ name: z.string() }), response: responseSchema({}) },
+  DeleteTableBranch: { request: requestSchema({ name: z.string() }), response: changeResponseSchema({}) },
 }

@@ -6,6 +6,7 @@ import {
   pagingMembers,
   propertiesSchema,
   requestSchema,
+  changeResponseSchema,
   responseSchema,
 } from './members.ts'
 import { caseInsensitiveEnum } from './modes.ts'
@@ -51,7 +52,7 @@ export const versionSchemas = {
       metadata: optionalMember(propertiesSchema),
       naming_scheme: optionalMember(caseInsensitiveEnum(['V1', 'V2'])),
     }),
-    response: responseSchema({ version: tableVersionSchema.optional() }).meta({
+    response: changeResponseSchema({ version: tableVersionSchema.optional() }).meta({
       id: 'CreateTableVersionResponse',
     }),
   },
@@ -64,14 +65,14 @@ export const versionSchemas = {
   },
   RestoreTable: {
     request: requestSchema({ version: int64, branch: optionalMember(z.string()) }),
-    response: responseSchema({}),
+    response: changeResponseSchema({}),
   },
   BatchDeleteTableVersions: {
     request: requestSchema({
       branch: optionalMember(z.string()),
       ranges: z.array(versionRange),
     }),
-    response: responseSchema({ deleted_count: int64.optional() }).meta({
+    response: changeResponseSchema({ deleted_count: int64.optional() }).meta({
       id: 'BatchDeleteTableVersionsResponse',
     }),
   },

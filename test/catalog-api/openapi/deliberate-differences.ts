@@ -1,0 +1,53 @@
+/** Differences from the public OpenAPI document, in the words of `findDifferences`, by their reason. */
+export const deliberateDifferences: Readonly<Record<string, readonly string[]>> = {
+  'The remote client of LanceDB sends or reads it.': [
+    'AnalyzeTableQueryPlan?distributed_metrics: only served',
+    'AnalyzeTableQueryPlanRequest.approx_mode: only served',
+    'AnalyzeTableQueryPlanRequest.order_by: only served',
+    'AnalyzeTableQueryPlanRequest.use_lsm: only served',
+    'CreateTableIndexRequest.max_ngram_length: only served',
+    'CreateTableIndexRequest.min_ngram_length: only served',
+    'CreateTableIndexRequest.prefix_only: only served',
+    'DeleteFromTableResponse.num_deleted_rows: only served',
+    'QueryTableRequest.approx_mode: only served',
+    'QueryTableRequest.order_by: only served',
+    'QueryTableRequest.use_lsm: only served',
+    'RefreshMaterializedViewRequest.expected_incarnation: only served',
+    'RefreshMaterializedViewRequest.full: only served',
+    'RefreshMaterializedViewRequest.source_version: only served',
+    'RefreshMaterializedViewResponse.version: only served',
+    'TableVersion.timestamp: only served',
+  ],
+  'The remote client of LanceDB leaves it out, or the catalog has a default.': [
+    'required AnalyzeTableQueryPlanRequest.k: only public',
+    'required AnalyzeTableQueryPlanRequest.vector: only public',
+    'required BooleanQuery.must: only public',
+    'required BooleanQuery.must_not: only public',
+    'required BooleanQuery.should: only public',
+    'required CreateMaterializedViewResponse.version: only public',
+    'required QueryTableRequest.k: only public',
+    'required QueryTableRequest.vector: only public',
+  ],
+  'Every request may repeat its envelope. The id of a batch is that of its route, so it is empty.': [
+    'BatchCommitTablesRequest.id: only served',
+    'BatchCreateTableVersionsRequest.id: only served',
+    'CreateTableVersionEntry.context: only served',
+    'CreateTableVersionEntry.identity: only served',
+  ],
+  'An entry of a batch has no route, so only its id names the table.': [
+    'required BatchDeleteTableVersionsRequest.id: only served',
+    'required CreateTableVersionRequest.id: only served',
+    'required DeclareTableRequest.id: only served',
+    'required DeregisterTableRequest.id: only served',
+  ],
+  'Without it, the action has no meaning.': [
+    'required AlterTransactionSetProperty.key: only served',
+    'required AlterTransactionSetProperty.value: only served',
+    'required AlterTransactionSetStatus.status: only served',
+    'required AlterTransactionUnsetProperty.key: only served',
+  ],
+  'Code of another engine, which the gateway forwards as it is.': [
+    'AddColumnsEntry.virtual_column: no members; expected AddVirtualColumnEntry',
+    'AlterColumnsEntry.virtual_column: no members; expected AlterVirtualColumnEntry',
+  ],
+}
