@@ -4,7 +4,7 @@ import { destination, pino, type Logger } from 'pino'
 import { CatalogError } from '../catalog-api/catalog-error.ts'
 import { requestIdHeader, acceptRequestId } from '../catalog-api/headers.ts'
 import { openApiPath, getOpenApiDocument } from '../catalog-api/openapi/openapi-document.ts'
-import type { Operation } from '../catalog-api/operations.ts'
+import type { BuiltInOperation } from '../catalog-api/operations.ts'
 import { parseTarget } from '../catalog-api/request-target.ts'
 import { respondToUnparsed, toUnparsedRequestError } from '../catalog-api/responses/unparsed-request.ts'
 import { createAccessTokenCheck } from './http/verify-access-token.ts'
@@ -91,7 +91,7 @@ function createServer(
     const requestId = acceptRequestId(request.headers[requestIdHeader])
     const dialect = selectClientDialect(request.headers)
     const signal = createAbortSignal(reply.raw)
-    let operation: Operation | undefined
+    let operation: BuiltInOperation | undefined
     reply.header(requestIdHeader, requestId).headers(dialect.responseHeaders)
     try {
       if (isGetOrHead(request) && request.originalUrl === '/livez') {

@@ -961,10 +961,17 @@ export const operations = {
   },
 } as const satisfies Record<string, OperationDefinition>
 
+/** Name of an operation of the catalog API. */
 export type OperationName = keyof typeof operations
 
+declare const isExtra: unique symbol
+/** Name of an operation that only the settings declare; see extra-operation.ts. */
+export type ExtraOperationName = string & { readonly [isExtra]: true }
+
+export type AnyOperationName = OperationName | ExtraOperationName
+
 export interface Operation {
-  readonly name: OperationName
+  readonly name: AnyOperationName
   /** The official method. Requests to an upstream have it. */
   readonly method: 'GET' | 'POST'
   /** All accepted methods. */
@@ -993,7 +1000,8 @@ export interface Operation {
   /** Members of a JSON body that repeat the route and must equal it. */
   readonly routeMembers: readonly ('id' | 'index_name')[]
   readonly effect: Effect
-  readonly group: PermissionGroup
+  /** Undefined for an extra operation that no group covers. */
+  readonly group: PermissionGroup | undefined
   readonly status: number
   readonly mayStartJob: boolean
   readonly response: ResponseForm
@@ -1002,7 +1010,13 @@ export interface Operation {
   readonly errors: readonly ErrorName[]
 }
 
-function completeOperation(name: OperationName): Operation {
+/** An operation of the catalog API. */
+export interface BuiltInOperation extends Operation {
+  readonly name: OperationName
+  readonly group: PermissionGroup
+}
+
+function completeOperation(name: OperationName): BuiltInOperation {
   const definition: OperationDefinition = operations[name]
   const facts = parseFacts(definition)
   const routeMembers = (['id', 'index_name'] as const).filter((member) =>
@@ -1056,10 +1070,15 @@ export const operationNames: readonly OperationName[] = getKeys(operations)
 
 const operationsByName = new Map(operationNames.map((name) => [name, completeOperation(name)]))
 
-export function getOperation(name: OperationName): Operation {
+export function getOperation(name: OperationName): BuiltInOperation {
   const operation = operationsByName.get(name)
   if (operation === undefined) throw new Error(`unknown operation ${name}`)
   return operation
+}
+
+/** Finds an operation of the catalog API; undefined for the name of an extra operation. */
+export function findOperation(name: AnyOperationName): BuiltInOperation | undefined {
+  return isOperationName(name) ? getOperation(name) : undefined
 }
 
 export function isOperationName(name: string): name is OperationName {

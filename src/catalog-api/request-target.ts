@@ -1,4 +1,4 @@
-import { refusal } from './catalog-error.ts'
+import { refusal, type CatalogError } from './catalog-error.ts'
 import {
   assertName,
   defaultDelimiter,
@@ -8,13 +8,21 @@ import {
   type Identifier,
   type QuotesInNames,
 } from './identifiers.ts'
-import { getOperation, operationNames, type Operation } from './operations.ts'
+import type { BuiltInOperation, Operation } from './operations.ts'
 import { decodeComponent, encodeComponent } from './percent-encoding.ts'
 import { readQuery, type QueryParameters } from './query-parameters.ts'
+import {
+  builtInRoutes,
+  findRoute,
+  idSegment,
+  indexSegment,
+  segmentAt,
+  type RouteTable,
+} from './route-table.ts'
 
 /** The complete meaning of the method and target of a request. */
-export interface RouteMatch {
-  readonly operation: Operation
+export interface RouteMatch<Kind extends Operation = Operation> {
+  readonly operation: Kind
   /** Empty for the root, and for operations without an object in the route. */
   readonly id: Identifier
   /** Separates the parts of ids in this request and in the response to ListAllTables. */
@@ -36,33 +44,18 @@ export interface TargetOptions {
 
 const noParameters: ReadonlySet<string> = new Set()
 
-interface Route {
-  readonly operation: Operation
-  readonly hasId: boolean
-  readonly hasIndex: boolean
-}
-
-/** Index of `{id}` and `{index_name}` among the path segments; segment 0, before `/v1`, is empty. */
-const idSegment = 3
-const indexSegment = 5
-/** Stands for them in the keys of `routes`. Braces are not valid in a path, so no request can contain it. */
-const placeholder = '{}'
-
 export const maxTargetLength = 16_384
 // RFC 3986, 3.3: a path of pchar segments; and 3.4 for the query.
 export const pathGrammar = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
 export const queryGrammar = /^(?:[A-Za-z0-9\-._~!$'()*+,;:@/?&=]|%[0-9A-Fa-f]{2})*$/
 
-const routes = new Map<string, Route>()
-for (const name of operationNames) {
-  const operation = getOperation(name)
-  for (const path of [operation.path, ...operation.aliases]) {
-    routes.set(path.replaceAll(/\{\w+\}/g, placeholder), {
-      operation,
-      hasId: path.includes('{id}'),
-      hasIndex: path.includes('{index_name}'),
-    })
-  }
+/** `parseTargetIn` for the catalog API alone. */
+export function parseTarget(
+  method: string,
+  target: string,
+  options?: TargetOptions,
+): RouteMatch<BuiltInOperation> {
+  return parseTargetIn(builtInRoutes, method, target, options)
 }
 
 /**
@@ -71,18 +64,19 @@ for (const name of operationNames) {
  * exactly once. `quotes` applies to the id. Throws CatalogError: 400 outside the grammar, 404 for an unknown route, 405
  * for another method.
  */
-export function parseTarget(
+export function parseTargetIn<Kind extends Operation>(
+  routes: RouteTable<Kind>,
   method: string,
   target: string,
   { basePath = '', allowedParameters = noParameters, quotes = 'refused' }: TargetOptions = {},
-): RouteMatch {
+): RouteMatch<Kind> {
   const { path: wholePath, query } = splitTarget(target)
   const isBelow = wholePath.startsWith(`${basePath}/`)
   const path = isBelow ? wholePath.slice(basePath.length) : wholePath
-  const found = isBelow ? findRoute(path) : undefined
+  const found = isBelow ? findRoute(routes, path) : undefined
   if (found === undefined) {
     const expected = isBelow ? '' : `; expected a path below ${quoteForMessage(basePath)}`
-    throw refusal('unknown_route', `unknown route ${quoteForMessage(wholePath)}${expected}`)
+    throw unknownRouteError(wholePath, expected)
   }
   const { operation } = found
   if (!operation.methods.some((accepted) => accepted === method)) {
@@ -111,6 +105,11 @@ export function parseTarget(
   if (indexName !== undefined) assertName(indexName, 'the index name')
   const route = { operation, id, delimiter, indexName, parameters }
   return extraParameters.size === 0 ? route : { ...route, extraParameters }
+}
+
+/** The 404 for a path without an operation. */
+export function unknownRouteError(path: string, expected = ''): CatalogError {
+  return refusal('unknown_route', `unknown route ${quoteForMessage(path)}${expected}`)
 }
 
 /**
@@ -153,40 +152,4 @@ function splitTarget(target: string): { path: string; query: string } {
   }
   const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
   return { path: path.slice(0, end), query }
-}
-
-function findRoute(path: string): Route | undefined {
-  const fixed = routes.get(path)
-  if (fixed !== undefined) return fixed
-  const withId = withPlaceholder(path, idSegment)
-  if (withId === undefined) return undefined
-  const route = routes.get(withId)
-  if (route !== undefined) return route
-  const withIndex = withPlaceholder(withId, indexSegment)
-  return withIndex === undefined ? undefined : routes.get(withIndex)
-}
-
-function withPlaceholder(path: string, segment: number): string | undefined {
-  const start = segmentStart(path, segment)
-  return start === -1 ? undefined : path.slice(0, start) + placeholder + path.slice(segmentEnd(path, start))
-}
-
-function segmentAt(path: string, segment: number): string {
-  const start = segmentStart(path, segment)
-  return start === -1 ? '' : path.slice(start, segmentEnd(path, start))
-}
-
-/** Offset of a segment; -1 if the path has fewer segments. */
-function segmentStart(path: string, segment: number): number {
-  let start = 0
-  for (let before = 0; before < segment; before += 1) {
-    start = path.indexOf('/', start) + 1
-    if (start === 0) return -1
-  }
-  return start
-}
-
-function segmentEnd(path: string, start: number): number {
-  const slash = path.indexOf('/', start)
-  return slash === -1 ? path.length : slash
 }

@@ -20,6 +20,19 @@ export function isReservedParameter(name: string): boolean {
   return reservedNames.has(folded) || sensitiveName.test(folded)
 }
 
+/**
+ * Returns whether the name of a query parameter is that of a member or parameter which states an object or a fact in
+ * some operation, or of a credential, regardless of case, dashes and underscores.
+ */
+export function isDecisiveParameter(name: string): boolean {
+  const folded = foldParameterName(name)
+  return decisiveNames.has(folded) || sensitiveName.test(folded)
+}
+
+const decisiveNames: ReadonlySet<string> = new Set(
+  [...decisiveMembers, 'delimiter', ...Object.values(factHeaders), apiKeyHeader].map(foldParameterName),
+)
+
 /** Normalizes a name as the most lenient reader does. */
 export function foldParameterName(name: string): string {
   return name.toUpperCase().toLowerCase().replaceAll(/[-_]/g, '')

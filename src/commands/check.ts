@@ -11,6 +11,8 @@ import { listKeys } from '../identity/api-keys/key-store.ts'
 import { openAssertionSigner } from '../identity/assertion/assertions.ts'
 import { readPepper } from '../identity/api-keys/pepper.ts'
 import { readRedisAccess } from '../limits/shared/redis-access.ts'
+import { createExtraOperations } from '../catalog-api/extra-operation.ts'
+import { createPolicyVocabulary, type PolicyVocabulary } from '../policy/language/policy-vocabulary.ts'
 import { assertAnyPolicy, loadPoliciesFrom } from '../policy/source/policy-source.ts'
 import { createFolderLocation, type PolicyLocation } from '../policy/source/policy-location.ts'
 import { openPolicyLocation } from '../policy/source/open-policy-location.ts'
@@ -41,13 +43,16 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
   const check = async (failure: string, step: () => Promise<unknown>): Promise<void> => {
     await runStep(failure, step).catch((error: unknown) => failures.push(toError(error).message))
   }
+  const vocabulary = createPolicyVocabulary(createExtraOperations(upstreams))
   const { tls } = listen
   if (tls) await check('the certificates of `listen` cannot be used', () => readServerCertificates(tls))
-  await check('the policies cannot be used', async () => checkPolicies(await openPolicyLocation(policies)))
+  await check('the policies cannot be used', async () =>
+    checkPolicies(await openPolicyLocation(policies), vocabulary),
+  )
   const { candidateFolder } = policies
   if (candidateFolder !== undefined)
     await check('the candidate policies cannot be used', () =>
-      checkPolicies(createFolderLocation(candidateFolder)),
+      checkPolicies(createFolderLocation(candidateFolder), vocabulary),
     )
   const { apiKeys, introspection, assertion } = identity
   if (introspection) {
@@ -76,6 +81,6 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
 }
 
-async function checkPolicies(location: PolicyLocation): Promise<void> {
-  assertAnyPolicy(location.name, (await loadPoliciesFrom(location)).size)
+async function checkPolicies(location: PolicyLocation, vocabulary: PolicyVocabulary): Promise<void> {
+  assertAnyPolicy(location.name, (await loadPoliciesFrom(location, vocabulary)).size)
 }

@@ -1,10 +1,11 @@
 import type { Identifier } from '../catalog-api/identifiers.ts'
 import type { ObjectKind } from '../catalog-api/operations.ts'
-import { permissionGroups, type Permission } from '../catalog-api/permissions.ts'
+import { isExtraOperationName, permissionGroups, type Permission } from '../catalog-api/permissions.ts'
 import type { RuleReference } from '../policy/engine/decision.ts'
 import { objectKindOfPermission } from '../policy/language/permission-object-kind.ts'
 import type { PolicyDocument } from '../policy/language/policy-document.ts'
 import { documentsAbove, indexDocuments, createRuleReference } from '../policy/analysis/reaching-rules.ts'
+import { listPermissions } from '../policy/analysis/list-permissions.ts'
 import { listSubjects, type Subject } from '../policy/analysis/subject.ts'
 import { whoCan, type Entitlement, type OverridingDeny } from '../policy/analysis/who-can.ts'
 
@@ -71,7 +72,8 @@ export function createAccessReport(
   const namespace = kind === 'namespace' ? id : id.slice(0, -1)
   const above = documentsAbove(indexDocuments(documents), namespace)
   const callers = new Map<string, { subject: Subject; grants: Grant[] }>()
-  const shown = disjointGroups.map(([name, permissions]) => ({
+  const extra = listPermissions(documents).filter(isExtraOperationName)
+  const shown = [...disjointGroups, ['extra operations', extra] as const].map(([name, permissions]) => ({
     name,
     operations: permissions.filter((permission) => appliesToKind(permission, kind)),
   }))

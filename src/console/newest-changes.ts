@@ -6,7 +6,6 @@ import { listChains } from '../audit/storage/segment-names.ts'
 import type { DurableEnd } from '../audit/sinks/log-follower.ts'
 import { readSegmentLines } from '../audit/storage/read-segment-lines.ts'
 import { ignoreMissing } from '../lib/fs/system-error.ts'
-import { getOperation } from '../catalog-api/operations.ts'
 
 interface HashedRecordReference {
   readonly chain: string
@@ -145,7 +144,7 @@ function createRecordedChange(record: StoredRecord & { readonly kind: 'intent' }
     time: record.time,
     requestId: record.request,
     operation: record.operation,
-    isCommit: getOperation(record.operation).effect === 'commit',
+    isCommit: record.effect === 'commit',
     id: record.id,
     objects: record.objects?.length ?? 0,
     principal: principal.name,

@@ -1,6 +1,7 @@
 import { jwksPath } from '../identity/assertion/assertions.ts'
 import { refusal } from '../catalog-api/catalog-error.ts'
 import { openApiPath, getOpenApiDocument } from '../catalog-api/openapi/openapi-document.ts'
+import type { Operation } from '../catalog-api/operations.ts'
 import type { Received } from './context.ts'
 import type { ReceivedHead } from './received-head.ts'
 import type { DownstreamResponse } from './downstream.ts'
@@ -26,11 +27,15 @@ export type FindDocument = (request: Received) => ServedDocument | undefined
 
 /**
  * Creates the finder of the documents of a gateway, below `basePath`; none is empty. `jwks` is the JWKS of its
- * assertions, if it signs any.
+ * assertions, if it signs any; `extraOperations` appear in the OpenAPI document.
  */
-export function createDocumentFinder(jwks: string | undefined, basePath = ''): FindDocument {
+export function createDocumentFinder(
+  jwks: string | undefined,
+  basePath = '',
+  extraOperations: readonly Operation[] = [],
+): FindDocument {
   const documents = new Map<string, ServedDocument>([
-    [basePath + openApiPath, createDocument('openapi', getOpenApiDocument(basePath))],
+    [basePath + openApiPath, createDocument('openapi', getOpenApiDocument(basePath, extraOperations))],
   ])
   if (jwks !== undefined) documents.set(basePath + jwksPath, createDocument('jwks', jwks))
   return ({ head: { method, target, hasBody } }) => {

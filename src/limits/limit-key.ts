@@ -1,7 +1,7 @@
 import type { Principal } from '../identity/principal.ts'
 import type { Identifier } from '../catalog-api/identifiers.ts'
-import { operationNames, type OperationName } from '../catalog-api/operations.ts'
-import { permissionGroups } from '../catalog-api/permissions.ts'
+import type { Operation } from '../catalog-api/operations.ts'
+import { readGroups } from '../catalog-api/permissions.ts'
 import type { RouteMatch } from '../catalog-api/request-target.ts'
 import { getAddressKey } from './address-key.ts'
 import type { LimitSelection } from '../config/caller-limit-settings.ts'
@@ -25,12 +25,12 @@ export function createLimitKeyFunction({
   principals,
   namespaces,
 }: LimitSelection): LimitKeyFunction {
-  const selectedOperations = expandOperations(operations)
+  const selectsOperation = createOperationSelector(operations)
   const selectedPrincipals = principals && new Set(principals)
   const getNamespaceKey = createNamespaceKeyFunction(namespaces)
   return (request) => {
     const { route, principal, client } = request
-    if (!selectedOperations.has(route.operation.name)) return undefined
+    if (!selectsOperation(route.operation)) return undefined
     if (selectedPrincipals !== undefined && !selectedPrincipals.has(principal.name)) return undefined
     const namespace = getNamespaceKey(route)
     if (namespace === undefined || per === 'namespace') return namespace
@@ -44,11 +44,13 @@ export function getPrincipalKey({ name, method }: LimitedRequest['principal']): 
   return method === 'anonymous' ? '' : name
 }
 
-function expandOperations(names: readonly string[]): ReadonlySet<OperationName> {
-  const expanded = new Set<string>(
-    names.flatMap((name): readonly string[] => permissionGroups.get(name) ?? [name]),
+/** `all` selects every operation, even an extra one without a group: a limit grants nothing. */
+function createOperationSelector(names: readonly string[]): (operation: Operation) => boolean {
+  if (names.includes('all')) return () => true
+  const selected = new Set(
+    names.flatMap((name): readonly string[] => (name === 'read' ? readGroups : [name])),
   )
-  return new Set(operationNames.filter((name) => expanded.has(name)))
+  return ({ name, group }) => selected.has(name) || (group !== undefined && selected.has(group))
 }
 
 /** Callers choose the depth of namespaces, and must not gain a quota with each: only listed ones have their own. */

@@ -75,9 +75,12 @@ const policies: readonly WrittenPolicy[] = [
 ]
 
 /** One gateway for all attacks of a file, by default with the policies above. */
-export function attackedGateway(setup: Pick<GatewaySetup, 'policies' | 'users'> = {}): AttackedGateway {
+export function attackedGateway(
+  setup: Pick<GatewaySetup, 'policies' | 'users' | 'adjust'> = {},
+): AttackedGateway {
   const { users = ['writer', 'clerk', 'owner'] } = setup
   const shared = useSharedGateway({
+    ...setup,
     users,
     policies: setup.policies ? [allowEverything, ...setup.policies] : policies,
   })

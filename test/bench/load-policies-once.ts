@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { builtInVocabulary } from '../../src/policy/language/policy-vocabulary.ts'
 import { createPolicyFileReader } from '../../src/policy/source/policy-file-reader.ts'
 import { createFolderLocation } from '../../src/policy/source/policy-location.ts'
 import { compilePolicies } from '../../src/policy/policy-set.ts'
@@ -22,7 +23,7 @@ export interface LoadTimes {
 const [folder = '', rounds = ''] = process.argv.slice(2)
 
 for (let round = 0; round < Number(rounds); round++) {
-  const reader = createPolicyFileReader()
+  const reader = createPolicyFileReader(builtInVocabulary)
   const cpuBefore = process.cpuUsage()
   const startedAt = performance.now()
   const { files } = await createFolderLocation(folder).read()

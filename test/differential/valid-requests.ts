@@ -1,7 +1,7 @@
 import {
   getOperation,
   operationNames,
-  type Operation,
+  type BuiltInOperation,
   type OperationName,
 } from '../../src/catalog-api/operations.ts'
 import { rows } from '../conformance/sample-rows.ts'
@@ -36,7 +36,7 @@ export function createValidRequest(random: Random, key: string, requestId: strin
   }
 }
 
-function pickMethod(random: Random, { method, methods }: Operation, body: Buffer | undefined): string {
+function pickMethod(random: Random, { method, methods }: BuiltInOperation, body: Buffer | undefined): string {
   return body === undefined && random.chance(0.5) ? random.pick(methods) : method
 }
 
@@ -52,14 +52,14 @@ export function encodeId(id: readonly string[], delimiter = '$'): string {
   return encodeURIComponent(id.length === 0 ? delimiter : id.join(delimiter)).replaceAll('%24', '$')
 }
 
-function createPath(random: Random, { path, aliases }: Operation, id: readonly string[]): string {
+function createPath(random: Random, { path, aliases }: BuiltInOperation, id: readonly string[]): string {
   return random
     .pick([path, ...aliases])
     .replace('{id}', () => encodeId(id))
     .replace('{index_name}', () => random.pick(['id_idx', 'list', 'a%20b']))
 }
 
-function createQuery(random: Random, { name, query, required }: Operation): string[] {
+function createQuery(random: Random, { name, query, required }: BuiltInOperation): string[] {
   const pairs = required.map((parameter) => `${parameter}=id`)
   for (const [parameter, type] of query) {
     if (required.includes(parameter) || random.chance(0.85)) continue
@@ -82,11 +82,11 @@ function pickMode(random: Random, name: string): string {
     : random.pick(['append', 'overwrite'])
 }
 
-function getContentType({ body }: Operation): string {
+function getContentType({ body }: BuiltInOperation): string {
   return body === 'arrow' ? 'application/vnd.apache.arrow.stream' : 'application/json'
 }
 
-function createBody(random: Random, operation: Operation, id: readonly string[]): Buffer | undefined {
+function createBody(random: Random, operation: BuiltInOperation, id: readonly string[]): Buffer | undefined {
   if (operation.method === 'GET') return undefined
   if (operation.body === 'arrow') return arrowBody
   const { body = {} } = sampleRequests[operation.name] ?? {}

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { operations, type OperationName } from '../../catalog-api/operations.ts'
+import { findOperation, type AnyOperationName, type Effect } from '../../catalog-api/operations.ts'
 import { formatRecordId, type DeliveredRecord } from './delivered-record.ts'
 import type { RecordContext, StoredIntent } from './record-context.ts'
 import { listSubjects } from './record-subject.ts'
@@ -23,7 +23,7 @@ export function createOcsfEvent(
   context: RecordContext,
 ): Readonly<Record<string, unknown>> {
   const call = getCall(record, context)
-  const activityName = getActivity(call.operation)
+  const activityName = getActivity(call)
   const severityName = getSeverity(record)
   return {
     category_uid: categoryUid,
@@ -51,7 +51,8 @@ export function createOcsfEvent(
 
 interface Call {
   readonly request?: string | undefined
-  readonly operation?: OperationName | undefined
+  readonly operation?: AnyOperationName | undefined
+  readonly effect?: Effect | undefined
   readonly principal?: StoredIntent['principal'] | undefined
   readonly client?: string | undefined
   readonly upstream?: string | undefined
@@ -64,10 +65,12 @@ function getCall(record: DeliveredRecord, { intent }: RecordContext): Call {
   return { ...intent, ...('request' in record && { request: record.request }) }
 }
 
-function getActivity(name: OperationName | undefined): ActivityName {
-  if (name === undefined) return 'Other'
-  const { effect, group } = operations[name]
+function getActivity({ operation: name, effect: recorded }: Call): ActivityName {
+  const operation = name === undefined ? undefined : findOperation(name)
+  const effect = operation?.effect ?? recorded
+  if (effect === undefined) return 'Other'
   if (effect === 'read') return 'Read'
+  const group = operation?.group
   if (group === 'create') return 'Create'
   return group === 'drop' ? 'Delete' : 'Update'
 }
@@ -172,11 +175,11 @@ function apiFields(record: DeliveredRecord, { operation, request }: Call) {
 function resourceFields(
   record: DeliveredRecord,
   context: RecordContext,
-  operation: OperationName | undefined,
+  operation: AnyOperationName | undefined,
 ) {
   const ids = listSubjects(record, context)
   if (ids.length === 0) return {}
-  const type = operation === undefined ? 'table' : operations[operation].object
+  const type = (operation && findOperation(operation)?.object) ?? 'table'
   const version = getCreatedVersion(record)
   return {
     resources: ids.map((id, index) => ({

@@ -1,4 +1,4 @@
-import { operations } from '../../catalog-api/operations.ts'
+import { findOperation } from '../../catalog-api/operations.ts'
 import { formatRecordKey } from '../records/hash-chain.ts'
 import type { StoredRecord } from '../storage/read-audit-log.ts'
 import { readNewestRecords } from '../storage/read-newest-records.ts'
@@ -39,7 +39,9 @@ const maxLookups = 16
  * A change of rows creates a version after all existing ones. Other changes leave no trace of their author.
  */
 export function planLookups({ operation, id, objects = [], before, details }: IntentEntry): Lookup[] {
-  const { object, group } = operations[operation]
+  const definition = findOperation(operation)
+  if (definition === undefined) return []
+  const { object, group } = definition
   const named = object === 'none' ? objects : [{ operation, id, details }]
   const versions = named.flatMap(({ operation, id, details = {} }) =>
     operation === 'CreateTableVersion' ? planVersionLookup(id, details) : [],

@@ -1,12 +1,17 @@
 import { LRUCache } from 'lru-cache'
-import { getOperation, operationNames, operations, type OperationName } from '../../catalog-api/operations.ts'
+import {
+  findOperation,
+  operationNames,
+  operations,
+  type OperationName,
+} from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { idToJson } from '../records/json-text.ts'
 import type { IntentEntry, CreatedVersion, ObjectId, OutOfBandVersions } from '../records/audit-record.ts'
 
 export type ChangeIntent = Pick<
   IntentEntry,
-  'request' | 'operation' | 'id' | 'objects' | 'before' | 'details'
+  'request' | 'operation' | 'id' | 'effect' | 'objects' | 'before' | 'details'
 >
 
 /** A change in progress and the tables whose versions it may change. */
@@ -99,7 +104,7 @@ export class TableHistory {
       ticket,
       request,
       before,
-      restartsVersions: getOperation(operation).versions === 'restart',
+      restartsVersions: findOperation(operation)?.versions === 'restart',
       tables,
     }
   }
@@ -260,9 +265,12 @@ export function getBranch(details: ChangeIntent['details']): string | undefined 
   return typeof branch === 'string' && branch !== '' && branch !== 'main' ? branch : undefined
 }
 
-function listVersionedTables({ operation, id, objects = [] }: ChangeIntent): TableKey[] {
+function listVersionedTables({ operation, id, effect, objects = [] }: ChangeIntent): TableKey[] {
   if (versioningPermissions.has(operation)) return [createTableKey(id)]
-  if (operations[operation].object !== 'none') return []
+  const definition = findOperation(operation)
+  // An extra operation may create versions of its table.
+  if (definition === undefined) return effect === 'read' ? [] : [createTableKey(id)]
+  if (definition.object !== 'none') return []
   const tables = objects
     .filter(({ operation }) => versioningPermissions.has(operation))
     .map(({ id }) => createTableKey(id))

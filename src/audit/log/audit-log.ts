@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path'
-import type { OperationName } from '../../catalog-api/operations.ts'
+import type { Operation } from '../../catalog-api/operations.ts'
 import { createSealRequest } from './record-group.ts'
 import { ChainWriter } from './chain-writer.ts'
 import { DiskReserve } from './disk-reserve.ts'
@@ -128,8 +128,8 @@ export class AuditLog {
     this.prune()
   }
 
-  modeFor(name: OperationName): OperationMode {
-    return this.#modes[getAuditClass(name)]
+  modeFor(operation: Operation): OperationMode {
+    return this.#modes[getAuditClass(operation)]
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { Principal } from '../../identity/principal.ts'
-import type { Effect, OperationName } from '../../catalog-api/operations.ts'
+import type { Effect, AnyOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { isObject } from '../../lib/json/is-object.ts'
@@ -70,7 +70,7 @@ export type AuditedPrincipal = Pick<Principal, 'name' | 'method' | 'credentialId
 export interface IntentEntry {
   /** Request id: the header `x-request-id`, and the `instance` of an error. */
   readonly request: string
-  readonly operation: OperationName
+  readonly operation: AnyOperationName
   /** The object id in the route; empty if the route has none. */
   readonly id: readonly string[]
   /** All permissions required in addition to that of the operation, with their objects; entries of a batch in order. */
@@ -143,7 +143,7 @@ export interface RefusalEntry {
   readonly status: number
   /** Reason code from a closed list of the caller, such as `no_rule`, `denied` or `expired`. */
   readonly reason: string
-  readonly operation?: OperationName
+  readonly operation?: AnyOperationName
   readonly id?: readonly string[]
   /** Absent if the request was not authenticated. */
   readonly principal?: AuditedPrincipal

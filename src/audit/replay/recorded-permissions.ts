@@ -2,6 +2,7 @@ import { factsFormat, parseFactDetails } from '../records/fact-details.ts'
 import type { Details, IntentEntry, RefusalEntry } from '../records/audit-record.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import {
+  findOperation,
   getOperation,
   isOperationName,
   type ObjectKind,
@@ -14,6 +15,7 @@ import {
   mayRequireOtherObjects,
   additionalPermissionFacts,
   operationFactsOf,
+  permissionFacts,
   additionalPermissions,
   type KnownFacts,
 } from '../../policy/conditions/operation-facts.ts'
@@ -49,7 +51,8 @@ export interface RecordedPermission {
 /** Lists the permissions that the call required as far as the log shows, that of its operation first. */
 export function listRequiredPermissions(call: RecordedCall): readonly RecordedPermission[] {
   const { id, objects = [], wasAllowed, refused } = call
-  const operation = getOperation(call.operation)
+  const operation = findOperation(call.operation)
+  if (operation === undefined) return [extraPermission(call)]
   // The log contains no facts of reads and refused requests.
   const hasCompleteObjects = wasAllowed && call.facts === factsFormat
   const hasRecordedFacts = hasCompleteObjects && operation.effect !== 'read'
@@ -82,18 +85,25 @@ export function listRequiredPermissions(call: RecordedCall): readonly RecordedPe
       return { ...common, permission, kind: started.object, id: other.id, facts: stated }
     }
     const includesDescendants = operation.object === 'namespace' && subtreePermissions.has(permission)
-    const permissionFacts = additionalPermissionFacts(permission, operation, id, facts)
+    const innerFacts = additionalPermissionFacts(permission, operation, id, facts)
     const kind = permission === 'ReadAnyTable' ? objectKindOfPermission(permission) : operation.object
-    return { ...common, permission, kind, id: other.id, includesDescendants, facts: permissionFacts }
+    return { ...common, permission, kind, id: other.id, includesDescendants, facts: innerFacts }
   })
   const unrecordedNames = hasCompleteObjects ? [] : unrecordedPermissions(operation, wasAllowed, refused)
   const unrecorded = unrecordedNames
     .filter((permission) => !inner.some((other) => other.permission === permission))
     .map((permission): RecordedPermission => {
-      const permissionFacts = additionalPermissionFacts(permission, operation, id, facts)
-      return { ...common, permission, isCertain: permission === refused, facts: permissionFacts }
+      const innerFacts = additionalPermissionFacts(permission, operation, id, facts)
+      return { ...common, permission, isCertain: permission === refused, facts: innerFacts }
     })
   return [own, ...inner, ...unrecorded]
+}
+
+/** The permission of an extra operation. It states no facts, so neither its declaration nor its body matters. */
+function extraPermission({ operation: permission, id }: RecordedCall): RecordedPermission {
+  const facts = permissionFacts(permission, id, {})
+  const common = { isCertain: true, includesDescendants: false, fallback: undefined }
+  return { ...common, permission, kind: objectKindOfPermission(permission), id, facts }
 }
 
 /** Permissions required on all descendants of a namespace that is dropped or replaced. */
@@ -125,7 +135,8 @@ function unrecordedFacts({ facts }: Operation): KnownFacts {
 
 /** Parses the refused permission from the text of the refusal; it may concern another object. */
 export function parseRefusedPermission({ operation, details }: RefusalEntry): Permission | undefined {
-  if (operation === undefined || mayRequireOtherObjects(getOperation(operation))) return undefined
+  const definition = operation && findOperation(operation)
+  if (definition === undefined || mayRequireOtherObjects(definition)) return undefined
   const permissions = details?.['needs']
   const named =
     typeof permissions === 'string' ? /^you are not allowed (\w+)/.exec(permissions)?.[1] : undefined

@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../storage/read-audit-log.ts'
 import type { IntentEntry } from '../records/audit-record.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { getOperation, type OperationName } from '../../catalog-api/operations.ts'
+import { findOperation, type AnyOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import {
@@ -36,7 +36,7 @@ export type FindGroups = (call: Pick<IntentEntry, 'principal'> & Partial<IntentE
 export interface ReplayedCall {
   readonly time: string
   readonly request: string
-  readonly operation: OperationName
+  readonly operation: AnyOperationName
   readonly id: Identifier
   readonly principal: string
   readonly wasAllowed: boolean
@@ -105,7 +105,8 @@ function replayCall(
   for (const { permission, isAllowed } of decisions) {
     if (isAllowed === false) missing.add(`whether it also required ${permission.permission}`)
   }
-  if (!wasAllowed && mayRequireOtherObjects(getOperation(operation)))
+  const definition = findOperation(operation)
+  if (!wasAllowed && definition !== undefined && mayRequireOtherObjects(definition))
     missing.add('which other permissions it required')
   if (missing.size > 0)
     return { ...common, isAllowed: undefined, decidingRule: undefined, missing: [...missing] }

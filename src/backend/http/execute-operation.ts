@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { assertArrowContentType } from '../../catalog-api/arrow-content-type.ts'
 import { isArrowStreamType } from '../../catalog-api/headers.ts'
+import type { BuiltInOperation } from '../../catalog-api/operations.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { CatalogCaller, Catalog, RequestMembers } from '../contract/catalog.ts'
 import type { ClientDialect } from './client-dialect.ts'
@@ -24,7 +25,7 @@ type RequestConnection = Pick<CatalogCaller, 'requestId' | 'signal'>
 export async function executeOperation(
   { catalog, maxJsonBytes, hasAccessToken }: OperationContext,
   request: FastifyRequest,
-  route: RouteMatch,
+  route: RouteMatch<BuiltInOperation>,
   dialect: ClientDialect,
   connection: RequestConnection,
 ): Promise<unknown> {

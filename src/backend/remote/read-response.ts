@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { parseErrorResponse } from '../../catalog-api/responses/read-error-response.ts'
 import { arrowFileType, arrowStreamType } from '../../catalog-api/headers.ts'
-import type { Operation, OperationName } from '../../catalog-api/operations.ts'
+import type { BuiltInOperation, OperationName } from '../../catalog-api/operations.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 
 /** The largest JSON response read into memory. */
@@ -23,7 +23,7 @@ const primitiveResponses: Readonly<Partial<Record<OperationName, 'number' | 'str
  * `sentHeaders`: the request headers, alternating names and values.
  */
 export async function readResponse(
-  operation: Operation,
+  operation: BuiltInOperation,
   response: Dispatcher.ResponseData,
   hasOwnCredential: boolean,
   sentHeaders: readonly string[],

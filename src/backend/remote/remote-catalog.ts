@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Pool, type Dispatcher } from 'undici'
 import { CatalogError, invalidInput } from '../../catalog-api/catalog-error.ts'
 import { readPemFile } from '../../lib/tls/pem-file.ts'
-import { getOperation, type Operation, type OperationName } from '../../catalog-api/operations.ts'
+import { getOperation, type BuiltInOperation, type OperationName } from '../../catalog-api/operations.ts'
 import { getBasePath } from '../../lib/http/base-path.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 import type { CatalogCall, Catalog } from '../contract/catalog.ts'
@@ -68,7 +68,7 @@ async function readCredential({
 /** A disconnect cancels a read, but not a change: its outcome would be unknown. Throws ServiceUnavailable (503). */
 async function executeRemotely(
   pool: Pool,
-  operation: Operation,
+  operation: BuiltInOperation,
   call: CatalogCall<OperationName>,
   endpoint: RemoteEndpoint,
 ): Promise<unknown> {
@@ -103,7 +103,7 @@ async function executeRemotely(
 /** Retries a read once if an idle connection was closed; reads have no upload. */
 async function sendRequest(
   pool: Pool,
-  operation: Operation,
+  operation: BuiltInOperation,
   request: RemoteRequest & { readonly signal?: AbortSignal },
 ): Promise<Dispatcher.ResponseData> {
   try {

@@ -1,4 +1,4 @@
-import type { Operation, OperationName } from '../operations.ts'
+import { isOperationName, type Operation, type OperationName } from '../operations.ts'
 
 /** Operations on the object that an operation creates, all by the id in its path. */
 const nextOperations: Partial<Record<OperationName, readonly OperationName[]>> = {
@@ -18,7 +18,8 @@ const sameObject = { id: '$request.path.id', delimiter: '$request.query.delimite
 
 /** Links of a success of the operation to those that may follow, so that testers of APIs can make sequences of requests. */
 export function describeLinks({ name, status, mayStartJob }: Operation): object | undefined {
-  const links: (readonly [OperationName, object])[] = (nextOperations[name] ?? []).map((next) => [
+  const nextNames = isOperationName(name) ? (nextOperations[name] ?? []) : []
+  const links: (readonly [OperationName, object])[] = nextNames.map((next) => [
     next,
     { operationId: next, parameters: sameObject },
   ])

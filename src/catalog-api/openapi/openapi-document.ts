@@ -14,7 +14,7 @@ import { describeLinks } from './links.ts'
 import { describeErrors, errorResponseSchema, errorsForOperation } from './error-responses.ts'
 import { describeParameters, sharedParameters } from './parameters.ts'
 import { describeSchema, collectMemberNames, schemaReference, type JsonSchema } from './json-schemas.ts'
-import { getOperation, operationNames, type Operation } from '../operations.ts'
+import { getOperation, isOperationName, operationNames, type Operation } from '../operations.ts'
 import { operationSchemas } from '../schemas/operation-schemas.ts'
 import { queryTableRequestSchema } from '../schemas/query.ts'
 import { summaries } from './summaries.ts'
@@ -51,20 +51,28 @@ const objectTags = [
   { name: 'job', description: 'Jobs, which continue the work of other operations.' },
 ]
 
-const getDocument = memoize((serverUrl: string) => JSON.stringify(describeInterface(serverUrl)))
+const getDocument = memoize((serverUrl: string) => JSON.stringify(describeInterface(serverUrl, [])))
 
-/** Returns the OpenAPI 3.1 document of the interface below `basePath` as JSON, created once; no base path is empty. */
-export function getOpenApiDocument(basePath = ''): string {
-  return getDocument(basePath === '' ? '/' : basePath)
+/**
+ * Returns the OpenAPI 3.1 document of the catalog API and of extra operations below `basePath` as JSON; no base path is
+ * empty. The document without extra operations is created once.
+ */
+export function getOpenApiDocument(basePath = '', extraOperations: readonly Operation[] = []): string {
+  const serverUrl = basePath === '' ? '/' : basePath
+  return extraOperations.length === 0
+    ? getDocument(serverUrl)
+    : JSON.stringify(describeInterface(serverUrl, extraOperations))
 }
 
-function describeInterface(serverUrl: string): object {
+function describeInterface(serverUrl: string, extraOperations: readonly Operation[]): object {
   const components: Components = {
     schemas: new Map([['ErrorResponse', errorResponseSchema]]),
     responses: new Map(),
   }
   const paths = Object.fromEntries(
-    operationNames.flatMap((name) => describePaths(getOperation(name), components)),
+    [...operationNames.map(getOperation), ...extraOperations].flatMap((operation) =>
+      describePaths(operation, components),
+    ),
   )
   return {
     openapi: '3.1.1',
@@ -127,10 +135,10 @@ function describeOperation(operation: Operation, components: Components) {
   const response = describeResponse(operation, schemas?.response, components)
   return {
     tags: [tagFor(operation)],
-    summary: summaries[name],
-    description: `Needs the permission ${name}, of the group ${operation.group}.`,
+    summary: isOperationName(name) ? summaries[name] : `${name}, which only some catalogs have.`,
+    description: `Needs the permission ${name}, ${operation.group === undefined ? 'of no group' : `of the group ${operation.group}`}.`,
     'x-effect': operation.effect,
-    'x-group': operation.group,
+    ...(operation.group !== undefined && { 'x-group': operation.group }),
     ...(operation.facts.length > 0 && { 'x-facts': describeFacts(operation) }),
     parameters: describeParameters(operation, members),
     ...(requestBody && { requestBody }),

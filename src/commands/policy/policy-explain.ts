@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Decision } from '../../policy/engine/decision.ts'
 import {
@@ -8,7 +9,7 @@ import {
   type ExplainedRule,
 } from '../../policy/analysis/explain-decision.ts'
 import { conditionFacts } from '../../policy/language/unstated-facts.ts'
-import { factsAvailableFor, describeUnknownBranch } from '../../policy/conditions/operation-facts.ts'
+import { factsAvailableFor } from '../../policy/conditions/operation-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import { createRuleReference } from '../../policy/analysis/reaching-rules.ts'
 import {
@@ -169,4 +170,9 @@ function toLevelReport({
     })),
     otherRules: otherRuleCount,
   }
+}
+
+function describeUnknownBranch(permission: Permission): string {
+  const isRead = isOperationName(permission) && getOperation(permission).effect === 'read'
+  return isRead ? 'that of the tag' : 'every branch'
 }

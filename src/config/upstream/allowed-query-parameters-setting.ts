@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { foldParameterName, isReservedParameter } from '../../catalog-api/reserved-parameters.ts'
 
-const nameGrammar = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
+export const parameterNameGrammar = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
 /** Query parameters outside the catalog API that an upstream receives. */
 export const allowedQueryParametersSetting = z
@@ -23,7 +23,7 @@ export const allowedQueryParametersSetting = z
   )
 
 function findProblem(name: string, seen: ReadonlySet<string>): string | undefined {
-  if (!nameGrammar.test(name)) return 'expected a letter, then up to 63 letters, digits, "-" and "_"'
+  if (!parameterNameGrammar.test(name)) return 'expected a letter, then up to 63 letters, digits, "-" and "_"'
   if (isReservedParameter(name))
     return 'the catalog API has a parameter, member, fact or credential of this name, which the gateway must check'
   return seen.has(foldParameterName(name)) ? 'it is listed twice' : undefined

@@ -13,6 +13,7 @@ import {
 } from '../../catalog-api/identifiers.ts'
 import { allowedHeadersSettings } from './allowed-headers-settings.ts'
 import { allowedQueryParametersSetting } from './allowed-query-parameters-setting.ts'
+import { extraOperationsSetting, findExtraOperationProblems } from './extra-operations-setting.ts'
 import { callerIdentities } from './caller-identity.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
@@ -106,6 +107,7 @@ const upstreamFieldsSchema = z.strictObject({
     ),
   ...allowedHeadersSettings,
   allowedQueryParameters: allowedQueryParametersSetting,
+  extraOperations: extraOperationsSetting,
   maxConnections: catalogAddressSettings.maxConnections.describe('Maximum connections for small requests.'),
   maxBulkConnections: z
     .int()
@@ -128,7 +130,12 @@ const upstreamFieldsSchema = z.strictObject({
 
 const tlsRequiresHttps = 'expected an https URL, because TLS files or serverName are set'
 
-export const upstreamSchema = upstreamFieldsSchema.refine(hasHttpsIfTlsFiles, tlsRequiresHttps)
+export const upstreamSchema = upstreamFieldsSchema
+  .refine(hasHttpsIfTlsFiles, tlsRequiresHttps)
+  .superRefine((upstream, context) => {
+    for (const { path, message } of findExtraOperationProblems([upstream]))
+      context.addIssue({ code: 'custom', path: path.slice(1), message })
+  })
 
 /** Settings of several upstreams: each serves its namespaces; the one without namespaces serves the rest. */
 export const upstreamsSchema = z
@@ -152,6 +159,7 @@ export const upstreamsSchema = z
   .superRefine((upstreams, context) => {
     const addIssue = (path: (string | number)[], message: string): void =>
       context.addIssue({ code: 'custom', path, message })
+    for (const { path, message } of findExtraOperationProblems(upstreams)) addIssue([...path], message)
     const names = new Set<string>()
     const prefixes = new Set<string>()
     for (const [index, upstream] of upstreams.entries()) {

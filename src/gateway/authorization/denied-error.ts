@@ -7,12 +7,8 @@ import {
   tableNotFound,
   transactionNotFound,
 } from '../../catalog-api/not-found.ts'
-import {
-  isOperationName,
-  getOperation,
-  type ObjectKind,
-  type OperationName,
-} from '../../catalog-api/operations.ts'
+import { findOperation, type AnyOperationName, type ObjectKind } from '../../catalog-api/operations.ts'
+import { isEffectPermission } from '../../catalog-api/permissions.ts'
 import type { Decision } from '../../policy/engine/decision.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
@@ -77,7 +73,7 @@ function createConcealingError(
   request: AuthorizationRequest,
   policies: PolicySet,
 ): CatalogError | undefined {
-  if (includesSubtree === true || !isOperationName(permission) || id.length === 0) return undefined
+  if (includesSubtree === true || isEffectPermission(permission) || id.length === 0) return undefined
   const parent: AuthorizationRequest = { ...request, kind: 'namespace', id: id.slice(0, -1) }
   if (isCreation(permission, kind)) {
     return policies.isConcealed(parent) ? namespaceNotFound(parent.id) : undefined
@@ -89,8 +85,9 @@ function createConcealingError(
 }
 
 /** Whether the operation creates the object, so that only its namespace can be missing. */
-function isCreation(permission: OperationName, kind: ObjectKind): boolean {
-  const { errors } = getOperation(permission)
+function isCreation(permission: AnyOperationName, kind: ObjectKind): boolean {
+  const errors = findOperation(permission)?.errors
+  if (errors === undefined) return false
   return kind === 'namespace'
     ? errors.includes('NamespaceAlreadyExists')
     : kind !== 'transaction' && !errors.includes('TableNotFound')

@@ -1,7 +1,8 @@
 import { refusal } from '../../catalog-api/catalog-error.ts'
+import { isExtraOperation } from '../../catalog-api/extra-operation.ts'
 import { assertIdentifier, assertName, type Identifier } from '../../catalog-api/identifiers.ts'
 import type { FactName, StatedFacts } from '../../catalog-api/facts.ts'
-import { getOperation, type Operation, type OperationName } from '../../catalog-api/operations.ts'
+import { getOperation, type AnyOperationName, type Operation } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import {
   subtreeFacts,
@@ -21,7 +22,7 @@ import type { RequiredPermission } from './required-permission.ts'
 import type { Matched } from '../context.ts'
 
 /** Operations whose response may contain storage credentials that the request did not ask for. */
-const vendingOperations: ReadonlySet<OperationName> = new Set([
+const vendingOperations: ReadonlySet<AnyOperationName> = new Set([
   'DescribeTable',
   'DeclareTable',
   'CreateTable',
@@ -40,14 +41,21 @@ export function listHeadPermissions(
   const isSilent = facts.stated === noStatedFacts && !operationsWithImplicitPermissions.has(operation.name)
   const permissions = isSilent ? [own] : [own, ...listEffectPermissions(operation, id, facts)]
   if (operation.readsAnyTable === 'always') permissions.push(readAnyTablePermission('what it reads'))
-  if (vendingOperations.has(operation.name) && facts.stated.vendCredentials !== true) {
+  if (mayVendCredentials(operation) && facts.stated.vendCredentials !== true) {
     permissions.push(credentialsPermission(operation, id, facts, 'withheld'))
   }
   return permissions
 }
 
+/** Nothing is known of the JSON that extra operations return. */
+function mayVendCredentials(operation: Operation): boolean {
+  return (
+    vendingOperations.has(operation.name) || (isExtraOperation(operation) && operation.response === 'json')
+  )
+}
+
 /** Operations that require more than their own permission even if they state no facts. */
-const operationsWithImplicitPermissions: ReadonlySet<OperationName> = new Set([
+const operationsWithImplicitPermissions: ReadonlySet<AnyOperationName> = new Set([
   'RegisterTable',
   'CreateTableBranch',
 ])

@@ -1,4 +1,5 @@
-import { isDecisiveMember } from '../../catalog-api/decisive-members.ts'
+import { isExtraOperation } from '../../catalog-api/extra-operation.ts'
+import { decisiveMembers, isDecisiveMember } from '../../catalog-api/decisive-members.ts'
 import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
@@ -92,6 +93,7 @@ function createMemberVisitor(
 ): JsonVisitor {
   const { operation, parameters } = request.route
   const recorded = listDetailMembers(operation)
+  const isExtra = isExtraOperation(operation)
   const { emptyIsAbsent } = operation
   const holdsOptional = listOptionalParents(operation)
   /** Names of the open members by depth; lists have none, so the path of an object in a list equals no other. */
@@ -107,6 +109,7 @@ function createMemberVisitor(
       name === 'id' ||
       name === 'index_name' ||
       isDecisiveMember(name) ||
+      (isExtra && decisiveMembers.has(name)) ||
       recorded.has(name) ||
       parameters.has(name)
     if (isWanted) return 'value'

@@ -1,4 +1,6 @@
-import { assertFactSource, factForMember } from '../../catalog-api/decisive-members.ts'
+import { assertFactSource, decisiveMembers, factForMember } from '../../catalog-api/decisive-members.ts'
+import { isExtraOperation } from '../../catalog-api/extra-operation.ts'
+import type { Operation } from '../../catalog-api/operations.ts'
 import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { isSameIdentifier, quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { describeJsonValue, parseFactMember } from '../facts/fact-values.ts'
@@ -24,6 +26,7 @@ const defaultedFlags: ReadonlySet<string> = new Set([
 export function checkMember(request: Matched, name: string, value: unknown): string | undefined {
   const { operation, id, indexName, parameters } = request.route
   if (value === null) return undefined
+  if (isExtraOperation(operation)) assertNotDecisive(operation, name)
   assertFactSource(operation, 'body', name)
   assertFactValue(request, name, value)
   if (name === 'context') assertBodyContext(value)
@@ -87,6 +90,18 @@ function assertSameId(value: unknown, what: string, id: readonly string[]): void
     )
   }
   if (!isSameIdentifier(value, id)) throw conflictError(what, JSON.stringify(value), JSON.stringify(id))
+}
+
+/** Members with the same meaning in every request. */
+const commonMembers: ReadonlySet<string> = new Set(['id', 'identity', 'context'])
+
+/** Nothing says what such a member means in an extra operation, and policies would not see it. */
+function assertNotDecisive({ name: operation }: Operation, name: string): void {
+  if (commonMembers.has(name) || !decisiveMembers.has(name)) return
+  throw refusal(
+    'misplaced_parameter',
+    `${operation} does not accept the member ${quoteForMessage(name)} of the body, which other operations take a fact or an id from; omit it`,
+  )
 }
 
 /** Facts are read again from the complete body; this check rejects a large body early. */

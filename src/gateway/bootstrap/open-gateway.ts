@@ -86,7 +86,7 @@ export async function openGateway(
     ? await readPageTokenSecret(listing.tokenKeyFile)
     : (worker?.pageTokenSecret ?? createTokenSecret())
   const pipeline: Pipeline = {
-    findDocument: createDocumentFinder(assertions?.jwks, basePath),
+    findDocument: createDocumentFinder(assertions?.jwks, basePath, upstreams.extraOperations),
     findRoute: cacheRoutes(createRouteFinder(upstreams, basePath)),
     dialects: new Set(['catalog', ...settings.dialects]),
     maxHeaders: limits.maxHeaderCount,

@@ -1,4 +1,6 @@
 import type { AuditLog } from '../../audit/log/audit-log.ts'
+import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
+import { createPolicyVocabulary, type PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { describeConditionError } from '../../policy/conditions/condition.ts'
 import { watchPolicies, type PolicySource } from '../../policy/source/policy-source.ts'
 import type { PoliciesFollower } from '../observability/policies-follower.ts'
@@ -11,9 +13,10 @@ import type { PolicySet } from '../../policy/policy-set.ts'
 import { createLogThrottle } from '../../observability/log/log-throttle.ts'
 import type { Bootstrap } from './open-observability.ts'
 
-/** Receives reports about policies. */
+/** Receives reports about policies, and what these may name. */
 interface PolicyObservers extends Pick<Bootstrap, 'metrics' | 'log'> {
   readonly audit: AuditLog
+  readonly vocabulary: PolicyVocabulary
   readonly follower?: PoliciesFollower | undefined
 }
 
@@ -26,7 +29,8 @@ export async function openPolicies(
   audit: AuditLog,
   follower: PoliciesFollower | undefined,
 ): Promise<PolicySource> {
-  const policies = await openBoth(settings.policies, { metrics, log, audit, follower })
+  const vocabulary = createPolicyVocabulary(createExtraOperations(settings.upstreams))
+  const policies = await openBoth(settings.policies, { metrics, log, audit, follower, vocabulary })
   closers.push(() => policies.close())
   return policies
 }
@@ -48,7 +52,7 @@ async function openLive(
   observers: PolicyObservers,
   onShadowDifference: (difference: ShadowDifference) => void,
 ): Promise<PolicySource> {
-  const { metrics, log, audit, follower } = observers
+  const { metrics, log, audit, vocabulary, follower } = observers
   const announce = (revision: string): void => {
     metrics.policyRevision.reset()
     metrics.policyRevision.set({ revision }, 1)
@@ -57,6 +61,7 @@ async function openLive(
   }
   const location = await openPolicyLocation(settings)
   const source: PolicySource = await watchPolicies(location, {
+    vocabulary,
     onConditionFailure: conditionReport(observers),
     onShadowDifference,
     ...(follower && { onDocuments: (documents) => follower.loaded(documents) }),
@@ -85,8 +90,9 @@ async function openLive(
   return source
 }
 
-function openCandidate(folder: string, { log }: PolicyObservers): Promise<PolicySource> {
+function openCandidate(folder: string, { log, vocabulary }: PolicyObservers): Promise<PolicySource> {
   return watchPolicies(createFolderLocation(folder), {
+    vocabulary,
     onReload: ({ revision }) => log.info({ revision }, 'candidate policies reloaded'),
     onError: (error) => {
       log.error({ error: String(error) }, 'candidate policy reload failed')

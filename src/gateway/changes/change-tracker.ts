@@ -9,7 +9,7 @@ import type {
   OutOfBandVersions,
 } from '../../audit/records/audit-record.ts'
 import { getBranch, type TableHistory } from '../../audit/in-doubt/table-history.ts'
-import { getOperation } from '../../catalog-api/operations.ts'
+import { findOperation } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 
 /** Tracks changes from their intent to their outcome. */
@@ -66,7 +66,7 @@ export function createChangeTracker(options: ChangeTrackerOptions): ChangeTracke
           // 202 means started: the version is created later.
           status !== 202 &&
           versions === undefined &&
-          getOperation(entry.operation).versions !== undefined,
+          findOperation(entry.operation)?.versions !== undefined,
         async addVersion(outcome) {
           const made = await observeVersion(entry)
           return made === undefined ? outcome : { ...outcome, version: made.version, versions: [made] }

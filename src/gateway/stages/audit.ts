@@ -36,7 +36,7 @@ export interface AuditOptions {
  * time, and InvalidInput (413) for a batch that is too large for one record.
  */
 export async function audit(request: Checked, { auditLog, changeTracker }: AuditOptions): Promise<Audited> {
-  const mode = auditLog.modeFor(request.route.operation.name)
+  const mode = auditLog.modeFor(request.route.operation)
   if (mode === 'off') return advance(request, { intent: undefined })
   const change = changeTracker.startChange(createIntent(request, auditLog, changeTracker))
   if (mode === 'besteffort') {

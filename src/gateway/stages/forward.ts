@@ -1,6 +1,8 @@
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import type { OutcomeEntry } from '../../audit/records/audit-record.ts'
 import { AuditUnavailable } from '../../audit/log/audit-unavailable.ts'
+import { isExtraOperation } from '../../catalog-api/extra-operation.ts'
+import { isOperationName } from '../../catalog-api/operations.ts'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { getPrincipalKey } from '../../limits/limit-key.ts'
 import { getShedClass } from '../../limits/overload/shed-class.ts'
@@ -106,7 +108,7 @@ export async function forward(
 }
 
 function choosePool({ route, payload }: Audited): PoolName {
-  return payload.form === 'stream' || getShedClass(route.operation.name) === 'bulk' ? 'bulk' : 'small'
+  return payload.form === 'stream' || getShedClass(route.operation) === 'bulk' ? 'bulk' : 'small'
 }
 
 function responseContext({ head, allowedBy }: Audited): ResponseContext {
@@ -184,15 +186,16 @@ function sendHeldResponse(
  */
 function sealJobId(body: Buffer, { route, permit, principal, upstream }: Audited, jobs: StartedJobs): Buffer {
   const { operation, id } = route
+  const { name } = operation
   const startsJobs =
     operation.effect !== 'read' &&
     operation.object !== 'none' &&
     operation.body !== 'map' &&
     operation.facts.every(([fact]) => fact === 'branch')
-  if (!startsJobs) return body
+  if (!startsJobs || !isOperationName(name)) return body
   return replaceJobId(body, (jobId) =>
     jobs.seal(
-      { jobId, upstream: upstream.name, operation: operation.name, id, branch: permit.stated.branch },
+      { jobId, upstream: upstream.name, operation: name, id, branch: permit.stated.branch },
       principal,
     ),
   )
@@ -203,6 +206,8 @@ function removeWithheldMembers(body: Buffer, { route, permit }: Audited): Buffer
   const { withholdsCredentials, withholdsDescription } = permit
   const hidden = new Set<string>(withholdsDescription ? operation.describes : [])
   if (!withholdsCredentials && hidden.size === 0) return body
+  // Nothing says that the response of an extra operation has a body.
+  if (body.length === 0 && isExtraOperation(operation)) return body
   // The map is the whole response.
   if (operation.body === 'map') return Buffer.from('{}')
   // Storage options without credentials only describe.

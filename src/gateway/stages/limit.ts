@@ -41,7 +41,7 @@ export function limit(
     throw new ClientDisconnected('the client closed the connection before it was admitted')
   const { upstream, route, principal } = request
   const holder = getPrincipalKey(principal)
-  shedding.admit(upstream.name, route.operation.name, holder)
+  shedding.admit(upstream.name, route.operation, holder)
   if (!activeRequests.canTake(holder)) throw new Overloaded()
   const lease = limits.admit(limitedRequest(request))
   activeRequests.take(holder)

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { assertFactSource } from '../../catalog-api/decisive-members.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
-import { parseTarget } from '../../catalog-api/request-target.ts'
+import { parseTargetIn } from '../../catalog-api/request-target.ts'
+import { createRouteTable } from '../../catalog-api/route-table.ts'
 import { advance, type Matched, type Received } from '../context.ts'
 import { buildUpstreamTarget } from '../upstream/upstream-target.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
@@ -32,13 +33,15 @@ export function match(request: Received, findRoute: FindRoute): Matched {
 
 /**
  * Creates the finder of the routes below `basePath`, which is empty if there is none. A query parameter that only
- * another upstream accepts is refused when the upstream is certain (`findSoleUpstream`).
+ * another upstream accepts, and an extra operation that only another one has, is refused when the upstream is certain
+ * (`findSoleUpstream`).
  */
 export function createRouteFinder(upstreams: Upstreams, basePath = ''): FindRoute {
   const allowedParameters = new Set(upstreams.all.flatMap((upstream) => [...upstream.allowedQueryParameters]))
+  const routes = createRouteTable(upstreams.extraOperations)
   const options = { basePath, allowedParameters, quotes: upstreams.quotesInNames }
   return (method, target) => {
-    const route = parseTarget(method, target, options)
+    const route = parseTargetIn(routes, method, target, options)
     const upstream = upstreams.forId(route.id)
     return { route, upstream, upstreamTarget: buildUpstreamTarget(upstream, route) }
   }

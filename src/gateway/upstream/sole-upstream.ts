@@ -1,10 +1,11 @@
 import { refusal } from '../../catalog-api/catalog-error.ts'
+import { isExtraOperation } from '../../catalog-api/extra-operation.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { formatIdentifierForMessage } from '../../catalog-api/not-found.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { unknownParameterError } from '../../catalog-api/query-parameters.ts'
-import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import { unknownRouteError, type RouteMatch } from '../../catalog-api/request-target.ts'
 import type { Matched } from '../context.ts'
 import { listAdditionalPermissions, type PermissionDecision } from '../authorization/required-permission.ts'
 import { assertNamesAccepted } from './assert-names-accepted.ts'
@@ -20,7 +21,7 @@ interface RequestDecisions {
 /**
  * Finds the one upstream of all objects that a request concerns, and the target of `route` there. Throws InvalidInput
  * (400) if objects lie at different upstreams or have names that theirs could split, and for another database or a query
- * parameter that the upstream does not accept; a conflict (409) if the request would remove or replace a namespace below
+ * parameter that the upstream does not accept; 404 for an extra operation that it does not have; a conflict (409) if the request would remove or replace a namespace below
  * which another upstream is mounted.
  */
 export function findSoleUpstream(
@@ -46,6 +47,7 @@ export function findSoleUpstream(
   }
   assertMountsUntouched(route, decided, upstreams)
   assertDatabase(request.head.database, upstream)
+  assertOperationServed(request, upstream)
   assertParametersAllowed(route, upstream)
   const isAsMatched = upstream === request.upstream && route === request.route
   return {
@@ -101,6 +103,13 @@ function assertParametersAllowed(
 ): void {
   for (const name of extraParameters?.keys() ?? [])
     if (!allowedQueryParameters.has(name)) throw unknownParameterError(name, operation)
+}
+
+/** Checked late, so that only callers that may use the operation learn which upstream has it. */
+function assertOperationServed({ head, route }: Matched, { extraOperations }: Upstream): void {
+  const { operation } = route
+  if (isExtraOperation(operation) && !extraOperations.has(operation.name))
+    throw unknownRouteError(head.target.replace(/\/?(?:\?.*)?$/, ''))
 }
 
 /** The name is not forwarded, so a client that means another database must not reach this one. */

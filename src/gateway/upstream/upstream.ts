@@ -1,4 +1,5 @@
 import { defaultDelimiter, type Identifier, type QuotesInNames } from '../../catalog-api/identifiers.ts'
+import type { ExtraOperationDeclaration } from '../../catalog-api/extra-operation.ts'
 import { lancedbDatabaseHeader, lancedbPrefixHeader, type HeaderDialect } from '../../catalog-api/headers.ts'
 import {
   allowedRequestHeaders,
@@ -40,6 +41,8 @@ export interface UpstreamOptions {
   /** Lower-case names of headers that are forwarded besides those of the interface. */
   readonly allowedRequestHeaders?: readonly string[]
   readonly allowedQueryParameters?: readonly string[]
+  /** Operations of this upstream that the catalog API does not have. */
+  readonly extraOperations?: readonly ExtraOperationDeclaration[]
   readonly allowedResponseHeaders?: readonly string[]
   /** PEM texts, and the name to verify. The certificate of the upstream is always verified. */
   readonly tls: {
@@ -92,6 +95,8 @@ export interface Upstream {
   readonly allowedResponseHeaders: ReadonlySet<string>
   /** Query parameters of callers that are forwarded, besides those of the catalog API. */
   readonly allowedQueryParameters: ReadonlySet<string>
+  /** Names of its operations that the catalog API does not have. */
+  readonly extraOperations: ReadonlySet<string>
   readonly callerHeaders: CallerHeaders
   /** Whether it authenticates callers itself. */
   readonly forwardsCredential: boolean
@@ -155,6 +160,7 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
     allowedRequestHeaders: new Set([...allowedRequestHeaders, ...(options.allowedRequestHeaders ?? [])]),
     allowedResponseHeaders: new Set([...allowedResponseHeaders, ...(options.allowedResponseHeaders ?? [])]),
     allowedQueryParameters: new Set(options.allowedQueryParameters),
+    extraOperations: new Set(options.extraOperations?.map((operation) => operation.name)),
     callerHeaders: options.callerHeaders ?? (() => []),
     forwardsCredential: options.identity === 'original',
     timeouts,

@@ -1,4 +1,6 @@
 import type { Identifier, QuotesInNames } from '../../catalog-api/identifiers.ts'
+import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
+import type { Operation } from '../../catalog-api/operations.ts'
 import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
 import type { UpstreamObserver } from './upstream-observer.ts'
 
@@ -7,6 +9,8 @@ export interface Upstreams {
   readonly all: readonly Upstream[]
   /** The upstream of everything that belongs to no other, and of operations without a namespace. */
   readonly root: Upstream
+  /** The operations of any upstream that the catalog API does not have. */
+  readonly extraOperations: readonly Operation[]
   /** Whether any upstream accepts quotes; its own rule applies once the upstream of an id is known. */
   readonly quotesInNames: QuotesInNames
   /** Finds the upstream of an object: the one with the longest namespace that is a prefix of the id, part by part. */
@@ -35,6 +39,7 @@ export function createUpstreams(options: readonly UpstreamOptions[], observer?: 
   return {
     all,
     root,
+    extraOperations: createExtraOperations(options),
     quotesInNames: all.some(({ quotesInNames }) => quotesInNames === 'allowed') ? 'allowed' : 'refused',
     forId: (id) => findUpstream(tree, id, root),
     listMountNames: (namespace) => [...(findNode(tree, namespace)?.children.keys() ?? [])],

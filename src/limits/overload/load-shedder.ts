@@ -1,12 +1,12 @@
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import type { OperationName } from '../../catalog-api/operations.ts'
+import type { Operation } from '../../catalog-api/operations.ts'
 import type { CapacityHolder } from './fair-capacity.ts'
 import { createShedController, type ShedController } from './shed-controller.ts'
 import { shedClasses, getShedClass, type ShedClass } from './shed-class.ts'
 
 /** Sheds requests for rows before listings, and small reads never. */
 export interface LoadShedder {
-  admit(upstream: string, operation: OperationName, holder: CapacityHolder): void
+  admit(upstream: string, operation: Operation, holder: CapacityHolder): void
   /** Throws Overloaded (503) if the document is shed; documents are shed like listings. */
   admitDocument(): void
   /** Ratio of shed requests per class and upstream, from 0 to 1. */

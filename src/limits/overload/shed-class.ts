@@ -1,9 +1,4 @@
-import {
-  operationNames,
-  getOperation,
-  type Operation,
-  type OperationName,
-} from '../../catalog-api/operations.ts'
+import type { Operation } from '../../catalog-api/operations.ts'
 
 /** In the order of shedding. */
 export const shedClasses = ['bulk', 'data', 'listing'] as const
@@ -14,13 +9,7 @@ export type ShedClass = (typeof shedClasses)[number]
  * `bulk` transfers rows as Arrow, `data` processes rows, `listing` returns pages. Others are never shed: descriptions
  * are small, and other requests wait for changes such as commits.
  */
-export function getShedClass(name: OperationName): ShedClass | undefined {
-  return shedClassByOperation.get(name)
-}
-
-const shedClassByOperation = new Map(operationNames.map((name) => [name, classify(getOperation(name))]))
-
-function classify({ body, response, group, query }: Operation): ShedClass | undefined {
+export function getShedClass({ body, response, group, query }: Operation): ShedClass | undefined {
   if (body === 'arrow' || response === 'arrow' || response === 'arrow-stream') return 'bulk'
   if (group === 'query' || group === 'write') return 'data'
   return query.has('page_token') ? 'listing' : undefined

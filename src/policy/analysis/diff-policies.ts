@@ -1,10 +1,11 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
 import { findDifference, type DecisionDifference, type KnownInputs } from './find-difference.ts'
 import { representativeNames } from './name-classes.ts'
 import { createNameMatcher } from '../conditions/name-pattern.ts'
 import { objectKindOfPermission } from '../language/permission-object-kind.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
+import { listPermissions } from './list-permissions.ts'
 import {
   documentsAbove,
   indexDocuments,
@@ -45,6 +46,7 @@ export function diffPolicies(
 ): PolicyDiff {
   const [one, other] = [indexDocuments(before), indexDocuments(after)]
   const contentOf = createContentCache()
+  const permissions = listPermissions([...before, ...after])
   const namespaces = new Map<string, Identifier>([
     ['', []],
     ...[...before, ...after].map(({ namespace }) => [namespaceKey(namespace), namespace] as const),
@@ -63,7 +65,7 @@ export function diffPolicies(
     const ownPositions = positionsInNamespace(namespace, ownDocuments)
     positions.push(...ownPositions)
     return ownPositions.flatMap((position) =>
-      permissionNames
+      permissions
         .filter((permission) => position.table === undefined || isNamespaceMember(permission))
         .flatMap((permission) => findChangesAt(one, other, position, permission)),
     )

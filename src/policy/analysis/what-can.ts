@@ -1,7 +1,8 @@
 import type { Principal } from '../../identity/principal.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
+import { listPermissions } from './list-permissions.ts'
 import {
   indexDocuments,
   namespaceKey,
@@ -32,12 +33,13 @@ export interface NamespaceAccess {
  */
 export function whatCan(documents: readonly PolicyDocument[], caller: Principal): readonly NamespaceAccess[] {
   const index = indexDocuments(documents)
+  const permissions = listPermissions(documents)
   const namespaces = new Map(documents.map(({ namespace }) => [namespaceKey(namespace), namespace]))
   const shown = new Map<string, string>()
   return [...namespaces]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .flatMap(([key, namespace]) => {
-      const permits = permitsInNamespace(index, namespace, caller)
+      const permits = permitsInNamespace(index, namespace, permissions, caller)
       const content = permitsKey(permits.filter(({ rule }) => rule.rule.tables === undefined))
       const isSame = permitsKey(permits) === (shown.get(nearestAncestorKey(shown, namespace)) ?? '[]')
       // Rules for tables of this namespace are not inherited, so they are excluded from the comparison.
@@ -49,6 +51,7 @@ export function whatCan(documents: readonly PolicyDocument[], caller: Principal)
 function permitsInNamespace(
   index: DocumentIndex,
   namespace: Identifier,
+  permissions: readonly Permission[],
   caller: Principal,
 ): readonly PermittedAccess[] {
   const permitted = new Map<
@@ -56,7 +59,7 @@ function permitsInNamespace(
     { rule: ReachingRule; permissions: Set<Permission>; overridingDenies: Set<ReachingRule> }
   >()
   const denyRules = new Map<string, ReachingRule>()
-  for (const permission of permissionNames) {
+  for (const permission of permissions) {
     const rules = rulesReaching(index, { namespace, table: undefined }, permission).filter(
       (reaching) =>
         appliesInNamespace(reaching, namespace) &&

@@ -1,4 +1,4 @@
-import { getOperation, operationNames } from '../../catalog-api/operations.ts'
+import { getOperation, operationNames, type Operation } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Condition, RequirementRestriction, RequirementData } from './condition.ts'
 import { unknown, factValue, type Fact } from './fact.ts'
@@ -13,47 +13,52 @@ export interface CommitRequirement {
   readonly condition: Condition
 }
 
-const changes = operationNames.map(getOperation).filter(({ effect }) => effect !== 'read')
+/** The permissions that commit requirements restrict. */
+export interface ChangePermissions {
+  readonly every: ReadonlySet<Permission>
+  /** Permissions that change one branch or every branch of a table. A declared table has no branch yet. */
+  readonly branch: ReadonlySet<Permission>
+  /** Permissions that change every branch, either always or depending on the request. */
+  readonly wholeTable: ReadonlySet<Permission>
+}
 
-/** VendCredentials is included: credentials let a caller write to storage past the gateway. */
-const everyChange = new Set<Permission>([
-  ...changes.map(({ name }) => name),
-  'OverwriteTable',
-  'VendCredentials',
-])
-
-/** Permissions that change one branch or every branch of a table. A declared table has no branch yet. */
-export const branchChanges: ReadonlySet<Permission> = new Set<Permission>([
-  ...changes
+/** Lists the changes of the catalog API and those of extra operations. */
+export function listChangePermissions(extraOperations: readonly Operation[]): ChangePermissions {
+  const operations = [...operationNames.map(getOperation), ...extraOperations]
+  const changes = operations.filter(({ effect }) => effect !== 'read')
+  const branchChanges = changes
     .filter(({ object }) => object !== 'namespace' && object !== 'none')
     .filter(({ effect, facts, unknownBranch }) => {
       const hasBranch = unknownBranch !== undefined || facts.some(([name]) => name === 'branch')
       return hasBranch || effect === 'commit'
     })
-    .map(({ name }) => name),
-  'OverwriteTable',
-])
+  const wholeTableChanges = changes.filter(({ unknownBranch }) => unknownBranch !== undefined)
+  return {
+    // VendCredentials is included: credentials let a caller write to storage past the gateway.
+    every: new Set([...changes.map(({ name }) => name), 'OverwriteTable', 'VendCredentials'] as const),
+    branch: new Set([...branchChanges.map(({ name }) => name), 'OverwriteTable'] as const),
+    wholeTable: new Set([...wholeTableChanges.map(({ name }) => name), 'OverwriteTable'] as const),
+  }
+}
 
-/** Permissions that change every branch, either always or depending on the request. */
-export const wholeTableChanges: ReadonlySet<Permission> = new Set<Permission>([
-  ...changes.filter(({ unknownBranch }) => unknownBranch !== undefined).map(({ name }) => name),
-  'OverwriteTable',
-])
+/** Without extra operations. */
+export const builtInChanges = listChangePermissions([])
 
 // White space, control characters, Unicode default-ignorable characters and the Braille blank.
 const invisibleText = /^[\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*$/u
 
-export function restoreRequirement(requirement: RequirementData): CommitRequirement {
-  if ('metadata' in requirement) return requireMetadataKeys(requirement.metadata)
-  if ('folders' in requirement) return allowOnlyFolders(requirement.folders)
+/** Restores the condition of a requirement; its permissions are those of the rule. */
+export function restoreRequirement(requirement: RequirementData): Condition {
+  if ('metadata' in requirement) return requireMetadataKeys(requirement.metadata).condition
+  if ('folders' in requirement) return allowOnlyFolders(requirement.folders).condition
   if ('freeze' in requirement) {
     const [from, until] = requirement.freeze
-    return freezeChanges(from ?? undefined, until ?? undefined)
+    return freezeChanges(from ?? undefined, until ?? undefined).condition
   }
   const wholeTable = new Set(requirement.allowWholeTable)
   return 'branches' in requirement
-    ? allowOnlyBranches(requirement.branches, wholeTable)
-    : denyBranches(requirement.notBranches, wholeTable)
+    ? allowOnlyBranches(requirement.branches, wholeTable).condition
+    : denyBranches(requirement.notBranches, wholeTable).condition
 }
 
 /** Requires that every new version has these metadata keys, each with a visible value. */
@@ -68,11 +73,13 @@ export function requireMetadataKeys(keys: readonly string[]): CommitRequirement 
 export function allowOnlyBranches(
   patterns: readonly string[],
   wholeTable: ReadonlySet<Permission>,
+  changes = builtInChanges,
 ): CommitRequirement {
   const matchers = patterns.map(createNameMatcher)
   return createBranchRequirement(
     { branches: patterns },
     wholeTable,
+    changes,
     (branch) => !matchers.some((matches) => matches(branch)),
   )
 }
@@ -81,9 +88,10 @@ export function allowOnlyBranches(
 export function denyBranches(
   patterns: readonly string[],
   wholeTable: ReadonlySet<Permission>,
+  changes = builtInChanges,
 ): CommitRequirement {
   const matchers = patterns.map(createNameMatcher)
-  return createBranchRequirement({ notBranches: patterns }, wholeTable, (branch) =>
+  return createBranchRequirement({ notBranches: patterns }, wholeTable, changes, (branch) =>
     matchers.some((matches) => matches(branch)),
   )
 }
@@ -107,10 +115,14 @@ export function allowOnlyFolders(folders: readonly string[]): CommitRequirement 
 }
 
 /** Denies every change from `from` (inclusive) to `until` (exclusive), in milliseconds since the epoch. */
-export function freezeChanges(from: number | undefined, until: number | undefined): CommitRequirement {
+export function freezeChanges(
+  from: number | undefined,
+  until: number | undefined,
+  changes = builtInChanges,
+): CommitRequirement {
   const data: RequirementData = { freeze: [from ?? null, until ?? null] }
   return {
-    permissions: everyChange,
+    permissions: changes.every,
     condition: {
       text: JSON.stringify(data),
       facts: [],
@@ -128,12 +140,13 @@ export function freezeChanges(from: number | undefined, until: number | undefine
 function createBranchRequirement(
   content: { readonly branches: readonly string[] } | { readonly notBranches: readonly string[] },
   wholeTable: ReadonlySet<Permission>,
+  changes: ChangePermissions,
   isForbidden: (branch: string) => boolean,
 ): CommitRequirement {
   const named = wholeTable.size > 0 ? { allowWholeTable: [...wholeTable] } : {}
   return createRequirement(
     'branches',
-    branchChanges,
+    changes.branch,
     { ...content, ...named },
     ['branch'],
     ({ branch }, { permission }) => {

@@ -11,7 +11,11 @@ import {
   type Operation,
   type OperationName,
 } from '../../catalog-api/operations.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
+import {
+  isExtraOperationName,
+  type EffectPermission,
+  type Permission,
+} from '../../catalog-api/permissions.ts'
 import { pending, unknown, type Fact } from './fact.ts'
 import { isConditionFact, noFacts, type ConditionFact, type OperationFacts } from './authorization-request.ts'
 
@@ -94,6 +98,9 @@ function createFacts(operation: Operation, id: Identifier, facts: KnownFacts): O
   }
 }
 
+/** Facts of every extra operation: what it does to a table is unknown, so it may change every branch. */
+const extraOperationFacts: OperationFacts = Object.freeze({ ...noFacts, branch: unknown })
+
 /** `beneath` means everything beneath the namespace `id`. */
 export function permissionFacts(
   permission: Permission,
@@ -101,6 +108,7 @@ export function permissionFacts(
   stated: StatedFacts,
   beneath = false,
 ): OperationFacts {
+  if (isExtraOperationName(permission)) return extraOperationFacts
   if (beneath && (permission === 'DropTable' || permission === 'DropNamespace'))
     return subtreeFacts(permission)
   const known = createKnownFacts(stated)
@@ -147,12 +155,13 @@ export function additionalPermissionFacts(
 ): OperationFacts {
   const { name, object, unknownBranch } = operation
   const own = operationFactsOf(operation, id, facts)
-  const isBeneath = permission === 'DropTable' || permission === 'DropNamespace'
-  if (isBeneath && object === 'namespace') return subtreeFacts(permission)
   if (permission === name) {
     const { branch } = operationFactsOf(operation, id, withoutFact(facts, unknownBranch))
     return { ...own, branch }
   }
+  if (isExtraOperationName(permission)) return extraOperationFacts
+  const isBeneath = permission === 'DropTable' || permission === 'DropNamespace'
+  if (isBeneath && object === 'namespace') return subtreeFacts(permission)
   if (permission === 'OverwriteTable') {
     return overwriteFacts(name === 'InsertIntoTable' ? own.branch : unknown)
   }
@@ -195,6 +204,7 @@ export function mayRequireOtherObjects({ object, facts, entries, readsAnyTable }
 
 /** Facts of a permission that are equal in every request; all others are pending. */
 export function constantFacts(permission: Permission): OperationFacts {
+  if (isExtraOperationName(permission)) return extraOperationFacts
   if (isOperationName(permission)) {
     const operation = getOperation(permission)
     const names = new Set(operation.facts.map(([name]) => name))
@@ -210,6 +220,7 @@ export function constantFacts(permission: Permission): OperationFacts {
 
 /** Facts that conditions on the permission can depend on; any other is always empty. */
 export function factsAvailableFor(permission: Permission): ReadonlySet<ConditionFact> {
+  if (isExtraOperationName(permission)) return new Set(['branch'])
   if (!isOperationName(permission)) return new Set(effectFacts[permission].available)
   const operation = getOperation(permission)
   const available = conditionFactNames(operation)
@@ -219,19 +230,13 @@ export function factsAvailableFor(permission: Permission): ReadonlySet<Condition
 
 /** Facts of the permission that requests state; the others are constant or always unknown. */
 export function factsStatedFor(permission: Permission): ReadonlySet<ConditionFact> {
+  if (isExtraOperationName(permission)) return new Set()
   if (!isOperationName(permission)) return new Set(effectFacts[permission].stated)
   const operation = getOperation(permission)
   const stated = conditionFactNames(operation)
   if (operation.unknownBranch === 'always') stated.delete('branch')
   return stated
 }
-
-export function describeUnknownBranch(permission: Permission): string {
-  const isRead = isOperationName(permission) && getOperation(permission).effect === 'read'
-  return isRead ? 'that of the tag' : 'every branch'
-}
-
-type EffectPermission = Exclude<Permission, OperationName>
 
 const newTableFacts = {
   available: ['mode', 'branch', 'location', 'properties'],

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Steps } from '../../lib/async/run-in-slices.ts'
-import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import { isExtraOperationName, permissionNames, type Permission } from '../../catalog-api/permissions.ts'
 import type { NamedSubjects, PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 
 /** SHA-256 in hex. Names of documents must be unique. Layout, comments, descriptions and file names have no effect. */
@@ -58,7 +58,8 @@ function createPermissionFormatter(): FormatPermissions {
   return (permissions) => {
     let text = texts.get(permissions)
     if (text === undefined) {
-      text = json(permissionNames.filter((name) => permissions.has(name)).join(' '))
+      const extra = [...permissions].filter(isExtraOperationName).toSorted()
+      text = json([...permissionNames.filter((name) => permissions.has(name)), ...extra].join(' '))
       texts.set(permissions, text)
     }
     return text

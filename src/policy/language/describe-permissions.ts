@@ -1,6 +1,11 @@
-import { permissionGroups, permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import {
+  isExtraOperationName,
+  permissionGroups,
+  permissionNames,
+  type Permission,
+} from '../../catalog-api/permissions.ts'
 
-/** Lists permissions in their shortest form: complete groups first, then the remaining permissions. */
+/** Lists permissions in their shortest form: complete groups of the catalog API first, then the remaining permissions. */
 export function describePermissionSet(permissions: ReadonlySet<Permission>): string {
   const words: string[] = []
   const remaining = new Set(permissions)
@@ -10,5 +15,6 @@ export function describePermissionSet(permissions: ReadonlySet<Permission>): str
     words.push(group)
     for (const member of members) remaining.delete(member)
   }
-  return [...words, ...permissionNames.filter((name) => remaining.has(name))].join(', ')
+  const named = permissionNames.filter((name) => remaining.has(name))
+  return [...words, ...named, ...[...remaining].filter(isExtraOperationName)].join(', ')
 }

@@ -4,6 +4,7 @@ import type { PolicyProblem } from './policy-error.ts'
 import { readRequirement, readRequirements } from './read-commits.ts'
 import { decisionTableFields, documentFields, metadataFields } from './policy-fields.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
+import { builtInVocabulary, type PolicyVocabulary } from './policy-vocabulary.ts'
 import { readTests } from './read-tests.ts'
 import { readLabel, readNamespace, readPermissions, readRule } from './read-rule.ts'
 import {
@@ -42,7 +43,11 @@ export interface ParsedPolicies {
  * Parses the AccessPolicy and DecisionTable documents of a YAML text (1.2, core schema). Aliases are not followed, so a
  * policy says what its text shows, and a small file cannot expand into a large one.
  */
-export function parsePolicies(text: string, file: string): ParsedPolicies {
+export function parsePolicies(
+  text: string,
+  file: string,
+  vocabulary: PolicyVocabulary = builtInVocabulary,
+): ParsedPolicies {
   const locate = createLocator(text)
   const problems: PolicyProblem[] = []
   const report: ReportProblem = (offset, message) => problems.push({ file, ...locate(offset), message })
@@ -51,10 +56,10 @@ export function parsePolicies(text: string, file: string): ParsedPolicies {
   const root = (node: YamlNode): void => {
     const field = Field.forDocument(node, text)
     if (isDecisionTable(node)) {
-      tests.push(...readDecisionTable(field, file, locate, report))
+      tests.push(...readDecisionTable(field, file, locate, report, vocabulary))
       return
     }
-    const policy = readDocument(field, file, locate, report, tests)
+    const policy = readDocument(field, file, locate, report, tests, vocabulary)
     if (policy !== undefined) documents.push(policy)
   }
   readYaml(text, { root, error: report })
@@ -74,6 +79,7 @@ function readDecisionTable(
   file: string,
   locate: Locate,
   report: ReportProblem,
+  vocabulary: PolicyVocabulary,
 ): readonly DecisionTest[] {
   const fields = readDecisionTableFields(field, report)
   if (fields === undefined) return []
@@ -81,7 +87,7 @@ function readDecisionTable(
   const metadata = readMetadataFields(fields.get('metadata'), report)
   const name = metadata && readLabel(metadata.get('name'), report)
   const location = { document: name ?? '', file }
-  return readTests(fields.get('tests'), location, (offset) => locate(offset).line, report)
+  return readTests(fields.get('tests'), location, (offset) => locate(offset).line, report, vocabulary)
 }
 
 /** Reads a policy document and adds its tests to `tests`. */
@@ -91,6 +97,7 @@ function readDocument(
   locate: Locate,
   report: ReportProblem,
   tests: DecisionTest[],
+  vocabulary: PolicyVocabulary,
 ): PolicyDocument | undefined {
   const fields = readDocumentFields(field, report)
   if (fields === undefined) return undefined
@@ -103,14 +110,16 @@ function readDocument(
   const isShadow = mode === 'shadow'
   const namespace = readNamespace(fields.get('namespace'), report)
   const inherit = readOptional(fields, 'inherit', readInherit, report) ?? true
-  const final = readOptional(fields, 'final', readPermissions, report) ?? noPermissions
+  const final =
+    readOptional(fields, 'final', (field) => readPermissions(field, report, vocabulary), report) ??
+    noPermissions
   const onDeny = readOptional(fields, 'onDeny', readOnDeny, report)
-  const rules = readRules(fields, locate, report)
+  const rules = readRules(fields, locate, report, vocabulary)
   const location = { document: name ?? '', file }
   const expected = readOptional(
     fields,
     'tests',
-    (field) => readTests(field, location, (offset) => locate(offset).line, report),
+    (field) => readTests(field, location, (offset) => locate(offset).line, report, vocabulary),
     report,
   )
   tests.push(...(expected ?? []))
@@ -128,20 +137,26 @@ function readDocument(
   }
 }
 
-type ReadRule = (item: Field, line: number, report: ReportProblem) => PolicyRule | undefined
+type ReadRule = (
+  item: Field,
+  line: number,
+  report: ReportProblem,
+  vocabulary: PolicyVocabulary,
+) => PolicyRule | undefined
 
 /** Reads rules and commit requirements, in the order of their lines. */
 function readRules(
   fields: Fields<'rules' | 'commits'>,
   locate: Locate,
   report: ReportProblem,
+  vocabulary: PolicyVocabulary,
 ): readonly PolicyRule[] {
   const rules: PolicyRule[] = []
   // Line of each rule, by id.
   const lines = new Map<string, number>()
   const readAll = (items: readonly Field[], read: ReadRule): void => {
     for (const item of items) {
-      const rule = read(item, locate(item.offset).line, report)
+      const rule = read(item, locate(item.offset).line, report, vocabulary)
       if (rule === undefined) continue
       const before = lines.get(rule.id)
       if (before === undefined) lines.set(rule.id, rule.line)

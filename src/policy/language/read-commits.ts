@@ -6,12 +6,13 @@ import {
   freezeChanges,
   requireMetadataKeys,
   denyBranches,
-  wholeTableChanges,
+  type ChangePermissions,
   type CommitRequirement,
 } from '../conditions/commit-requirements.ts'
 import { validateFolder } from '../conditions/storage-path.ts'
 import { commitFields, freezeFields, requirementFields } from './policy-fields.ts'
 import type { PolicyRule } from './policy-document.ts'
+import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import { readExceptions } from './read-subjects.ts'
 import {
   anyText,
@@ -38,12 +39,17 @@ export function readRequirements(field: Field, report: ReportProblem): readonly 
 }
 
 /** Reads a requirement as a rule that denies the commits that violate it. Reports all errors. */
-export function readRequirement(field: Field, line: number, report: ReportProblem): PolicyRule | undefined {
+export function readRequirement(
+  field: Field,
+  line: number,
+  report: ReportProblem,
+  vocabulary: PolicyVocabulary,
+): PolicyRule | undefined {
   const fields = readRequirementFields(field, report)
   if (fields === undefined) return undefined
   const id = readLabel(fields.get('id'), report)
   const except = readOptional(fields, 'except', readExceptions, report)
-  const wholeTable = readAllowedWholeTable(fields, report)
+  const wholeTable = readAllowedWholeTable(fields, report, vocabulary)
   const [name, ...more] = requirementKinds.filter((name) => fields.has(name))
   if (name === undefined || more.length > 0) {
     const found =
@@ -51,7 +57,7 @@ export function readRequirement(field: Field, line: number, report: ReportProble
     report(field.offset, `${field.name} ${found}; expected exactly one of ${requirementKinds.join(', ')}`)
     return undefined
   }
-  const requirement = requirementReaders[name](fields.get(name), report, wholeTable)
+  const requirement = requirementReaders[name](fields.get(name), report, wholeTable, vocabulary.changes)
   if (id === undefined || requirement === undefined) return undefined
   const { permissions, condition } = requirement
   const subjects = { users: [], groups: [], keys: [], any: true, anonymous: true, except }
@@ -61,16 +67,18 @@ export function readRequirement(field: Field, line: number, report: ReportProble
 function readAllowedWholeTable(
   fields: Fields<keyof typeof requirementFields>,
   report: ReportProblem,
+  vocabulary: PolicyVocabulary,
 ): ReadonlySet<Permission> {
   if (!fields.has('allowWholeTable')) return new Set()
   const field = fields.get('allowWholeTable')
   if (!fields.has('branches') && !fields.has('notBranches')) {
     report(field.offset, `${field.name} is allowed only with "branches" or "notBranches"`)
   }
-  const named = readPermissions(field, report)
-  const allowed = new Set([...named].filter((permission) => wholeTableChanges.has(permission)))
+  const named = readPermissions(field, report, vocabulary)
+  const { wholeTable } = vocabulary.changes
+  const allowed = new Set([...named].filter((permission) => wholeTable.has(permission)))
   if (named.size > 0 && allowed.size === 0) {
-    const expected = [...wholeTableChanges].join(', ')
+    const expected = [...wholeTable].join(', ')
     report(field.offset, `${field.name} has no whole-table operation; expected any of ${expected}`)
   }
   return allowed
@@ -80,14 +88,15 @@ type ReadRequirementKind = (
   field: Field,
   report: ReportProblem,
   wholeTable: ReadonlySet<Permission>,
+  changes: ChangePermissions,
 ) => CommitRequirement | undefined
 
 const requirementReaders: Readonly<Record<(typeof requirementKinds)[number], ReadRequirementKind>> = {
   metadata: (field, report) => requireMetadataKeys(readNonEmptyTexts(field, '[ticket]', report, anyText)),
-  branches: (field, report, wholeTable) =>
-    allowOnlyBranches(readNonEmptyTexts(field, '["ci/*"]', report, anyText), wholeTable),
-  notBranches: (field, report, wholeTable) =>
-    denyBranches(readNonEmptyTexts(field, '[main]', report, anyText), wholeTable),
+  branches: (field, report, wholeTable, changes) =>
+    allowOnlyBranches(readNonEmptyTexts(field, '["ci/*"]', report, anyText), wholeTable, changes),
+  notBranches: (field, report, wholeTable, changes) =>
+    denyBranches(readNonEmptyTexts(field, '[main]', report, anyText), wholeTable, changes),
   folders: (field, report) =>
     allowOnlyFolders(
       readNonEmptyTexts(field, '["s3://bucket/team"]', report, (folder) => {
@@ -95,7 +104,7 @@ const requirementReaders: Readonly<Record<(typeof requirementKinds)[number], Rea
         return error === undefined ? undefined : (item) => `${item}: ${error}`
       }),
     ),
-  freeze: (field, report) => {
+  freeze: (field, report, _wholeTable, changes) => {
     const fields = readFreezeFields(field, report)
     if (fields === undefined) return undefined
     const from = readOptional(fields, 'from', readTime, report)
@@ -106,7 +115,7 @@ const requirementReaders: Readonly<Record<(typeof requirementKinds)[number], Rea
         `${fields.get('until').name} is not after ${fields.get('from').name}`,
       )
     }
-    return freezeChanges(from, until)
+    return freezeChanges(from, until, changes)
   },
 }
 

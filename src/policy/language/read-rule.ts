@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { assertName, type Identifier } from '../../catalog-api/identifiers.ts'
-import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
-import { permissionGroups, permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
 import {
   compileCondition,
   isConditionError,
@@ -11,6 +10,8 @@ import {
 } from '../conditions/condition.ts'
 import { ruleFields } from './policy-fields.ts'
 import type { PolicyRule } from './policy-document.ts'
+import { objectKindOfPermission } from './permission-object-kind.ts'
+import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import { readSubjects } from './read-subjects.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { sourceOffset } from './yaml/scalar-offset.ts'
@@ -33,13 +34,18 @@ const maxLabelLength = 128
 const labelGrammar = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${maxLabelLength - 1}}$`)
 
 /** Reads a rule. Reports all errors; returns undefined if the id or the effect is invalid. */
-export function readRule(field: Field, line: number, report: ReportProblem): PolicyRule | undefined {
+export function readRule(
+  field: Field,
+  line: number,
+  report: ReportProblem,
+  vocabulary: PolicyVocabulary,
+): PolicyRule | undefined {
   const fields = readRuleFields(field, report)
   if (fields === undefined) return undefined
   const id = readLabel(fields.get('id'), report)
   const effect = readEffect(fields.get('effect'), report)
   const subjects = readSubjects(fields.get('subjects'), report)
-  const permissions = readPermissions(fields.get('operations'), report)
+  const permissions = readPermissions(fields.get('operations'), report, vocabulary)
   const tables = readOptional(fields, 'tables', readTables, report)
   if (tables !== undefined && permissions.size > 0 && ![...permissions].some(isTablePermission)) {
     report(
@@ -94,43 +100,25 @@ export function readNamespace(field: Field, report: ReportProblem): Identifier {
   )
 }
 
-export function readPermissions(field: Field, report: ReportProblem): ReadonlySet<Permission> {
-  return permissionsByNames(readNonEmptyTexts(field, '[read, InsertIntoTable]', report, validatePermission))
+export function readPermissions(
+  field: Field,
+  report: ReportProblem,
+  vocabulary: PolicyVocabulary,
+): ReadonlySet<Permission> {
+  const validate = (name: string): ReturnType<ValidateText> => validatePermission(name, vocabulary)
+  return vocabulary.expand(readNonEmptyTexts(field, '[read, InsertIntoTable]', report, validate))
 }
 
-/** Expands operations and groups. Unknown names are ignored. */
-function permissionsByNames(names: readonly string[]): ReadonlySet<Permission> {
-  const key = names.join(' ')
-  let permissions = permissionSetCache.get(key)
-  if (permissions === undefined) {
-    permissions = new Set(names.flatMap((name) => permissionsByName.get(name) ?? []))
-    permissionSetCache.set(key, permissions)
-  }
-  return permissions
-}
-
-function isPermissionName(name: string): boolean {
-  return permissionsByName.has(name)
-}
-
-function validatePermission(name: string): ReturnType<ValidateText> {
-  if (isPermissionName(name)) return undefined
-  const suggestion = suggestSimilar(name, [...permissionNames, ...permissionGroups.keys()])
+function validatePermission(name: string, vocabulary: PolicyVocabulary): ReturnType<ValidateText> {
+  if (vocabulary.has(name)) return undefined
+  const { names, groups } = vocabulary.permissions
+  const suggestion = suggestSimilar(name, [...names, ...groups.keys()])
   return (item) => `${item}: unknown operation or group ${JSON.stringify(name)}${suggestion}`
 }
 
-/** Most rules use one of a few lists of operations; equal lists share one set. */
-const permissionSetCache = new LRUCache<string, ReadonlySet<Permission>>({ max: 1000 })
-
-const permissionsByName: ReadonlyMap<string, readonly Permission[]> = new Map([
-  ...permissionGroups,
-  ...permissionNames.map((name) => [name, [name]] as const),
-])
-
 function isTablePermission(permission: Permission): boolean {
-  if (!isOperationName(permission)) return true
-  const { object } = getOperation(permission)
-  return object !== 'namespace' && object !== 'none'
+  const kind = objectKindOfPermission(permission)
+  return permission === 'ReadAnyTable' || (kind !== 'namespace' && kind !== 'none')
 }
 
 function readTables(field: Field, report: ReportProblem): readonly string[] {

@@ -3,7 +3,7 @@ import { assertIdentifier, type Identifier } from '../../catalog-api/identifiers
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { omitUndefinedFacts, type StatedFacts } from '../../catalog-api/facts.ts'
 import type { ObjectKind } from '../../catalog-api/operations.ts'
-import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
 import { readTime } from './read-commits.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
 import { conditionFacts, describeUnstatedFact } from './unstated-facts.ts'
@@ -12,6 +12,7 @@ import { callerFields, requestFields, testFields } from './policy-fields.ts'
 import { objectKindOfPermission } from './permission-object-kind.ts'
 import { permissionFacts } from '../conditions/operation-facts.ts'
 import type { AuthorizationRequest, RequestFacts } from '../conditions/authorization-request.ts'
+import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import { readPermissions } from './read-rule.ts'
 import {
   anyText,
@@ -48,15 +49,19 @@ export function readTests(
   location: TestLocation,
   lineOf: (offset: number) => number,
   report: ReportProblem,
+  vocabulary: PolicyVocabulary,
 ): readonly DecisionTest[] {
   const items = readItems(field, '[{ as, operations, table, expect }]', report) ?? []
-  return items.flatMap((item) => readTest(item, { ...location, line: lineOf(item.offset) }, report) ?? [])
+  return items.flatMap(
+    (item) => readTest(item, { ...location, line: lineOf(item.offset) }, report, vocabulary) ?? [],
+  )
 }
 
 function readTest(
   field: Field,
   location: TestLocation & { line: number },
   report: ReportProblem,
+  vocabulary: PolicyVocabulary,
 ): DecisionTest | undefined {
   const fields = readTestFields(field, report)
   if (fields === undefined) return undefined
@@ -64,7 +69,7 @@ function readTest(
   const beneath = readOptional(fields, 'beneath', readTrue, report) ?? false
   const object = readObject(field, fields, report)
   const caller = readOptional(fields, 'as', readCaller, report) ?? defaultCaller
-  const permissions = readPermissions(fields.get('operations'), report)
+  const permissions = readPermissions(fields.get('operations'), report, vocabulary)
   const given = readOptional(fields, 'given', readStatedFields, report)
   const request = given === undefined ? defaultRequestFacts : readRequestFacts(given, report)
   const stated = given === undefined ? {} : readStatedFacts(given, report)
@@ -73,7 +78,7 @@ function readTest(
   if (beneath && object.field !== 'namespace') {
     report(fields.get('beneath').offset, `${fields.get('beneath').name} is allowed only with "namespace"`)
   }
-  checkObjectKinds(fields.get('operations'), object.field, beneath, report)
+  if (!beneath) checkObjectKinds(fields.get('operations'), object.field, report, vocabulary)
   const requests = [...permissions].flatMap((permission): AuthorizationRequest[] => {
     if (!beneath && objectFieldFor(permission) !== object.field) return []
     const kind: ObjectKind = beneath ? 'namespace' : objectKindOfPermission(permission)
@@ -135,13 +140,12 @@ function readObject(
 function checkObjectKinds(
   operations: Field,
   field: ObjectField,
-  beneath: boolean,
   report: ReportProblem,
+  { permissions }: PolicyVocabulary,
 ): void {
-  if (beneath) return
   for (const item of readItems(operations, '', () => undefined) ?? []) {
     const name = item.node?.kind === 'scalar' ? item.node.value : undefined
-    const permission = permissionNames.find((candidate) => candidate === name)
+    const permission = permissions.names.find((candidate) => candidate === name)
     if (permission === undefined || objectFieldFor(permission) === field) continue
     report(
       item.offset,

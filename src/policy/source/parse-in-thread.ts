@@ -5,8 +5,14 @@ import { runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
 import type { ParsedPolicies } from '../language/parse-policies.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import type { PolicyProblem } from '../language/policy-error.ts'
+import type { PolicyVocabulary } from '../language/policy-vocabulary.ts'
 import type { PolicyText } from './policy-location.ts'
-import { restoreDocument, areParsedParts, type ParsedPart } from './transferable-document.ts'
+import {
+  restoreDocument,
+  areParsedParts,
+  type ParsedPart,
+  type ParseRequest,
+} from './transferable-document.ts'
 
 export type ParsedFile = Pick<ParsedPolicies, 'documents' | 'problems'>
 
@@ -17,7 +23,10 @@ const filesInMessage = 100
  * Parses files in a worker thread. Results arrive in batches to keep the event loop responsive. Rejects if the thread
  * fails.
  */
-export async function parseInThread(files: readonly PolicyText[]): Promise<readonly ParsedFile[]> {
+export async function parseInThread(
+  files: readonly PolicyText[],
+  { permissions: { extraOperations } }: PolicyVocabulary,
+): Promise<readonly ParsedFile[]> {
   const thread = startThread()
   try {
     const parsed: ParsedFile[] = []
@@ -28,7 +37,7 @@ export async function parseInThread(files: readonly PolicyText[]): Promise<reado
         problems: [] as PolicyProblem[],
       }))
       for (
-        let parts = await requestParts(thread, batch);
+        let parts = await requestParts(thread, { files: batch, extraOperations });
         parts !== undefined;
         parts = await requestParts(thread, undefined)
       ) {
@@ -61,14 +70,14 @@ const runSource = `import('tsx/esm/api').then(({ register }) => {
 
 async function requestParts(
   thread: Worker,
-  files: readonly PolicyText[] | undefined,
+  request: ParseRequest | undefined,
 ): Promise<readonly ParsedPart[] | undefined> {
   const ended = new AbortController()
   const end = (status: number): void => ended.abort(new Error(`the parser thread ended with ${status}`))
   thread.once('exit', end)
   try {
     const response = once(thread, 'message', { signal: ended.signal })
-    thread.postMessage(files)
+    thread.postMessage(request)
     const [message]: unknown[] = await response
     if (message === undefined || areParsedParts(message)) return message
     throw new Error('the parser thread sent something else than parsed policies')

@@ -1,27 +1,28 @@
 import { parentPort } from 'node:worker_threads'
 import { parsePolicyFile } from './parse-policy-file.ts'
-import type { PolicyText } from './policy-location.ts'
-import { toTransferable, type ParsedPart } from './transferable-document.ts'
+import { createPolicyVocabulary } from '../language/policy-vocabulary.ts'
+import { toTransferable, type ParsedPart, type ParseRequest } from './transferable-document.ts'
 
 /*
- * A worker thread that parses policies (see parse-in-thread.ts). A message holds the files to parse, or undefined to
+ * A worker thread that parses policies (see parse-in-thread.ts). A message is a request to parse files, or undefined to
  * request the next batch of the same files. The response is a batch of documents, or undefined after the last one.
  */
 
 /** A larger batch would stall the event loop of the receiver. */
 const rulesInBatch = 100
 
-let batches: Iterator<readonly ParsedPart[], void> = batchesOf([])
-parentPort?.on('message', (files: readonly PolicyText[] | undefined) => {
-  if (files !== undefined) batches = batchesOf(files)
+let batches: Iterator<readonly ParsedPart[], void> = batchesOf({ files: [], extraOperations: [] })
+parentPort?.on('message', (request: ParseRequest | undefined) => {
+  if (request !== undefined) batches = batchesOf(request)
   parentPort?.postMessage(batches.next().value)
 })
 
-function* batchesOf(files: readonly PolicyText[]): Generator<readonly ParsedPart[], void> {
+function* batchesOf({ files, extraOperations }: ParseRequest): Generator<readonly ParsedPart[], void> {
+  const vocabulary = createPolicyVocabulary(extraOperations)
   let batch: ParsedPart[] = []
   let rules = 0
   for (const [index, file] of files.entries()) {
-    const { documents, problems } = parsePolicyFile(file)
+    const { documents, problems } = parsePolicyFile(file, vocabulary)
     batch.push({ index, documents: [], problems })
     for (const document of documents) {
       batch.push({ index, documents: [toTransferable(document)], problems: [] })

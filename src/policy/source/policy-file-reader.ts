@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
 import { parseInThread, type ParsedFile } from './parse-in-thread.ts'
 import { parsePolicyFile } from './parse-policy-file.ts'
+import type { PolicyVocabulary } from '../language/policy-vocabulary.ts'
 import type { PolicyText } from './policy-location.ts'
 
 /** Parses policy files and caches the result of unchanged files. */
@@ -11,7 +12,7 @@ export interface PolicyFileReader {
 }
 
 /** The cache holds the files of the last read only. */
-export function createPolicyFileReader(): PolicyFileReader {
+export function createPolicyFileReader(vocabulary: PolicyVocabulary): PolicyFileReader {
   let retained: ReadonlyMap<string, ParsedFile> = new Map()
 
   function retain(keys: readonly string[], parsed: ReadonlyMap<string, ParsedFile>): readonly ParsedFile[] {
@@ -26,14 +27,20 @@ export function createPolicyFileReader(): PolicyFileReader {
       const keys = files.map(keyOf)
       for (const [index, file] of files.entries()) {
         const key = keys[index] ?? ''
-        if (!retained.has(key)) parsed.set(key, parsePolicyFile(file))
+        if (!retained.has(key)) parsed.set(key, parsePolicyFile(file, vocabulary))
       }
       return retain(keys, parsed)
     },
     async readInBackground(files) {
       const keys = await runInSlices(keysOf(files))
       const changed = [...files.entries()].filter(([index]) => !retained.has(keys[index] ?? ''))
-      const parsed = changed.length === 0 ? [] : await parseInThread(changed.map(([, file]) => file))
+      const parsed =
+        changed.length === 0
+          ? []
+          : await parseInThread(
+              changed.map(([, file]) => file),
+              vocabulary,
+            )
       return retain(
         keys,
         new Map(changed.map(([index], position) => [keys[index] ?? '', parsed[position] ?? nothing])),

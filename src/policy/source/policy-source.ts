@@ -4,6 +4,7 @@ import type { ParsedPolicies } from '../language/parse-policies.ts'
 import type { ParsedFile } from './parse-in-thread.ts'
 import { parsePolicyFile } from './parse-policy-file.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
+import { builtInVocabulary, type PolicyVocabulary } from '../language/policy-vocabulary.ts'
 import { PolicyError, type PolicyProblem } from '../language/policy-error.ts'
 import { createPolicyFileReader } from './policy-file-reader.ts'
 import { createFolderLocation, type PolicyLocation, type PolicyText } from './policy-location.ts'
@@ -13,6 +14,8 @@ import { compilePolicies, compileSteps, type PolicySet } from '../policy-set.ts'
 
 /** Options of `watchPolicies`. The callbacks must not throw. */
 export interface WatchPoliciesOptions {
+  /** The operations that the policies may name; default: those of the catalog API. */
+  readonly vocabulary?: PolicyVocabulary
   /** Poll interval; default 2000. */
   readonly intervalMs?: number
   /** Called when a changed set takes effect, and also with an unchanged set after an error or `reloadFiles`. */
@@ -53,21 +56,28 @@ export async function loadPolicies(folder: string): Promise<PolicySet> {
   return loadPoliciesFrom(createFolderLocation(folder))
 }
 
-export async function loadPoliciesFrom(location: PolicyLocation): Promise<PolicySet> {
-  return compilePolicyTexts((await location.read()).files)
+export async function loadPoliciesFrom(
+  location: PolicyLocation,
+  vocabulary = builtInVocabulary,
+): Promise<PolicySet> {
+  return compilePolicyTexts((await location.read()).files, vocabulary)
 }
 
 /** Compiles policy files. Throws PolicyError with every error in every file. */
-export function compilePolicyTexts(files: readonly PolicyText[]): PolicySet {
-  return runAtOnce(compileContents(mergeFiles(files.map(parsePolicyFile)), {}))
+export function compilePolicyTexts(files: readonly PolicyText[], vocabulary = builtInVocabulary): PolicySet {
+  const parsed = files.map((file) => parsePolicyFile(file, vocabulary))
+  return runAtOnce(compileContents(mergeFiles(parsed), {}))
 }
+
+type LoadPolicyFolderOptions = Pick<WatchPoliciesOptions, 'vocabulary' | 'onConditionFailure'>
 
 /** Loads the policies of a folder with their documents and tests. Throws PolicyError with every error in every file. */
 export async function loadPolicyFolder(
   folder: string,
-  onConditionFailure?: ReportConditionFailure,
+  { vocabulary = builtInVocabulary, onConditionFailure }: LoadPolicyFolderOptions = {},
 ): Promise<LoadedPolicies> {
-  const files = (await createFolderLocation(folder).read()).files.map(parsePolicyFile)
+  const texts = await createFolderLocation(folder).read()
+  const files = texts.files.map((file) => parsePolicyFile(file, vocabulary))
   const { documents, problems } = mergeFiles(files)
   const tests = files.flatMap((file) => file.tests)
   const set = runAtOnce(
@@ -87,7 +97,7 @@ export async function watchPolicies(
   location: PolicyLocation,
   options: WatchPoliciesOptions = {},
 ): Promise<PolicySource> {
-  const reader = createPolicyFileReader()
+  const reader = createPolicyFileReader(options.vocabulary ?? builtInVocabulary)
   const texts = await location.read()
   // Parsed synchronously: nothing uses the event loop before the first policies are in force.
   const first = mergeFiles(reader.read(texts.files))

@@ -1,5 +1,7 @@
 import { restoreRequirement } from '../conditions/commit-requirements.ts'
 import type { Condition, RequirementData } from '../conditions/condition.ts'
+import type { Operation } from '../../catalog-api/operations.ts'
+import type { PolicyText } from './policy-location.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import type { PolicyProblem } from '../language/policy-error.ts'
@@ -18,6 +20,12 @@ interface TransferableCondition {
   /** CEL, unless the condition is a commit requirement. */
   readonly text: string
   readonly requirement: RequirementData | undefined
+}
+
+/** Files to parse, and the extra operations that they may name. */
+export interface ParseRequest {
+  readonly files: readonly PolicyText[]
+  readonly extraOperations: readonly Operation[]
 }
 
 /** Part of the content of one file; `index` is the index of the file in the list of files. */
@@ -58,7 +66,7 @@ function toTransferableRule(rule: PolicyRule): TransferableRule {
 }
 
 function restoreCondition({ text, requirement }: TransferableCondition): Condition {
-  if (requirement !== undefined) return restoreRequirement(requirement).condition
+  if (requirement !== undefined) return restoreRequirement(requirement)
   const condition = compileCached(text)
   if (!('evaluate' in condition)) throw new Error(`a condition that was valid is not: ${condition.message}`)
   return condition

@@ -14,6 +14,7 @@ function begin(history: TableHistory, operation: 'CreateTableIndex' | 'RegisterT
   return history.begin({
     request: 'r',
     operation,
+    effect: 'commit',
     id,
     before: history.getNewestVersion(id, undefined),
     details: {},

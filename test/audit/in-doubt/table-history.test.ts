@@ -10,7 +10,7 @@ function started(
   request: string,
   operation: 'InsertIntoTable' | 'DropTable' = 'InsertIntoTable',
 ) {
-  return history.begin({ request, operation, id, details: {} })
+  return history.begin({ request, operation, effect: 'commit', id, details: {} })
 }
 
 function made(version: number, branch?: string): CreatedVersion[] {
@@ -71,7 +71,13 @@ it('a change that began before an unknown version does not restart the history',
 it('branches have separate versions', () => {
   const history = new TableHistory()
   passed(history, 1)
-  const branch = { request: 'b', operation: 'InsertIntoTable', id, details: { branch: 'dev' } } as const
+  const branch = {
+    request: 'b',
+    operation: 'InsertIntoTable',
+    effect: 'commit',
+    id,
+    details: { branch: 'dev' },
+  } as const
   expect(history.end(history.begin(branch), made(5, 'dev'))).toEqual([])
   expect(history.end(history.begin(branch), made(7, 'dev'))).toEqual([{ id, branch: 'dev', from: 6, to: 6 }])
   expect(passed(history, 2)).toEqual([])

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { request } from 'undici'
-import { getOperation, operationNames, type Operation } from '../../../src/catalog-api/operations.ts'
+import { getOperation, operationNames, type BuiltInOperation } from '../../../src/catalog-api/operations.ts'
 import { buildTarget } from '../../../src/catalog-api/request-target.ts'
 import { sampleRequests } from '../../conformance/sample-requests.ts'
 import { errorOf, runningBackend } from '../support/running-backend.ts'
@@ -14,7 +14,7 @@ const id = ['n', 'absent']
 const others = [['n', 'x'], ['n'], ['n', 'absent', ''], ['absent', 'n'], [], 'n$absent', [7], {}, 7]
 
 /** Sends the minimal request of the operation with these members added; GET carries a body, too. */
-async function send(url: string, operation: Operation, members: object) {
+async function send(url: string, operation: BuiltInOperation, members: object) {
   const sample = sampleRequests[operation.name]?.body
   const indexName = operation.routeMembers.includes('index_name') ? 'an_index' : undefined
   const target = buildTarget({ operation, id, delimiter: '$', indexName, parameters: new Map() })

@@ -1,7 +1,7 @@
 import { equal } from 'node:assert/strict'
 import type { ErrorName } from '../../../src/catalog-api/catalog-error.ts'
 import type { Identifier } from '../../../src/catalog-api/identifiers.ts'
-import { getOperation, operationNames, type Operation } from '../../../src/catalog-api/operations.ts'
+import { getOperation, operationNames, type BuiltInOperation } from '../../../src/catalog-api/operations.ts'
 import { NotTestable, type Parts } from '../catalog-client.ts'
 import { requiredMembers } from '../openapi-requirements.ts'
 import { sampleRequests } from '../sample-requests.ts'
@@ -11,7 +11,7 @@ export const routineCases: readonly Case[] = operationNames.flatMap((name) =>
   Object.entries(routineOf(getOperation(name))).map(([title, run]) => ({ operation: name, title, run })),
 )
 
-function routineOf(operation: Operation): Record<string, Check> {
+function routineOf(operation: BuiltInOperation): Record<string, Check> {
   return {
     ...refusals(operation),
     ...(operation.object !== 'none' && identifierChecks(operation)),
@@ -26,12 +26,12 @@ function routineOf(operation: Operation): Record<string, Check> {
   }
 }
 
-function otherMethods({ method, methods }: Operation): readonly string[] {
+function otherMethods({ method, methods }: BuiltInOperation): readonly string[] {
   return methods.filter((accepted) => accepted !== method)
 }
 
 /** Sends the minimal request for a missing object. The specific 404 proves that the request was parsed. */
-async function missing(fixture: Fixture, operation: Operation, parts: Parts = {}): Promise<void> {
+async function missing(fixture: Fixture, operation: BuiltInOperation, parts: Parts = {}): Promise<void> {
   const [id, ...errors] = absentFor(fixture, operation)
   await fixture.expectError(operation.name, id, { ...sampleRequests[operation.name], ...parts }, ...errors)
 }
@@ -39,7 +39,7 @@ async function missing(fixture: Fixture, operation: Operation, parts: Parts = {}
 /** Returns an id that does not exist, and the errors that report it. */
 function absentFor(
   { runNamespace, sampleTable }: Fixture,
-  { name, object, errors }: Operation,
+  { name, object, errors }: BuiltInOperation,
 ): [Identifier, ...ErrorName[]] {
   if (object === 'transaction') {
     const uuid = '00000000-0000-4000-8000-000000000000'
@@ -54,12 +54,12 @@ function absentFor(
   return [[...runNamespace, 'absent'], 'TableNotFound']
 }
 
-function presentFor({ runNamespace, sampleTable }: Fixture, { object }: Operation): Identifier {
+function presentFor({ runNamespace, sampleTable }: Fixture, { object }: BuiltInOperation): Identifier {
   if (object === 'namespace') return runNamespace
   return object === 'transaction' ? [...sampleTable, '1'] : sampleTable
 }
 
-function refusals(operation: Operation): Record<string, Check> {
+function refusals(operation: BuiltInOperation): Record<string, Check> {
   return {
     'rejects another method with 405': async (fixture) => {
       const { status, headers } = await fixture.call(operation.name, presentFor(fixture, operation), {
@@ -77,7 +77,7 @@ function refusals(operation: Operation): Record<string, Check> {
   }
 }
 
-function identifierChecks(operation: Operation): Record<string, Check> {
+function identifierChecks(operation: BuiltInOperation): Record<string, Check> {
   const { name, object } = operation
   return {
     'rejects a missing object with 404': (fixture) => missing(fixture, operation),
@@ -114,7 +114,7 @@ function identifierChecks(operation: Operation): Record<string, Check> {
   }
 }
 
-function bodyAndRouteChecks(operation: Operation): Record<string, Check> {
+function bodyAndRouteChecks(operation: BuiltInOperation): Record<string, Check> {
   const { name, routeMembers, methods } = operation
   if (routeMembers.length === 0 || !methods.includes('POST')) return {}
   const method = 'POST'
@@ -139,7 +139,7 @@ function bodyAndRouteChecks(operation: Operation): Record<string, Check> {
   }
 }
 
-function bodyChecks(operation: Operation): Record<string, Check> {
+function bodyChecks(operation: BuiltInOperation): Record<string, Check> {
   const { name, body, object } = operation
   const required = body === 'json' ? requiredMembers(name) : []
   const sample = sampleRequests[name]?.body ?? {}

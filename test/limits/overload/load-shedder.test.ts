@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { expect, it, onTestFinished } from 'vitest'
 import { limitsSchema } from '../../../src/config/listen-settings.ts'
+import { getOperation } from '../../../src/catalog-api/operations.ts'
 import { createLoadShedder, Overloaded } from '../../../src/limits/overload/load-shedder.ts'
 import { countRefusals } from '../../gateway/support/count-refusals.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
@@ -74,14 +75,16 @@ it('refuses row operations while the event loop lags, regardless of the upstream
   const idle = { oldestPendingMs: () => 0, isFreeFor: () => true }
   const shedding = createLoadShedder(100, queue, [{ name: 'catalog', slots: { small: idle, bulk: idle } }])
   onTestFinished(() => shedding.close())
-  await eventually(() => expect(() => shedding.admit('catalog', 'QueryTable', 'dev')).toThrow(Overloaded))
-  expect(() => shedding.admit('catalog', 'DescribeTable', 'dev')).not.toThrow()
+  await eventually(() =>
+    expect(() => shedding.admit('catalog', getOperation('QueryTable'), 'dev')).toThrow(Overloaded),
+  )
+  expect(() => shedding.admit('catalog', getOperation('DescribeTable'), 'dev')).not.toThrow()
   // Documents are large and can wait: they are shed like listings.
   expect(() => shedding.admitDocument()).not.toThrow()
   await eventually(() => expect(() => shedding.admitDocument()).toThrow(Overloaded))
   queue.wait = 0
   await eventually(() => expect(shedding.shedRatios().every(({ ratio }) => ratio === 0)).toBe(true))
-  expect(() => shedding.admit('catalog', 'QueryTable', 'dev')).not.toThrow()
+  expect(() => shedding.admit('catalog', getOperation('QueryTable'), 'dev')).not.toThrow()
   expect(() => shedding.admitDocument()).not.toThrow()
 })
 
@@ -93,8 +96,10 @@ it('a principal beyond its share does not cause refusals of others', async () =>
   }
   const shedding = createLoadShedder(100, queue, [{ name: 'catalog', slots }])
   onTestFinished(() => shedding.close())
-  await eventually(() => expect(() => shedding.admit('catalog', 'QueryTable', 'mallory')).toThrow(Overloaded))
+  await eventually(() =>
+    expect(() => shedding.admit('catalog', getOperation('QueryTable'), 'mallory')).toThrow(Overloaded),
+  )
   for (const operation of ['QueryTable', 'CountTableRows', 'ListTables'] as const)
     for (let count = 0; count < 20; count += 1)
-      expect(() => shedding.admit('catalog', operation, 'dev')).not.toThrow()
+      expect(() => shedding.admit('catalog', getOperation(operation), 'dev')).not.toThrow()
 })

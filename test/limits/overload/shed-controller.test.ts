@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { createShedController, type ShedController } from '../../../src/limits/overload/shed-controller.ts'
+import { getOperation } from '../../../src/catalog-api/operations.ts'
 import { getShedClass, shedClasses } from '../../../src/limits/overload/shed-class.ts'
 
 function ratiosOf(controller: ShedController): number[] {
@@ -62,5 +63,5 @@ it.each([
   ['BatchCommitTables', undefined],
   ['DropTable', undefined],
 ] as const)('%s is shed as %s', (operation, expected) => {
-  expect(getShedClass(operation)).toBe(expected)
+  expect(getShedClass(getOperation(operation))).toBe(expected)
 })

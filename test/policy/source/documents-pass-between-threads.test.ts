@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { compilePolicies } from '../../../src/policy/policy-set.ts'
+import { builtInVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
 import { parseInThread } from '../../../src/policy/source/parse-in-thread.ts'
 import { restoreDocument, toTransferable } from '../../../src/policy/source/transferable-document.ts'
 import { parseDocuments } from '../parse-documents.ts'
@@ -38,7 +39,7 @@ it('a thread parses policies with commit requirements and reports errors with po
     name: `${index}.yaml`,
     bytes: Buffer.from(text),
   }))
-  const [first, second, third] = await parseInThread(files)
+  const [first, second, third] = await parseInThread(files, builtInVocabulary)
   expect(first?.problems).toEqual([])
   expect(first?.documents[0]?.rules.map(({ condition }) => condition?.text)).toEqual([
     '{"metadata":["ticket"]}',

@@ -1,6 +1,6 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { Permission } from '../../../catalog-api/permissions.ts'
-import { branchChanges } from '../../conditions/commit-requirements.ts'
+import { builtInChanges } from '../../conditions/commit-requirements.ts'
 import { constantResult } from './constant-condition.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { groupBy } from '../../../lib/group-by.ts'
@@ -62,7 +62,7 @@ function isRestricted(
   permission: Permission,
   condition: NonNullable<RuleInDocument['rule']['condition']>,
 ): boolean {
-  return branchChanges.has(permission) && constantResult(condition, permission) === undefined
+  return builtInChanges.branch.has(permission) && constantResult(condition, permission) === undefined
 }
 
 type Bypass = readonly (readonly [Permission, RuleInDocument])[]

@@ -1,5 +1,5 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import { permissionGroups, type Permission } from '../../../catalog-api/permissions.ts'
+import { isExtraOperationName, permissionGroups, type Permission } from '../../../catalog-api/permissions.ts'
 import { createFinding, type Finding } from './finding.ts'
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
 import { describePermissionSet } from '../../language/describe-permissions.ts'
@@ -15,6 +15,11 @@ import { matchSubjects, knownFromSubject, listSubjects } from '../subject.ts'
 const riskyPermissions: ReadonlySet<Permission> = new Set(
   ['admin', 'drop', 'credentials'].flatMap((group) => permissionGroups.get(group) ?? []),
 )
+
+/** Nothing is known of an extra operation. */
+function isRisky(permission: Permission): boolean {
+  return riskyPermissions.has(permission) || isExtraOperationName(permission)
+}
 
 /** Finds rules that can never decide, redundant rules, and risky grants to all callers. */
 export function lintRules(documents: readonly PolicyDocument[]): readonly Finding[] {
@@ -151,7 +156,7 @@ function coversSubjectsOf(rule: PolicyRule, own: PolicyRule): boolean {
 }
 
 function findGrantsToEveryone({ document, rule }: RuleInDocument): readonly Finding[] {
-  const granted = new Set([...rule.permissions].filter((permission) => riskyPermissions.has(permission)))
+  const granted = new Set([...rule.permissions].filter(isRisky))
   if (rule.effect === 'deny' || granted.size === 0) return []
   const { any, anonymous } = rule.subjects
   const names = describePermissionSet(granted)

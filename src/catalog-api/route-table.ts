@@ -1,0 +1,82 @@
+import { getOperation, operationNames, type BuiltInOperation, type Operation } from './operations.ts'
+
+/** The routes of operations, by their paths with `{}` for each placeholder. */
+export type RouteTable<Kind extends Operation = Operation> = ReadonlyMap<string, Route<Kind>>
+
+interface Route<Kind extends Operation> {
+  readonly operation: Kind
+  readonly hasId: boolean
+  readonly hasIndex: boolean
+}
+
+/** Index of `{id}` and `{index_name}` among the path segments; segment 0, before `/v1`, is empty. */
+export const idSegment = 3
+export const indexSegment = 5
+/** Stands for them in the keys of a route table. Braces are not valid in a path, so no request can contain it. */
+const placeholder = '{}'
+
+/** The routes of the catalog API, its aliases included. */
+export const builtInRoutes: RouteTable<BuiltInOperation> = createRoutes(operationNames.map(getOperation))
+
+/** Creates the routes of the catalog API and of extra operations, none of which may unify with another. */
+export function createRouteTable(extraOperations: readonly Operation[]): RouteTable {
+  return extraOperations.length === 0
+    ? builtInRoutes
+    : new Map<string, Route<Operation>>([...builtInRoutes, ...createRoutes(extraOperations)])
+}
+
+function createRoutes<Kind extends Operation>(operations: readonly Kind[]): Map<string, Route<Kind>> {
+  const routes = new Map<string, Route<Kind>>()
+  for (const operation of operations) {
+    for (const path of [operation.path, ...operation.aliases]) {
+      // A request may end in a slash, whether or not the path does: `parseTarget` removes it.
+      routes.set(path.replaceAll(/\{\w+\}/g, placeholder).replace(/\/$/, ''), {
+        operation,
+        hasId: path.includes('{id}'),
+        hasIndex: path.includes('{index_name}'),
+      })
+    }
+  }
+  return routes
+}
+
+/** Finds the route of a path without a slash at its end; undefined if there is none. */
+export function findRoute<Kind extends Operation>(
+  routes: RouteTable<Kind>,
+  path: string,
+): Route<Kind> | undefined {
+  const fixed = routes.get(path)
+  if (fixed !== undefined) return fixed
+  const withId = withPlaceholder(path, idSegment)
+  if (withId === undefined) return undefined
+  const route = routes.get(withId)
+  if (route !== undefined) return route
+  const withIndex = withPlaceholder(withId, indexSegment)
+  return withIndex === undefined ? undefined : routes.get(withIndex)
+}
+
+function withPlaceholder(path: string, segment: number): string | undefined {
+  const start = segmentStart(path, segment)
+  return start === -1 ? undefined : path.slice(0, start) + placeholder + path.slice(segmentEnd(path, start))
+}
+
+/** Returns a segment of a path; empty if the path has fewer segments. */
+export function segmentAt(path: string, segment: number): string {
+  const start = segmentStart(path, segment)
+  return start === -1 ? '' : path.slice(start, segmentEnd(path, start))
+}
+
+/** Offset of a segment; -1 if the path has fewer segments. */
+function segmentStart(path: string, segment: number): number {
+  let start = 0
+  for (let before = 0; before < segment; before += 1) {
+    start = path.indexOf('/', start) + 1
+    if (start === 0) return -1
+  }
+  return start
+}
+
+function segmentEnd(path: string, start: number): number {
+  const slash = path.indexOf('/', start)
+  return slash === -1 ? path.length : slash
+}

@@ -1,0 +1,109 @@
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { describeNameProblem, describePathProblem, unifies } from '../../catalog-api/extra-operation.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import { isDecisiveParameter } from '../../catalog-api/reserved-parameters.ts'
+import { parameterNameGrammar } from './allowed-query-parameters-setting.ts'
+
+const querySchema = z
+  .record(z.string(), z.enum(['string', 'strings', 'integer', 'boolean']))
+  .default({})
+  .superRefine((query, context) => {
+    for (const name of Object.keys(query)) {
+      const message = describeParameterProblem(name)
+      if (message !== undefined) context.addIssue({ code: 'custom', path: [name], message })
+    }
+  })
+  .describe(
+    'Query parameters of the operation with their types; `strings` may be repeated. All others are refused.',
+  )
+
+const extraOperationSchema = z
+  .strictObject({
+    name: z
+      .string()
+      .superRefine((name, context) => addProblem(context, describeNameProblem(name)))
+      .describe('Name in policies, audit records, metrics, the log and the OpenAPI document: PrewarmTable.'),
+    method: z.enum(['GET', 'POST']).default('POST').describe('Method.'),
+    path: z
+      .string()
+      .superRefine((path, context) => addProblem(context, describePathProblem(path)))
+      .describe(
+        'Path at the upstream: /v1/table/{id}/page_cache/prewarm. A slash at its end is sent to the upstream.',
+      ),
+    effect: z
+      .enum(['read', 'change'])
+      .default('change')
+      .describe('A change is recorded in the audit log, and never retried.'),
+    group: z
+      .enum(['browse', 'query', 'write', 'create', 'commit', 'admin', 'drop', 'credentials'])
+      .optional()
+      .describe(
+        'Group of operations that covers it in policies; by default only its name does, not even `all`.',
+      ),
+    query: querySchema,
+    body: z.enum(['none', 'json', 'arrow']).default('json').describe('Request body.'),
+    response: z.enum(['json', 'arrow']).default('json').describe('Body of a successful response.'),
+  })
+  .superRefine(({ method, body, effect, group }, context) => {
+    if (method === 'GET' && body !== 'none')
+      context.addIssue({ code: 'custom', path: ['body'], message: 'expected none for the method GET' })
+    if (effect !== 'read' && (group === 'browse' || group === 'query')) {
+      const message = `the group ${group} holds reads only; expected effect: read, or another group`
+      context.addIssue({ code: 'custom', path: ['group'], message })
+    }
+  })
+
+/** Operations of an upstream that the catalog API does not have. */
+export const extraOperationsSetting = z
+  .array(extraOperationSchema)
+  .default([])
+  .describe(
+    'Operations on tables that this upstream has besides those of the catalog API; see docs/upstreams.md.',
+  )
+
+type ExtraOperations = z.output<typeof extraOperationsSetting>
+
+interface SettingProblem {
+  readonly path: readonly (string | number)[]
+  readonly message: string
+}
+
+/**
+ * Finds extra operations that conflict with another one, of any upstream: two with one name must be equal, and two with
+ * different names need paths that no request matches both. `path` begins with the index of the upstream.
+ */
+export function findExtraOperationProblems(
+  upstreams: readonly { readonly name: string; readonly extraOperations: ExtraOperations }[],
+): readonly SettingProblem[] {
+  const declared = upstreams.flatMap(({ name: upstream, extraOperations }, index) =>
+    extraOperations.map((operation, position) => ({ operation, upstream, index, position })),
+  )
+  return declared.flatMap(({ operation, index, position }, at) =>
+    declared.slice(0, at).flatMap((before): SettingProblem[] => {
+      const path = [index, 'extraOperations', position]
+      const { name } = before.operation
+      const where = `of the upstream ${quoteForMessage(before.upstream)}`
+      if (operation.name === name) {
+        if (before.index === index) return [{ path: [...path, 'name'], message: `${name} is declared twice` }]
+        if (isDeepStrictEqual(operation, before.operation)) return []
+        const message = `${name} differs from ${name} ${where}; expected equal declarations, or another name`
+        return [{ path: [...path, 'name'], message }]
+      }
+      if (!unifies(operation.path, before.operation.path)) return []
+      const message = `a request for ${operation.path} could be one for ${name} ${where}; expected another path, or the name ${name}`
+      return [{ path: [...path, 'path'], message }]
+    }),
+  )
+}
+
+function describeParameterProblem(name: string): string | undefined {
+  if (!parameterNameGrammar.test(name)) return 'expected a letter, then up to 63 letters, digits, "-" and "_"'
+  return isDecisiveParameter(name)
+    ? 'the name is that of a fact, an id or a credential, which the gateway must check; expected another one'
+    : undefined
+}
+
+function addProblem(context: z.core.$RefinementCtx, message: string | undefined): void {
+  if (message !== undefined) context.addIssue({ code: 'custom', message })
+}

@@ -1,0 +1,35 @@
+import { it } from 'vitest'
+import { withExtraOperations } from '../gateway/support/extra-operations.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// Policies see no facts of an extra operation, and its upstream might act on them.
+const attacked = attackedGateway(withExtraOperations)
+const target = '/v1/table/sandbox$orders/clone'
+
+it.each([
+  ['branch', 'ci/x'],
+  ['tag', 'v1'],
+  ['name', 'ci/x'],
+  ['from_branch', 'main'],
+  ['location', 's3://elsewhere/t'],
+  ['properties', { location: 's3://elsewhere/t' }],
+  ['storage_options', { endpoint: 'https://elsewhere' }],
+  ['vend_credentials', true],
+  ['mode', 'overwrite'],
+  ['new_table_name', 'vault'],
+  ['new_namespace_id', ['production']],
+  ['index_name', 'i'],
+  ['query', { branch: 'ci/x' }],
+  ['entries', [{ id: ['production', 't'] }]],
+  ['operations', [{ declare_table: { id: ['production', 't'] } }]],
+])('the member %s of the body is refused', async (name, value) => {
+  const says = `CloneTable does not accept the member "${name}" of the body`
+  await attacked.expectRefused({ as: 'dev', target, body: { [name]: value } }, { kind: 'InvalidInput', says })
+})
+
+it('the member is refused in another spelling, and as a query parameter', async () => {
+  const spelled = { as: 'dev', target, body: { Branch: 'ci/x' } }
+  await attacked.expectRefused(spelled, { kind: 'InvalidInput', says: 'ambiguous' })
+  const inQuery = { as: 'dev', target: `${target}?branch=ci%2Fx` }
+  await attacked.expectRefused(inQuery, { kind: 'InvalidInput', says: 'branch' })
+})

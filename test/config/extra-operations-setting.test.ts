@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest'
+import { upstreamSchema, upstreamsSchema } from '../../src/config/upstream/upstream-settings.ts'
+import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
+import { readSettings } from '../../src/config/loading/read-settings.ts'
+
+const url = 'http://catalog.example'
+const prewarm = { name: 'PrewarmTable', path: '/v1/table/{id}/page_cache/prewarm' }
+
+function problemsOf(...extraOperations: readonly object[]): readonly string[] {
+  const issues = upstreamSchema.safeParse({ url, extraOperations }).error?.issues ?? []
+  return issues.map(({ path, message }) => `${path.slice(1).join('.')}: ${message}`)
+}
+
+function problemsOfTwo(one: object, other: object): readonly string[] {
+  const written = [
+    { url, name: 'one', extraOperations: [one] },
+    { url, name: 'two', namespaces: [['two']], extraOperations: [other] },
+  ]
+  const issues = upstreamsSchema.safeParse(written).error?.issues ?? []
+  return issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+}
+
+it('an extra operation is a change of no group with a JSON body, unless it is declared otherwise', () => {
+  expect(upstreamSchema.parse({ url, extraOperations: [prewarm] }).extraOperations).toEqual([
+    { ...prewarm, method: 'POST', effect: 'change', query: {}, body: 'json', response: 'json' },
+  ])
+})
+
+describe('the settings refuse', () => {
+  it.each([
+    ['a name of the catalog API', { name: 'QueryTable' }, '0.name: the name QueryTable is taken'],
+    ['it in another case', { name: 'Querytable' }, '0.name: the name QueryTable is taken'],
+    ['a permission as name', { name: 'ReadAnyTable' }, '0.name: the name ReadAnyTable is taken'],
+    ['a group as name', { name: 'admin' }, '0.name: "admin" is not a name; expected a capital letter'],
+    [
+      'a known path',
+      { path: '/v1/table/{id}/query' },
+      '0.path: a request for /v1/table/{id}/query could be one for QueryTable (/v1/table/{id}/query)',
+    ],
+    [
+      'it with a slash',
+      { path: '/v1/table/{id}/query/' },
+      '0.path: a request for /v1/table/{id}/query/ could be one for QueryTable',
+    ],
+    [
+      'an alias',
+      { path: '/v1/table/{id}/create-empty' },
+      'one for DeclareTable (/v1/table/{id}/create-empty)',
+    ],
+    ['a path below an index', { path: '/v1/table/{id}/index/all/stats' }, 'one for DescribeTableIndexStats'],
+    ['a path that is an id elsewhere', { path: '/v1/table/{id}/batch-create' }, 'could be one for'],
+    [
+      'a path without a table',
+      { path: '/v1/udf/{id}/run' },
+      '0.path: "/v1/udf/{id}/run" is not a path of an operation on a table',
+    ],
+    ['an unknown method', { method: 'PUT' }, '0.method: Invalid option'],
+    ['a GET with a body', { method: 'GET' }, '0.body: expected none for the method GET'],
+    [
+      'a change among reads',
+      { group: 'browse' },
+      '0.group: the group browse holds reads only; expected effect: read',
+    ],
+    ['the group all', { group: 'all' }, '0.group: Invalid option'],
+    [
+      'a parameter that states a fact',
+      { query: { branch: 'string' } },
+      '0.query.branch: the name is that of a fact',
+    ],
+    [
+      'it in another spelling',
+      { query: { 'Storage-Options': 'string' } },
+      '0.query.Storage-Options: the name is that of a fact',
+    ],
+    ['the delimiter', { query: { delimiter: 'string' } }, '0.query.delimiter: the name is that of a fact'],
+    [
+      'a credential',
+      { query: { access_token: 'string' } },
+      '0.query.access_token: the name is that of a fact',
+    ],
+    ['a malformed parameter', { query: { 'a b': 'string' } }, '0.query.a b: expected a letter'],
+    ['an unknown type', { query: { dry_run: 'flag' } }, '0.query.dry_run: Invalid option'],
+    ['an unknown member', { facts: {} }, 'Unrecognized key'],
+  ])('%s', (_what, change, says) => {
+    expect(problemsOf({ ...prewarm, ...change }).join('\n')).toContain(says)
+  })
+
+  it('a name that is declared twice', () => {
+    const other = { ...prewarm, path: '/v1/table/{id}/warm' }
+    expect(problemsOf(prewarm, other)).toEqual(['1.name: PrewarmTable is declared twice'])
+  })
+
+  it('paths that one request could match both', () => {
+    const other = { name: 'WarmTable', path: '/v1/table/{id}/page-cache/prewarm/' }
+    expect(problemsOf(prewarm, other)).toEqual([
+      '1.path: a request for /v1/table/{id}/page-cache/prewarm/ could be one for PrewarmTable of the upstream "catalog"; ' +
+        'expected another path, or the name PrewarmTable',
+    ])
+    expect(problemsOfTwo(prewarm, other)).toMatchObject([
+      expect.stringContaining('1.extraOperations.0.path: a request for'),
+    ])
+  })
+
+  it('one name with two declarations', () => {
+    expect(problemsOfTwo(prewarm, { ...prewarm, method: 'POST' })).toEqual([])
+    expect(problemsOfTwo(prewarm, { ...prewarm, effect: 'read' })).toEqual([
+      '1.extraOperations.0.name: PrewarmTable differs from PrewarmTable of the upstream "one"; expected equal ' +
+        'declarations, or another name',
+    ])
+  })
+
+  it('with file and line', () => {
+    const text = [
+      'upstream:',
+      `  url: ${url}`,
+      '  extraOperations:',
+      '    - name: QueryTable',
+      '      path: /v1/table/{id}/query',
+      'identity: { apiKeys: { store: k, pepperFile: p } }',
+      'policies: { folder: p }',
+      'audit: { folder: a }',
+    ].join('\n')
+    const read = () => readSettings(gatewaySettingsSchema, { file: 'g.yaml', text, environment: {} })
+    expect(read).toThrow(
+      /^g\.yaml:4: upstream\.extraOperations\.0\.name: .*\ng\.yaml:5: upstream\.extraOperations\.0\.path: /,
+    )
+  })
+})

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest'
+import { createExtraOperations } from '../../../src/catalog-api/extra-operation.ts'
+import { permissionGroups, permissionNames } from '../../../src/catalog-api/permissions.ts'
+import { whatCan } from '../../../src/policy/analysis/what-can.ts'
+import { diffPolicies } from '../../../src/policy/analysis/diff-policies.ts'
+import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
+import { createPolicyVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
+import { compilePolicies } from '../../../src/policy/policy-set.ts'
+import { parseInThread } from '../../../src/policy/source/parse-in-thread.ts'
+import { extraOperations } from '../../gateway/support/extra-operations.ts'
+import { createCaller, formatPolicies, type WrittenPolicy } from '../policy-builder.ts'
+
+const vocabulary = createPolicyVocabulary(createExtraOperations([{ extraOperations }]))
+
+function parse(policy: Partial<WrittenPolicy>, known = vocabulary) {
+  const written = { name: 'p', namespace: [], rules: [], ...policy }
+  return parsePolicies(formatPolicies([written]), 'p.yaml', known)
+}
+
+function ruleWith(...operations: readonly string[]): Pick<WrittenPolicy, 'rules'> {
+  return { rules: [{ id: 'r', effect: 'allow', subjects: { users: ['dev'] }, operations }] }
+}
+
+function permissionsOf(...operations: readonly string[]): readonly string[] {
+  const { documents, problems } = parse(ruleWith(...operations))
+  expect(problems).toEqual([])
+  return [...(documents[0]?.rules[0]?.permissions ?? [])]
+}
+
+describe('a rule covers', () => {
+  it('an extra operation that it names', () => {
+    expect(permissionsOf('CompactTable', 'PrewarmTable')).toEqual(['CompactTable', 'PrewarmTable'])
+  })
+
+  it('extra operations by the groups that the settings name, and no other', () => {
+    const added = (group: string) =>
+      permissionsOf(group).filter((name) => !permissionGroups.get(group)?.some((known) => known === name))
+    expect(Object.fromEntries([...permissionGroups.keys()].map((group) => [group, added(group)]))).toEqual({
+      browse: [],
+      query: ['PrewarmTable'],
+      write: ['WritePart'],
+      create: [],
+      commit: [],
+      admin: ['CloneTable'],
+      drop: [],
+      credentials: [],
+      read: ['PrewarmTable'],
+      all: ['PrewarmTable', 'CloneTable', 'WritePart'],
+    })
+    expect(permissionsOf('all')).toEqual(expect.arrayContaining([...permissionNames]))
+  })
+})
+
+it('a policy that names an operation which no upstream declares is refused with a suggestion', () => {
+  const says = 'unknown operation or group "PrewarmTabel"; did you mean "PrewarmTable"?'
+  expect(parse(ruleWith('PrewarmTabel')).problems).toMatchObject([
+    { file: 'p.yaml', line: 1, message: expect.stringContaining(says) as string },
+  ])
+  const other = createPolicyVocabulary([])
+  expect(parse(ruleWith('PrewarmTable'), other).problems).toMatchObject([
+    { message: expect.stringContaining('unknown operation or group "PrewarmTable"') as string },
+  ])
+})
+
+it('requirements for commits cover extra operations that change something', () => {
+  const require = [
+    { id: 'freeze', freeze: {} },
+    { id: 'branches', branches: ['ci/*'], allowWholeTable: ['CompactTable'] },
+  ]
+  const [freeze, branches] = parse({ commits: { require } }).documents[0]?.rules ?? []
+  for (const rule of [freeze, branches]) {
+    const covered = extraOperations.filter(({ name }) => [...(rule?.permissions ?? [])].join().includes(name))
+    expect(covered.map(({ name }) => name)).toEqual(['CloneTable', 'CompactTable', 'WritePart'])
+  }
+})
+
+it('a rule for tables, and a test of a table, may name an extra operation', () => {
+  const rule = { ...ruleWith('CompactTable').rules[0], tables: ['orders'] } as WrittenPolicy['rules'][number]
+  const test = { as: { user: 'dev' }, operations: ['CompactTable'], table: ['orders'], expect: 'allow' }
+  const policy = { rules: [rule], tests: [test] }
+  expect(parse(policy)).toMatchObject({ problems: [], tests: [{ requests: [{ kind: 'table' }] }] })
+  const other = { ...policy, tests: [{ ...test, table: undefined, namespace: ['orders'] }] }
+  expect(parse(other).problems).toMatchObject([
+    { message: expect.stringContaining('none of them applies to a namespace') as string },
+    { message: expect.stringContaining('CompactTable does not apply to a namespace') as string },
+  ])
+})
+
+function revisionOf(...operations: readonly string[]): string {
+  return compilePolicies(parse(ruleWith(...operations)).documents).revision
+}
+
+it('the revision of policies depends on their extra operations', () => {
+  expect(revisionOf('read', 'CompactTable')).not.toBe(revisionOf('read'))
+  expect(revisionOf('read', 'CompactTable')).not.toBe(revisionOf('read', 'CloneTable'))
+  expect(revisionOf('CloneTable', 'CompactTable')).toBe(revisionOf('CompactTable', 'CloneTable'))
+})
+
+it('a thread parses policies that name extra operations', async () => {
+  const bytes = Buffer.from(
+    formatPolicies([{ name: 'p', namespace: [], ...ruleWith('admin', 'CompactTable') }]),
+  )
+  const [parsed] = await parseInThread([{ name: 'p.yaml', bytes }], vocabulary)
+  expect(parsed?.problems).toEqual([])
+  expect(parsed?.documents[0]?.rules[0]?.permissions).toEqual(new Set(permissionsOf('admin', 'CompactTable')))
+})
+
+it('analyses list extra operations', () => {
+  const [before, after] = [
+    parse(ruleWith('read')).documents,
+    parse(ruleWith('read', 'CompactTable')).documents,
+  ]
+  const changes = diffPolicies(before, after).changes.map(({ permission, direction }) => [
+    permission,
+    direction,
+  ])
+  expect(changes).toEqual([['CompactTable', 'gains']])
+  const [access] = whatCan(after, createCaller('dev'))
+  expect([...(access?.permits[0]?.permissions ?? [])]).toContain('CompactTable')
+})
