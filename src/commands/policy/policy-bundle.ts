@@ -8,11 +8,12 @@ import { withFileErrors } from '../../policy/source/policy-files.ts'
 import { createFolderLocation } from '../../policy/source/policy-location.ts'
 import { readPublicKey } from '../../policy/source/open-policy-location.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
-import { policiesOption } from './policy-options.ts'
+import { configOption, policiesOption, readVocabulary } from './policy-options.ts'
 import { printLine } from './format-policy.ts'
 
 interface SignOptions {
   readonly policies: string
+  readonly config?: string
   readonly key: string
   readonly serial: number
   readonly out: string
@@ -30,6 +31,7 @@ export function addBundle(policy: Command): void {
       parseSerial,
     )
     .requiredOption('--out <file>', 'output file')
+    .option(...configOption)
     .addHelpText(
       'after',
       '\nExample:\n' +
@@ -46,14 +48,16 @@ export function addVerifyBundle(policy: Command): void {
     .description('check the signature of a bundle and the policies in it')
     .argument('<file>', 'the bundle')
     .requiredOption('--public-key <file>', 'the public key of the signer (SPKI, PEM)')
+    .option(...configOption)
     .action(verifyBundle)
 }
 
-async function bundle({ policies, key: keyFile, serial, out }: SignOptions): Promise<void> {
+async function bundle({ policies, config, key: keyFile, serial, out }: SignOptions): Promise<void> {
+  const vocabulary = await readVocabulary(config)
   // Read once: the signed files are those that were checked.
   const { files, set } = await runStep(`the policies in ${policies} cannot be used`, async () => {
     const { files } = await createFolderLocation(policies).read()
-    const set = compilePolicyTexts(files)
+    const set = compilePolicyTexts(files, vocabulary)
     assertAnyPolicy(policies, set.size)
     return { files, set }
   })
@@ -66,12 +70,16 @@ async function bundle({ policies, key: keyFile, serial, out }: SignOptions): Pro
   printLine(`wrote ${out}: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${id}`)
 }
 
-async function verifyBundle(file: string, { publicKey }: { publicKey: string }): Promise<void> {
+async function verifyBundle(
+  file: string,
+  { publicKey, config }: { publicKey: string; config?: string },
+): Promise<void> {
+  const vocabulary = await readVocabulary(config)
   const key = await runStep('the key cannot be used', () => readPublicKey(publicKey))
   const { serial, texts, set } = await runStep(`the policies in ${file} cannot be used`, async () => {
     const bundle = openSignedBundle(await withFileErrors(file, () => readFile(file, 'utf8')), [key], file)
     const texts = listBundleFiles(bundle)
-    return { serial: bundle.serial, texts, set: compilePolicyTexts(texts) }
+    return { serial: bundle.serial, texts, set: compilePolicyTexts(texts, vocabulary) }
   })
   printLine(
     `valid: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${publicKeyId(key)}`,

@@ -7,7 +7,7 @@ import { describePermissionSet } from '../../policy/language/describe-permission
 import { createRuleReference, type ObjectPosition } from '../../policy/analysis/reaching-rules.ts'
 import type { KnownCaller } from '../../policy/analysis/subject.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
-import { jsonOption, requirePolicies } from './policy-options.ts'
+import { configOption, jsonOption, readVocabulary, requirePolicies } from './policy-options.ts'
 import { printLine, printJson, formatCondition, formatId, formatReachingRule } from './format-policy.ts'
 
 export function addDiff(policy: Command): void {
@@ -16,6 +16,7 @@ export function addDiff(policy: Command): void {
     .description('list the decisions that differ between two folders of policies')
     .argument('<before>', 'the current policies')
     .argument('<after>', 'the candidate policies')
+    .option(...configOption)
     .option('--fail-on-change', 'exit with status 1 if a decision changes')
     .option(...jsonOption)
     .addHelpText('after', '\nExample:\n  catalog-gateway policy diff policies candidate')
@@ -25,9 +26,10 @@ export function addDiff(policy: Command): void {
 async function diff(
   before: string,
   after: string,
-  options: { failOnChange?: true; json?: true },
+  options: { config?: string; failOnChange?: true; json?: true },
 ): Promise<void> {
-  const [one, other] = [await requirePolicies(before), await requirePolicies(after)]
+  const vocabulary = await readVocabulary(options.config)
+  const [one, other] = [await requirePolicies(before, vocabulary), await requirePolicies(after, vocabulary)]
   const found = await runStep('the policies cannot be compared', async () =>
     diffPolicies(one.documents, other.documents),
   )

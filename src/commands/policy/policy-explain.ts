@@ -21,7 +21,9 @@ import {
   parseIdArgument,
   jsonOption,
   operationArgument,
-  parsePermission,
+  configOption,
+  readVocabulary,
+  requirePermission,
   requirePolicies,
   policiesOption,
   createAuthorizationRequest,
@@ -40,6 +42,7 @@ import {
 
 interface Options extends CallerOptions {
   readonly policies: string
+  readonly config?: string
   readonly fact: readonly FactArgument[]
   readonly json?: true
 }
@@ -50,8 +53,9 @@ export function addExplain(policy: Command): void {
     .description('explain a decision: the deciding rule and all other rules from the root to the object')
     .requiredOption(...policiesOption)
   addFactOption(addCallerOptions(command))
+    .option(...configOption)
     .option(...jsonOption)
-    .argument(...operationArgument, parsePermission)
+    .argument(...operationArgument)
     .argument(...idArgument, parseIdArgument)
     .addHelpText(
       'after',
@@ -61,15 +65,12 @@ export function addExplain(policy: Command): void {
     .action(explain)
 }
 
-async function explain(
-  operation: Permission,
-  id: Identifier,
-  options: Options,
-  command: Command,
-): Promise<void> {
+async function explain(name: string, id: Identifier, options: Options, command: Command): Promise<void> {
+  const vocabulary = await readVocabulary(options.config)
+  const operation = requirePermission(name, vocabulary, command)
   const problem = diagnoseFacts(operation, options.fact)
   if (problem !== undefined) command.error(`error: ${problem}`)
-  const { documents, set } = await requirePolicies(options.policies)
+  const { documents, set } = await requirePolicies(options.policies, vocabulary)
   const request = createAuthorizationRequest(createPrincipal(options), operation, id, options.fact)
   const decision = set.decide(request)
   const levels = explainDecision(documents, request)

@@ -1,11 +1,18 @@
 import type { Command } from 'commander'
 import { lintPolicies } from '../../policy/analysis/lint/lint-policies.ts'
 import { CommandFailure } from '../common/command-failure.ts'
-import { jsonOption, requirePolicies, policiesOption } from './policy-options.ts'
+import {
+  configOption,
+  jsonOption,
+  readVocabulary,
+  requirePolicies,
+  policiesOption,
+} from './policy-options.ts'
 import { alignColumns, printLine, printJson } from './format-policy.ts'
 
 interface Options {
   readonly policies: string
+  readonly config?: string
   readonly strict?: true
   readonly json?: true
 }
@@ -15,14 +22,15 @@ export function addLint(policy: Command): void {
     .command('lint')
     .description('find rules that never apply, are redundant or can be bypassed, and other likely mistakes')
     .requiredOption(...policiesOption)
+    .option(...configOption)
     .option('--strict', 'fail on warnings')
     .option(...jsonOption)
     .addHelpText('after', '\nExample:\n  catalog-gateway policy lint --policies policies --strict')
     .action(lint)
 }
 
-async function lint({ policies, strict, json }: Options): Promise<void> {
-  const { documents, set, tests } = await requirePolicies(policies)
+async function lint({ policies, config, strict, json }: Options): Promise<void> {
+  const { documents, set, tests } = await requirePolicies(policies, await readVocabulary(config))
   const findings = lintPolicies(documents, set, tests)
   if (json) printJson(findings)
   else {

@@ -3,7 +3,14 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { anonymousPrincipal, type Principal } from '../../identity/principal.ts'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { parseIdentifier, type Identifier } from '../../catalog-api/identifiers.ts'
-import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
+import { readGatewaySettings } from '../../config/gateway-settings.ts'
+import {
+  builtInVocabulary,
+  createPolicyVocabulary,
+  type PolicyVocabulary,
+} from '../../policy/language/policy-vocabulary.ts'
 import { conditionFacts, describeUnstatedFact } from '../../policy/language/unstated-facts.ts'
 import { assertAnyPolicy, loadPolicyFolder, type LoadedPolicies } from '../../policy/source/policy-source.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
@@ -15,6 +22,10 @@ import { collect } from '../common/arguments.ts'
 import { runStep } from '../common/command-failure.ts'
 
 export const policiesOption = ['--policies <dir>', 'the folder of policies'] as const
+export const configOption = [
+  '--config <file>',
+  'the settings of the gateway, if the policies name extra operations that these declare',
+] as const
 export const jsonOption = ['--json', 'print JSON'] as const
 export const operationArgument = [
   '<operation>',
@@ -22,10 +33,22 @@ export const operationArgument = [
 ] as const
 export const idArgument = ['<id>', 'the object as a path: prod/sales/orders; / is the root'] as const
 
+/**
+ * Reads the operations that policies may name: those of the catalog API, and extra operations of the settings in
+ * `config`. Throws CommandFailure with all errors in the settings.
+ */
+export async function readVocabulary(config: string | undefined): Promise<PolicyVocabulary> {
+  if (config === undefined) return builtInVocabulary
+  const { upstreams } = await runStep(`the settings in ${config} cannot be used`, () =>
+    readGatewaySettings(config, process.env),
+  )
+  return createPolicyVocabulary(createExtraOperations(upstreams))
+}
+
 /** Loads the policies of a folder. Throws CommandFailure with all errors, or if there are no policies. */
-export async function requirePolicies(folder: string): Promise<LoadedPolicies> {
+export async function requirePolicies(folder: string, vocabulary: PolicyVocabulary): Promise<LoadedPolicies> {
   return runStep(`the policies in ${folder} cannot be used`, async () => {
-    const policies = await loadPolicyFolder(folder)
+    const policies = await loadPolicyFolder(folder, { vocabulary })
     assertAnyPolicy(folder, policies.withShadowPolicies.documents.length)
     return policies
   })
@@ -41,12 +64,15 @@ export function parseIdArgument(text: string): Identifier {
   }
 }
 
-export function parsePermission(text: string): Permission {
-  const found = permissionNames.find((name) => name === text)
+/** Finds the permission of that name. Ends the command if there is none. */
+export function requirePermission(
+  text: string,
+  { permissions: { names } }: PolicyVocabulary,
+  command: Command,
+): Permission {
+  const found = names.find((name) => name === text)
   if (found !== undefined) return found
-  throw new InvalidArgumentError(
-    `unknown operation ${JSON.stringify(text)}${suggestSimilar(text, permissionNames)}`,
-  )
+  return command.error(`error: unknown operation ${JSON.stringify(text)}${suggestSimilar(text, names)}`)
 }
 
 export interface CallerOptions {

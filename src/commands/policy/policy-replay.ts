@@ -8,13 +8,14 @@ import { replayRecord, type FindGroups, type ReplayedCall } from '../../audit/re
 import { indexDocuments, createRuleReference } from '../../policy/analysis/reaching-rules.ts'
 import { parseTime } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
-import { jsonOption, requirePolicies } from './policy-options.ts'
+import { configOption, jsonOption, readVocabulary, requirePolicies } from './policy-options.ts'
 import { printLine, printJson, formatId, formatReachingRule, formatRuleReference } from './format-policy.ts'
 
 interface Options {
   readonly audit: string
   readonly candidate: string
   readonly current?: string
+  readonly config?: string
   readonly keys?: string
   readonly since?: Date
   readonly failOnChange?: true
@@ -38,6 +39,7 @@ export function addReplay(policy: Command): void {
       '--current <dir>',
       'the policies in force when the log was written, used to infer the groups of callers',
     )
+    .option(...configOption)
     .option('--keys <file>', 'the API key store, or a folder of key stores, used to look up groups')
     .option('--since <time>', 'only requests since this time, such as 2026-01-31T00:00:00Z', parseTime)
     .option('--fail-on-change', 'exit with status 1 if a decision changes')
@@ -56,14 +58,16 @@ async function replay({
   audit,
   candidate,
   current,
+  config,
   keys,
   since,
   failOnChange,
   json,
 }: Options): Promise<void> {
-  const { documents } = await requirePolicies(candidate)
+  const vocabulary = await readVocabulary(config)
+  const { documents } = await requirePolicies(candidate, vocabulary)
   const index = indexDocuments(documents)
-  const policies = current === undefined ? undefined : await requirePolicies(current)
+  const policies = current === undefined ? undefined : await requirePolicies(current, vocabulary)
   const groupsOf = await loadGroups(keys, policies)
   const currentIndex = policies && indexDocuments(policies.documents)
   const tallies = new Map<string, Tally>()

@@ -10,12 +10,20 @@ import type { Decision } from '../../policy/engine/decision.ts'
 import { loadPolicyFolder, type LoadedPolicies } from '../../policy/source/policy-source.ts'
 import { createJunitReport } from '../../policy/testing/junit-report.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
+import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
-import { jsonOption, requirePolicies, policiesOption } from './policy-options.ts'
+import {
+  configOption,
+  jsonOption,
+  readVocabulary,
+  requirePolicies,
+  policiesOption,
+} from './policy-options.ts'
 import { printLine, printJson, formatRuleReference } from './format-policy.ts'
 
 interface Options {
   readonly policies: string
+  readonly config?: string
   readonly tests?: string
   readonly junit?: string
   readonly minCoverage?: number
@@ -35,6 +43,7 @@ export function addTest(policy: Command): void {
     .description('run the tests in the policies and in decision tables')
     .requiredOption(...policiesOption)
     .option('--tests <dir>', 'a folder of decision tables (kind: DecisionTable)')
+    .option(...configOption)
     .option('--junit <file>', 'write a JUnit report')
     .option('--min-coverage <percent>', 'fail if fewer rules are covered by tests (percent)', parsePercent)
     .option(...jsonOption)
@@ -42,9 +51,10 @@ export function addTest(policy: Command): void {
     .action(test)
 }
 
-async function test({ policies, tests, junit, minCoverage, json }: Options): Promise<void> {
-  const folder = await requirePolicies(policies)
-  const all = [...folder.tests, ...(tests === undefined ? [] : await loadTests(tests))]
+async function test({ policies, config, tests, junit, minCoverage, json }: Options): Promise<void> {
+  const vocabulary = await readVocabulary(config)
+  const folder = await requirePolicies(policies, vocabulary)
+  const all = [...folder.tests, ...(tests === undefined ? [] : await loadTests(tests, vocabulary))]
   if (all.length === 0) {
     throw new CommandFailure(
       `no tests in ${policies}; add "tests" to a policy or write a document of kind DecisionTable`,
@@ -70,9 +80,9 @@ async function test({ policies, tests, junit, minCoverage, json }: Options): Pro
   }
 }
 
-async function loadTests(folder: string): Promise<LoadedPolicies['tests']> {
+async function loadTests(folder: string, vocabulary: PolicyVocabulary): Promise<LoadedPolicies['tests']> {
   const { documents, tests } = await runStep(`the tests in ${folder} cannot be used`, () =>
-    loadPolicyFolder(folder),
+    loadPolicyFolder(folder, { vocabulary }),
   )
   const [policy] = documents
   if (policy === undefined) {

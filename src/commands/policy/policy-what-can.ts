@@ -6,6 +6,8 @@ import {
   createPrincipal,
   addCallerOptions,
   jsonOption,
+  configOption,
+  readVocabulary,
   requirePolicies,
   policiesOption,
   type CallerOptions,
@@ -21,6 +23,7 @@ import {
 
 interface Options extends CallerOptions {
   readonly policies: string
+  readonly config?: string
   readonly json?: true
 }
 
@@ -31,6 +34,7 @@ export function addWhatCan(policy: Command): void {
       .description('list the permissions of a caller, with objects, conditions and rules')
       .requiredOption(...policiesOption),
   )
+    .option(...configOption)
     .option(...jsonOption)
     .addHelpText(
       'after',
@@ -40,7 +44,7 @@ export function addWhatCan(policy: Command): void {
 }
 
 async function list(options: Options): Promise<void> {
-  const { documents } = await requirePolicies(options.policies)
+  const { documents } = await requirePolicies(options.policies, await readVocabulary(options.config))
   const caller = createPrincipal(options)
   const entries = whatCan(documents, caller)
   if (options.json) printJson(entries.map(toEntryReport))

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
 import { createRuleReference } from '../../policy/analysis/reaching-rules.ts'
 import { whoCan, type Entitlement, type OverridingDeny } from '../../policy/analysis/who-can.ts'
@@ -9,7 +8,9 @@ import {
   parseIdArgument,
   jsonOption,
   operationArgument,
-  parsePermission,
+  configOption,
+  readVocabulary,
+  requirePermission,
   requirePolicies,
   policiesOption,
 } from './policy-options.ts'
@@ -27,6 +28,7 @@ import {
 
 interface Options {
   readonly policies: string
+  readonly config?: string
   readonly json?: true
 }
 
@@ -35,8 +37,9 @@ export function addWhoCan(policy: Command): void {
     .command('who-can')
     .description('list the callers that are allowed an operation, with conditions and rules')
     .requiredOption(...policiesOption)
+    .option(...configOption)
     .option(...jsonOption)
-    .argument(...operationArgument, parsePermission)
+    .argument(...operationArgument)
     .argument(...idArgument, parseIdArgument)
     .addHelpText(
       'after',
@@ -45,8 +48,15 @@ export function addWhoCan(policy: Command): void {
     .action(list)
 }
 
-async function list(operation: Permission, id: Identifier, { policies, json }: Options): Promise<void> {
-  const { documents } = await requirePolicies(policies)
+async function list(
+  name: string,
+  id: Identifier,
+  { policies, config, json }: Options,
+  command: Command,
+): Promise<void> {
+  const vocabulary = await readVocabulary(config)
+  const operation = requirePermission(name, vocabulary, command)
+  const { documents } = await requirePolicies(policies, vocabulary)
   const { allowed, overruled } = whoCan(documents, operation, objectKindOfPermission(operation), id)
   if (json) {
     printJson({

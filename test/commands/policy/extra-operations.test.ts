@@ -1,0 +1,75 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { stringify } from 'yaml'
+import { runProgram, temporaryFolder } from '../../e2e/built-program.ts'
+
+const policy = {
+  apiVersion: 'catalog-gateway/v1',
+  kind: 'AccessPolicy',
+  metadata: { name: 'sales' },
+  namespace: ['sales'],
+  rules: [
+    { id: 'compact', effect: 'allow', subjects: { users: ['sam'] }, operations: ['read', 'CompactTable'] },
+  ],
+  tests: [{ as: { user: 'sam' }, operations: ['CompactTable'], table: ['sales', 'orders'], expect: 'allow' }],
+}
+
+/** Writes the policy, and settings that declare its operation. */
+async function makeFiles() {
+  const folder = await temporaryFolder()
+  const [config, policies] = [join(folder, 'gateway.yaml'), join(folder, 'policies')]
+  const settings = {
+    upstream: {
+      url: 'http://127.0.0.1:1',
+      extraOperations: [{ name: 'CompactTable', path: '/v1/table/{id}/compact' }],
+    },
+    identity: { anonymous: true },
+    policies: { folder: 'policies' },
+    audit: { folder: 'audit' },
+  }
+  await mkdir(policies)
+  await writeFile(config, stringify(settings))
+  await writeFile(join(policies, 'sales.yaml'), stringify(policy))
+  return { folder, config, policies }
+}
+
+it('the policy commands accept extra operations of the settings, and only with them', async () => {
+  const { folder, config, policies } = await makeFiles()
+  const before = join(folder, 'before')
+  await mkdir(before)
+  await writeFile(join(before, 'sales.yaml'), stringify({ ...policy, rules: [], tests: undefined }))
+  const expected: readonly (readonly [parameters: readonly string[], output: RegExp])[] = [
+    [['test', '--policies', policies], /1 of 1 tests passed/],
+    [['lint', '--policies', policies], /0 errors/],
+    [['who-can', '--policies', policies, 'CompactTable', 'sales/orders'], /user sam/],
+    [['what-can', '--policies', policies, '--as', 'sam'], /read, CompactTable/],
+    [
+      ['explain', '--policies', policies, '--as', 'sam', 'CompactTable', 'sales/orders'],
+      /^allowed {2}sam: CompactTable on sales\/orders/,
+    ],
+    [['diff', before, policies], /CompactTable/],
+  ]
+  for (const [parameters, output] of expected) {
+    const run = await runProgram(['policy', ...parameters, '--config', config])
+    expect(run).toMatchObject({ status: 0, output: expect.stringMatching(output) as string })
+    const { status, messages } = await runProgram(['policy', ...parameters])
+    expect(status).not.toBe(0)
+    expect(messages).toMatch(/unknown operation (or group )?"CompactTable"/)
+  }
+})
+
+it('`check` finds a policy that names an operation which no upstream declares', async () => {
+  const { config, policies } = await makeFiles()
+  expect(await runProgram(['check', '--config', config])).toMatchObject({
+    status: 0,
+    output: expect.stringContaining('name: CompactTable') as string,
+  })
+  const rules = [{ ...policy.rules[0], operations: ['CompactTabel'] }]
+  await writeFile(join(policies, 'sales.yaml'), stringify({ ...policy, rules }))
+  const { status, messages } = await runProgram(['check', '--config', config])
+  expect(status).toBe(1)
+  expect(messages).toMatch(
+    /sales\.yaml:\d+:\d+: .*unknown operation or group "CompactTabel"; did you mean "CompactTable"\?/,
+  )
+})
