@@ -49,7 +49,7 @@ function createExtraOperation(declaration: ExtraOperationDeclaration): Operation
     readsAnyTable: undefined,
     emptyIsAbsent: new Set(['id', 'context']),
     namesJob: false,
-    recorded: [],
+    recorded: Object.keys(query),
     describes: [],
     routeMembers: body === 'arrow' ? [] : ['id'],
     effect,

@@ -1,9 +1,14 @@
 import { expect, it } from 'vitest'
 import { createAccessReport, listNamespaces } from '../../src/console/access-report.ts'
+import { createExtraOperations } from '../../src/catalog-api/extra-operation.ts'
 import { permissionNames } from '../../src/catalog-api/permissions.ts'
+import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
+import { createPolicyVocabulary } from '../../src/policy/language/policy-vocabulary.ts'
 import { objectKindOfPermission } from '../../src/policy/language/permission-object-kind.ts'
 import { whoCan } from '../../src/policy/analysis/who-can.ts'
+import { extraOperations } from '../gateway/support/extra-operations.ts'
 import { parseDocuments } from '../policy/parse-documents.ts'
+import { formatPolicies } from '../policy/policy-builder.ts'
 
 const documents = parseDocuments([
   {
@@ -56,6 +61,23 @@ it('the report of a namespace separates rules for tables, and shows conditions w
   const writer = callers.find(({ subject }) => subject.name === 'etl')
   expect(writer?.grants.length).toBeGreaterThan(0)
   expect(writer?.grants.every((grant) => grant.if === 'mode == "append"')).toBe(true)
+})
+
+it('the report lists the extra operations that policies name', () => {
+  const rule = {
+    id: 'r',
+    effect: 'allow',
+    subjects: { users: ['sam'] },
+    operations: ['CompactTable'],
+  } as const
+  const text = formatPolicies([{ name: 'p', namespace: ['prod'], rules: [rule] }])
+  const vocabulary = createPolicyVocabulary(createExtraOperations([{ extraOperations }]))
+  const named = parsePolicies(text, 'p.yaml', vocabulary).documents
+  const { groups, callers } = createAccessReport(named, 'table', ['prod', 'orders'])
+  expect(groups.at(-1)).toEqual({ name: 'extra operations', operations: ['CompactTable'] })
+  expect(callers).toMatchObject([{ subject: { name: 'sam' }, grants: [{ operation: 'CompactTable' }] }])
+  const names = createAccessReport(documents, 'table', ['prod', 'orders']).groups.map(({ name }) => name)
+  expect(names).not.toContain('extra operations')
 })
 
 it('the tree has the namespaces that policies mention, level by level', () => {

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
 import { getOperation, type OperationName } from '../../src/catalog-api/operations.ts'
+import { createExtraOperations } from '../../src/catalog-api/extra-operation.ts'
+import { extraOperations } from '../gateway/support/extra-operations.ts'
 import { createLimitKeyFunction, type LimitedRequest } from '../../src/limits/limit-key.ts'
 
 function createRequest(operation: OperationName, id: readonly string[], name = 'alice'): LimitedRequest {
@@ -41,6 +43,19 @@ it.each([
 ] as const)('a limit of %j: is %s one of them? %s', (operations, operation, isOne) => {
   const keyOf = createLimitKeyFunction({ ...all, per: 'all', operations: [...operations] })
   expect(keyOf(createRequest(operation, ['t']))).toBe(isOne ? '' : undefined)
+})
+
+it.each([
+  [['all'], 'CompactTable', true],
+  [['admin', 'write', 'read'], 'CompactTable', false],
+  [['admin'], 'CloneTable', true],
+  [['read'], 'PrewarmTable', true],
+] as const)('a limit of %j: is the extra operation %s one of them? %s', (operations, name, isOne) => {
+  const operation = createExtraOperations([{ extraOperations }]).find((one) => one.name === name)
+  const keyOf = createLimitKeyFunction({ ...all, per: 'all', operations: [...operations] })
+  const request = createRequest('QueryTable', ['t'])
+  const route = { ...request.route, operation: operation ?? request.route.operation }
+  expect(keyOf({ ...request, route })).toBe(isOne ? '' : undefined)
 })
 
 it('a limit of some principals does not apply to others', () => {

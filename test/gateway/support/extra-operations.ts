@@ -19,7 +19,7 @@ export const extraOperations = readExtraOperations([
     query: { dry_run: 'boolean' },
   },
   { name: 'CloneTable', path: '/v1/table/{id}/clone', group: 'admin' },
-  { name: 'CompactTable', path: '/v1/table/{id}/compact' },
+  { name: 'CompactTable', path: '/v1/table/{id}/compact', query: { target_rows: 'integer' } },
   { name: 'WritePart', path: '/v1/table/{id}/multipart_write/part', body: 'arrow', group: 'write' },
   { name: 'GetPageCache', method: 'GET', path: '/v1/table/{id}/page_cache', effect: 'read', body: 'none' },
 ])

@@ -107,9 +107,9 @@ describe('an extra operation', () => {
     expect(await gateway.post('/v1/table/orders/clone', { as: 'ci' })).toMatchObject({ status: 200 })
   })
 
-  it('is recorded if it is a change', async () => {
+  it('is recorded if it is a change, with its parameters', async () => {
     const { gateway } = await startGatewayAndUpstream(setup)
-    await gateway.post('/v1/table/sales$orders/compact', { body: { target: 'x' } })
+    await gateway.post('/v1/table/sales$orders/compact?target_rows=5', { body: { target: 'x' } })
     await gateway.post('/v1/table/sales$orders/page_cache/prewarm')
     await gateway.stop()
     const records = await recordsOf(gateway.auditFolder)
@@ -120,6 +120,7 @@ describe('an extra operation', () => {
         effect: 'change',
         rule: { policy: 'extra', rule: 'use' },
         tables: [{ id: ['sales', 'orders'] }],
+        details: { target_rows: '5' },
       },
     ])
     expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'committed', status: 200 }])
