@@ -23,12 +23,18 @@ export const pythonEnvironments = {
     'duckdb==2.0.0',
     'polars==2.1.0',
   ],
+  'schemathesis-4.32.5': ['schemathesis==4.32.5'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type PythonEnvironment = keyof typeof pythonEnvironments
 
 /** Those that are tested always; the others only in the long form. */
-const alwaysTested: readonly PythonEnvironment[] = ['lancedb-0.40.0', 'lancedb-0.27.1', 'lance-14.0.2']
+const alwaysTested: readonly PythonEnvironment[] = [
+  'lancedb-0.40.0',
+  'lancedb-0.27.1',
+  'lance-14.0.2',
+  'schemathesis-4.32.5',
+]
 
 const run = promisify(execFile)
 const installMs = 240_000
