@@ -51,7 +51,9 @@ it('listings of jobs have pages', async () => {
   const other = await post('/v1/table/t/backfill_column', { column: 'double' })
   await waitForJob(post, other)
   const seen: string[] = []
-  let token: string | undefined
+  const empty = (await post('/v1/jobs/list', { limit: 0 })).json as { jobs: []; page_token: string }
+  expect(empty.jobs).toEqual([])
+  let token: string | undefined = empty.page_token
   do {
     const { json } = await post('/v1/jobs/list', { limit: 1, page_token: token })
     const page = json as { jobs: { job_id: string }[]; page_token?: string }

@@ -11,6 +11,7 @@ import {
 } from '../../database/jobs.ts'
 import { fromPath } from '../../database/objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
+import { firstPageToken } from '../context/page-by-name.ts'
 
 /** The states in the spelling of LanceDB's server. Its clients take a queued job for a running one. */
 export const wireStates: Readonly<Record<JobState, string>> = {
@@ -23,7 +24,10 @@ export const wireStates: Readonly<Record<JobState, string>> = {
 
 const defaultPageSize = 1000
 
-/** Lists the jobs of all replicas in the order of their ids. The token is the last id. */
+/**
+ * Lists the jobs of all replicas in the order of their ids. The token is the last id, or that of the request if the page
+ * is empty.
+ */
 export async function listJobs(
   { database }: CatalogContext,
   delimiter: string,
@@ -32,7 +36,6 @@ export async function listJobs(
   const pageSize = Math.min(limit, defaultPageSize)
   const found = await listStoredJobs(database, { after: after || undefined, limit: pageSize + 1 })
   const page = found.slice(0, pageSize)
-  const last = page.at(-1)
   return {
     jobs: page.map((job) => ({
       job_id: job.jobId,
@@ -41,7 +44,7 @@ export async function listJobs(
       state: wireStates[job.state],
       created_at_millis: job.createdAt,
     })),
-    ...(found.length > page.length && last !== undefined && { page_token: last.jobId }),
+    ...(found.length > page.length && { page_token: page.at(-1)?.jobId ?? (after || firstPageToken) }),
   }
 }
 
