@@ -127,12 +127,10 @@ const jobs = (nameType: NameType): Migration => ({
       .addColumn('ended_at', 'bigint')
       .execute()
     await database.schema
-      .createIndex('jobs_unfinished')
+      .createIndex('jobs_by_end')
       .on('jobs')
-      .columns(['created_at', 'job_id'])
-      .where(sql.ref('ended_at'), 'is', null)
+      .columns(['ended_at', 'created_at', 'job_id'])
       .execute()
-    await database.schema.createIndex('jobs_ended').on('jobs').column('ended_at').execute()
   },
 })
 

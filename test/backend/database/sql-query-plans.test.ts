@@ -9,12 +9,14 @@ import {
 } from 'kysely'
 import Libsql from 'libsql'
 import { expect, onTestFinished, it } from 'vitest'
+import { deleteJobsEndedBefore, listJobs, listUnfinishedJobs } from '../../../src/backend/database/jobs.ts'
 import { listNamespaceNames, listTableNames, listTablePaths } from '../../../src/backend/database/listings.ts'
 import {
   hasChildren,
   listUnfinishedCreations,
   removeNamespace,
 } from '../../../src/backend/database/remove-objects.ts'
+import { isView } from '../../../src/backend/database/materialized-views.ts'
 import { openSqlite } from '../../../src/backend/database/sqlite.ts'
 import type { CatalogDatabase, CatalogTables } from '../../../src/backend/database/database-schema.ts'
 import { hasPendingChanges } from '../../../src/backend/database/pending-deletions.ts'
@@ -91,6 +93,25 @@ const plans: readonly (readonly [name: string, query: Query, steps: readonly str
     'the versions that no replay can name any more',
     (database) => deleteVersionRecordsBefore(database, 'id', 'main', 7),
     ['SEARCH table_versions USING INDEX table_versions_plain (object_id=? AND branch=? AND version<?)'],
+  ],
+  ['the unfinished jobs', listUnfinishedJobs, ['SEARCH jobs USING COVERING INDEX jobs_by_end (ended_at=?)']],
+  [
+    'forget old jobs',
+    (database) => deleteJobsEndedBefore(database, 7),
+    [expect.stringMatching(/^SEARCH jobs USING .*INDEX jobs_by_end \(ended_at<\?\)$/) as string],
+  ],
+  [
+    'a page of jobs',
+    (database) => listJobs(database, page),
+    ['SEARCH jobs USING INDEX sqlite_autoindex_jobs_1 (job_id>?)'],
+  ],
+  [
+    'whether a table is a view',
+    (database) => isView(database, 'n/v'),
+    [
+      'SEARCH objects USING INDEX sqlite_autoindex_objects_2 (path=?)',
+      'SEARCH materialized_views USING COVERING INDEX sqlite_autoindex_materialized_views_1 (object_id=?)',
+    ],
   ],
   [
     'whether a table is unfinished',

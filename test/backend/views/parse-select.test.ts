@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { CatalogError, type ErrorName } from '../../../src/catalog-api/catalog-error.ts'
 import { parseSelect, type SelectQuery } from '../../../src/backend/engine/sql/parse-select.ts'
@@ -89,4 +90,44 @@ it('refuses any other query', () => {
     refusal.toThrow(CatalogError)
     refusal.toThrow(expect.objectContaining({ kind: error }))
   }
+})
+
+const name = fc.oneof(
+  fc.constantFrom('a', 'From', 'limit', 'it"s', 'b`c', 'x y', "o'k", 'ä'),
+  fc.string({ minLength: 1 }),
+)
+const text = fc.string().map((value) => `'${value.replaceAll("'", "''")}'`)
+const operand = fc.oneof(
+  text,
+  fc.nat().map(String),
+  name.map((column) => `\`${column.replaceAll('`', '``')}\``),
+)
+const expression = fc
+  .tuple(operand, fc.constantFrom('+', '=', 'AND', ', '), operand)
+  .map(([left, operator, right]) =>
+    operator === ', ' ? `f(${left}, ${right})` : `(${left} ${operator} ${right})`,
+  )
+const quote = (value: string) => `"${value.replaceAll('"', '""')}"`
+
+it('reads back any query that it is given, whatever its names and texts contain', () => {
+  const query = fc.record({
+    source: fc.array(name, { minLength: 1, maxLength: 3 }),
+    items: fc.array(fc.oneof(fc.constant('*' as const), fc.record({ name, expression })), {
+      minLength: 1,
+      maxLength: 4,
+    }),
+    filter: fc.option(expression, { nil: undefined }),
+    limit: fc.option(fc.integer({ min: 1 }), { nil: undefined }),
+  })
+  fc.assert(
+    fc.property(query, (expected) => {
+      const items = expected.items.map((item) =>
+        item === '*' ? '*' : `${item.expression} AS ${quote(item.name)}`,
+      )
+      const where = expected.filter === undefined ? '' : ` WHERE ${expected.filter}`
+      const limit = expected.limit === undefined ? '' : ` LIMIT ${expected.limit}`
+      const sql = `SELECT ${items.join(', ')} FROM ${expected.source.map(quote).join('.')}${where}${limit}`
+      expect(parseSelect(sql)).toEqual(expected)
+    }),
+  )
 })
