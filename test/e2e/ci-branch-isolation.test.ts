@@ -130,6 +130,17 @@ const forms: { readonly [Name in OperationName]?: readonly ((subject: Subject) =
     }),
   ],
   RefreshMaterializedView: [({ name }) => ({ path: `/v1/materialized_view/lake$${name}/refresh`, body: {} })],
+  DropMaterializedView: [({ name }) => ({ path: `/v1/materialized_view/lake$${name}/drop`, body: {} })],
+  CreateView: [({ name }) => ({ path: `/v1/view/lake$${name}/create`, body: { query: 'SELECT 1' } })],
+  DropView: [({ name }) => ({ path: `/v1/view/lake$${name}/drop`, body: {} })],
+  CreateFunction: [
+    ({ name }) => ({
+      path: `/v1/function/lake$${name}/create`,
+      body: { artifact: {}, signature: {}, runtime: {} },
+    }),
+  ],
+  DropFunction: [({ name }) => ({ path: `/v1/function/lake$${name}/drop`, body: { version: '1' } })],
+  CancelJob: [() => ({ path: '/v1/jobs/cancel', body: { job_id: 'x' } })],
   CreateTableIndex: [action('/create_index', index)],
   CreateTableScalarIndex: [action('/create_scalar_index', index)],
   DropTableIndex: [action('/index/id_idx/drop', {})],
@@ -147,17 +158,26 @@ const forms: { readonly [Name in OperationName]?: readonly ((subject: Subject) =
   ],
 }
 
-/** Operations that the bundled catalog does not implement, or that have no effect on existing or non-empty objects. */
+/**
+ * Operations that need a computed column, a view or a job, that the bundled catalog does not implement, or that have no
+ * effect on existing or non-empty objects.
+ */
 const withoutEffect: ReadonlySet<OperationName> = new Set([
   'AlterTableBackfillColumns',
   'CreateMaterializedView',
   'RefreshMaterializedView',
+  'DropMaterializedView',
+  'CreateView',
+  'DropView',
+  'CreateFunction',
+  'DropFunction',
+  'CancelJob',
   'DeclareTable',
   'AlterTransaction',
   'CreateNamespace',
 ])
 
-/** Operations that need more than a branch: a manifest staged there, or an operation that the catalog lacks. */
+/** Operations that need more than a branch: a manifest staged there, or a computed column. */
 const notOnBranches: ReadonlySet<OperationName> = new Set(['CreateTableVersion', 'AlterTableBackfillColumns'])
 
 /** Returns the form with the branch in every position where a server could read it. */

@@ -589,7 +589,7 @@ final class CatalogScenario {
 
   private void receiveErrors() {
     step(
-        "a materialized view is not supported by the bundled catalog",
+        "a view by a function is not supported by the bundled catalog",
         () ->
             expectError(
                 406,
@@ -598,7 +598,7 @@ final class CatalogScenario {
                     data.createMaterializedView(
                         "demo$view",
                         new CreateMaterializedViewRequest()
-                            .kind(CreateMaterializedViewRequest.KindEnum.QUERY)
+                            .kind(CreateMaterializedViewRequest.KindEnum.UDTF)
                             .sourceQuery("select 1")
                             .outputSchema("AAAA"),
                         null)));
