@@ -39,6 +39,7 @@ export function findDifferences(request: InterpretedRequest, { lines, intents }:
 function isAllowed({ operation, id }: Interpretation): boolean {
   return (
     id[0] === allowedNamespace ||
-    (id.length === 0 && /^(?:List(?:Namespaces|Tables|AllTables)|Batch.*)$/.test(operation))
+    (id.length === 0 &&
+      /^(?:List(?:Namespaces|Tables|AllTables|Views|MaterializedViews)|Batch.*)$/.test(operation))
   )
 }

@@ -51,7 +51,7 @@ export async function startLenientCatalog(): Promise<LenientCatalog> {
   }
 }
 
-const emptyResponse = JSON.stringify({ namespaces: [], tables: [], versions: [] })
+const emptyResponse = JSON.stringify({ namespaces: [], tables: [], views: [], versions: [] })
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []

@@ -2,14 +2,15 @@ import { readFileSync } from 'node:fs'
 import type { Interpretation } from './interpretation.ts'
 
 /** From the documentation, so that this router shares no code with the gateway. */
-const operations = JSON.parse(
-  readFileSync(new URL('../catalog-api/documented-operations.json', import.meta.url), 'utf8'),
-) as readonly {
-  readonly name: string
-  readonly method: string
-  readonly path: string
-  readonly object: string
-}[]
+const operations = ['documented-operations.json', 'lancedb-operations.json'].flatMap(
+  (file) =>
+    JSON.parse(readFileSync(new URL(`../catalog-api/${file}`, import.meta.url), 'utf8')) as readonly {
+      readonly name: string
+      readonly method: string
+      readonly path: string
+      readonly object: string
+    }[],
+)
 
 /** Headers that override target or method on some servers. */
 const targetHeaders = [

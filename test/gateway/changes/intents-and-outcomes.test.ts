@@ -164,7 +164,7 @@ it('does not record reads, however they end', async () => {
   const reads = operationNames.map(getOperation).filter(({ effect }) => effect === 'read')
   for (const status of [200, 404, 500]) {
     // The gateway reads the responses to listings.
-    upstream.answering = respondWith(status, { namespaces: [], tables: [] })
+    upstream.answering = respondWith(status, { namespaces: [], tables: [], views: [] })
     for (const { method, path } of reads) {
       const target = path.replace('{id}', 'orders').replace('{index_name}', 'i')
       expect(await gateway.send(method, target)).toMatchObject({ status })
