@@ -39,7 +39,7 @@ const extraOperationSchema = z
       .enum(['browse', 'query', 'write', 'create', 'commit', 'admin', 'drop', 'credentials'])
       .optional()
       .describe(
-        'Group of operations that covers it in policies; by default only its name does, not even `all`.',
+        'Group of operations that allows it in policies; by default only its name does, not even `all`.',
       ),
     query: querySchema,
     body: z.enum(['none', 'json', 'arrow']).default('json').describe('Request body.'),

@@ -111,7 +111,7 @@ function readDocument(
   const namespace = readNamespace(fields.get('namespace'), report)
   const inherit = readOptional(fields, 'inherit', readInherit, report) ?? true
   const final =
-    readOptional(fields, 'final', (field) => readPermissions(field, report, vocabulary), report) ??
+    readOptional(fields, 'final', (field) => readPermissions(field, report, vocabulary, 'deny'), report) ??
     noPermissions
   const onDeny = readOptional(fields, 'onDeny', readOnDeny, report)
   const rules = readRules(fields, locate, report, vocabulary)

@@ -13,8 +13,10 @@ export interface PolicyVocabulary {
   readonly changes: ChangePermissions
   /** Returns whether it is the name of an operation, a permission or a group. */
   has(name: string): boolean
-  /** Expands operations and groups. Unknown names are ignored. Equal lists share one set. */
-  expand(names: readonly string[]): ReadonlySet<Permission>
+  /**
+   * Expands operations and groups. In a denial, `all` includes extra operations without a group. Unknown names are ignored. Equal lists share one set.
+   */
+  expand(names: readonly string[], effect: 'allow' | 'deny'): ReadonlySet<Permission>
 }
 
 /** Creates the vocabulary of the catalog API and of extra operations. */
@@ -30,11 +32,12 @@ export function createPolicyVocabulary(extraOperations: readonly Operation[]): P
     permissions,
     changes: listChangePermissions(extraOperations),
     has: (name) => byName.has(name),
-    expand(names) {
-      const key = names.join(' ')
+    expand(names, effect) {
+      const coversEverything = effect === 'deny' && names.includes('all')
+      const key = `${coversEverything} ${names.join(' ')}`
       let set = sets.get(key)
       if (set === undefined) {
-        set = new Set(names.flatMap((name) => byName.get(name) ?? []))
+        set = new Set(coversEverything ? permissions.names : names.flatMap((name) => byName.get(name) ?? []))
         sets.set(key, set)
       }
       return set

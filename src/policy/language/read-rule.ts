@@ -45,7 +45,7 @@ export function readRule(
   const id = readLabel(fields.get('id'), report)
   const effect = readEffect(fields.get('effect'), report)
   const subjects = readSubjects(fields.get('subjects'), report)
-  const permissions = readPermissions(fields.get('operations'), report, vocabulary)
+  const permissions = readPermissions(fields.get('operations'), report, vocabulary, effect)
   const tables = readOptional(fields, 'tables', readTables, report)
   if (tables !== undefined && permissions.size > 0 && ![...permissions].some(isTablePermission)) {
     report(
@@ -104,9 +104,10 @@ export function readPermissions(
   field: Field,
   report: ReportProblem,
   vocabulary: PolicyVocabulary,
+  effect: 'allow' | 'deny' = 'allow',
 ): ReadonlySet<Permission> {
   const validate = (name: string): ReturnType<ValidateText> => validatePermission(name, vocabulary)
-  return vocabulary.expand(readNonEmptyTexts(field, '[read, InsertIntoTable]', report, validate))
+  return vocabulary.expand(readNonEmptyTexts(field, '[read, InsertIntoTable]', report, validate), effect)
 }
 
 function validatePermission(name: string, vocabulary: PolicyVocabulary): ReturnType<ValidateText> {

@@ -30,6 +30,11 @@ const setup = {
     },
     { name: 'frozen', namespace: ['frozen'], commits: { require: [{ id: 'f', freeze: {} }] }, rules: [] },
     {
+      name: 'closed',
+      namespace: ['closed'],
+      rules: [{ id: 'closed', effect: 'deny', subjects: { any: true }, operations: ['all'] }],
+    },
+    {
       name: 'main',
       namespace: ['main'],
       rules: [
@@ -69,6 +74,7 @@ describe('an extra operation', () => {
     ['a rule on branches, if it is a read', 'restricted', prewarm, 200],
     ['a freeze', 'frozen', compact, 403],
     ['a freeze, if it is a read', 'frozen', prewarm, 200],
+    ['a deny of all, even without a group', 'closed', compact, 403],
     ['a deny on main, because its branch is unknown', 'main', clone, 403],
   ])('is decided by %s', async (_rule, namespace, action, status) => {
     const { gateway } = shared

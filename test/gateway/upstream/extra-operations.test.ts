@@ -143,7 +143,12 @@ describe('an extra operation', () => {
         '/v1/table/{id}/page_cache': { get: { operationId: 'GetPageCache' } },
       },
     })
-    const others = await startGatewayAndUpstream()
-    expect(JSON.stringify((await others.gateway.get('/openapi.json')).json)).not.toContain('CloneTable')
+  })
+
+  it('is not known to another gateway in the same process', async () => {
+    const { gateway } = await startGatewayAndUpstream()
+    expect(JSON.stringify((await gateway.get('/openapi.json')).json)).not.toContain('CloneTable')
+    const response = await gateway.post('/v1/table/orders/clone')
+    expectError(response, { kind: 'Unsupported', status: 404, says: 'unknown route' })
   })
 })

@@ -51,6 +51,22 @@ describe('a rule covers', () => {
   })
 })
 
+it('a deny rule for all, and final, cover extra operations without a group', () => {
+  const { documents } = parse({
+    final: ['all'],
+    rules: [
+      { id: 'd', effect: 'deny', subjects: { any: true }, operations: ['all'] },
+      { id: 'a', effect: 'allow', subjects: { any: true }, operations: ['all'] },
+      { id: 'g', effect: 'deny', subjects: { any: true }, operations: ['read', 'admin', 'drop'] },
+    ],
+  })
+  const covering = documents[0]?.rules.filter(({ permissions }) =>
+    [...permissions].join().includes('CompactTable'),
+  )
+  expect(covering?.map(({ id }) => id)).toEqual(['d'])
+  expect([...(documents[0]?.final ?? [])]).toContain('CompactTable')
+})
+
 it('a policy that names an operation which no upstream declares is refused with a suggestion', () => {
   const says = 'unknown operation or group "PrewarmTabel"; did you mean "PrewarmTable"?'
   expect(parse(ruleWith('PrewarmTabel')).problems).toMatchObject([
