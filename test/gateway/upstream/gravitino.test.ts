@@ -54,7 +54,9 @@ it('lists every visible table once over the offset tokens of Gravitino, in pages
 it('does not pass on an offset that the caller chose', async () => {
   const { gateway, upstream } = await startGateway()
   const response = await gateway.get(`${listing}?limit=2&page_token=999`, { as: 'ann' })
-  expect(response.bytes.toString()).not.toMatch(/total items|23|gravitino/)
+  // Any digits may be in the page token, which is encrypted.
+  const { page_token: _token, ...rest } = JSON.parse(response.bytes.toString()) as Record<string, unknown>
+  expect(JSON.stringify(rest)).not.toMatch(/total items|23|gravitino/)
   expect(upstream.requests.map(({ target }) => target)).not.toContainEqual(
     expect.stringContaining('page_token=999'),
   )
