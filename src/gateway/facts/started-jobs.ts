@@ -23,7 +23,7 @@ export interface StartedJob {
  */
 export interface StartedJobs {
   seal(job: StartedJob, principal: Principal): string
-  /** Undefined for the id of an upstream, one that was sealed for another principal or by another key, or a modified one. */
+  /** Undefined for the id of an upstream, a modified id, and one that was sealed for another principal or by another key. */
   open(jobId: string, principal: Principal): StartedJob | undefined
 }
 

@@ -17,8 +17,8 @@ export interface RequestHead {
   /** Lower-case names and values in turn. */
   readonly headers: readonly string[]
   /**
-   * Length; `chunked` if the length is unknown until its end, in chunks or in frames of HTTP/2. `unknown`: for other transfer codings and
-   * HTTP versions. Refuse the request; nothing after it can be read.
+   * Length; `chunked` if the length is unknown until its end, in chunks or in frames of HTTP/2. `unknown`: for other
+   * transfer codings and HTTP versions. Refuse the request; nothing after it can be read.
    */
   readonly body: number | 'chunked' | 'unknown'
   readonly keepAlive: boolean
