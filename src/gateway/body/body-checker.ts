@@ -3,7 +3,7 @@ import { decisiveMembers, isDecisiveMember } from '../../catalog-api/decisive-me
 import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
-import type { StartedJob } from '../facts/started-jobs.ts'
+import type { NamedJob } from '../facts/started-jobs.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import { listDetailMembers, isFilterMember } from '../facts/change-details.ts'
 import type { Matched } from '../context.ts'
@@ -28,7 +28,7 @@ export interface BodyChecker {
   /** The object `query` of the body, once a member of it has been read. */
   getQueryObject(): OpenObjectReference | undefined
   /** The job that the body names by a sealed id. */
-  getJob(): StartedJob | undefined
+  getJob(): NamedJob | undefined
   /** Called when the intent has been created: further members that it would have to contain are rejected. */
   freezeAuditedMembers(): void
 }
@@ -44,7 +44,7 @@ interface BodyCheckerOptions {
   /** Maximum size of a retained value. */
   readonly maxValueBytes: number
   /** Returns the job of a sealed id. */
-  readonly openJob: (jobId: string) => StartedJob | undefined
+  readonly openJob: (jobId: string) => NamedJob | undefined
 }
 
 export function createBodyChecker(request: Matched, options: BodyCheckerOptions): BodyChecker {
@@ -53,7 +53,7 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
   const members: Record<string, unknown> = { __proto__: null }
   let isFrozen = false
   let query: OpenObjectReference | undefined
-  let job: StartedJob | undefined
+  let job: NamedJob | undefined
   const onMember: OnMember = (name, value) => {
     const isLate = isFrozen && operation.effect !== 'read' && listDetailMembers(operation).has(name)
     if (isLate) throw lateMemberError(name)
@@ -83,7 +83,7 @@ type OnMember = (name: string, value: unknown) => void
 interface MemberListener {
   readonly onMember: OnMember
   readonly onQueryObject: (object: OpenObjectReference) => void
-  readonly onJob: (job: StartedJob) => void
+  readonly onJob: (job: NamedJob) => void
 }
 
 function createMemberVisitor(

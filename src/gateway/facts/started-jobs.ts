@@ -17,6 +17,11 @@ export interface StartedJob {
   readonly branch?: string | undefined
 }
 
+/** A started job, with the id that its caller sent. */
+export interface NamedJob extends StartedJob {
+  readonly sealedId: string
+}
+
 /**
  * Replaces the ids of jobs by sealed ones, which contain who started the job by which operation. So the gateway knows
  * them without keeping any.
@@ -24,7 +29,7 @@ export interface StartedJob {
 export interface StartedJobs {
   seal(job: StartedJob, principal: Principal): string
   /** Undefined for the id of an upstream, a modified id, and one that was sealed for another principal or by another key. */
-  open(jobId: string, principal: Principal): StartedJob | undefined
+  open(jobId: string, principal: Principal): NamedJob | undefined
 }
 
 /** Ids of upstreams do not start with it. */
@@ -38,7 +43,7 @@ export function createStartedJobs(secret: Uint8Array): StartedJobs {
       if (!jobId.startsWith(marker)) return undefined
       try {
         const opened = sealer.open(jobId.slice(marker.length), createScope(principal))
-        return isStartedJob(opened) ? opened : undefined
+        return isStartedJob(opened) ? { ...opened, sealedId: jobId } : undefined
       } catch {
         return undefined
       }

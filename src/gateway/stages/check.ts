@@ -24,7 +24,7 @@ import { readSchemaStream } from '../../lib/arrow/schema-stream.ts'
 import { createChangeDetails } from '../facts/change-details.ts'
 import { advance, type Matched } from '../context.ts'
 import type { DownstreamBody } from '../downstream.ts'
-import type { StartedJobs } from '../facts/started-jobs.ts'
+import type { NamedJob, StartedJobs } from '../facts/started-jobs.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import { restateBody, restateHead } from '../body/restate-facts.ts'
 import { isDecidedByBody, requiresBody } from '../authorization/request-permissions.ts'
@@ -45,6 +45,8 @@ export interface Checked extends Admitted {
   readonly permit: FullPermit
   readonly payload: Payload
   readonly payloadType: string | undefined
+  /** The job that the body names by a sealed id. */
+  readonly job?: NamedJob | undefined
   /** Headers that repeat facts of the request for catalogs that read them there: names and values, alternately. */
   readonly restatedHeaders: readonly string[]
   /** The decision that the audit record names. */
@@ -76,6 +78,7 @@ interface CheckedBody {
   readonly payload: Payload
   readonly payloadType: string | undefined
   readonly members: JsonObject
+  readonly job?: NamedJob | undefined
 }
 
 /** Bytes of a read that are checked before any is sent. Almost all bodies of reads have fewer. */
@@ -96,7 +99,7 @@ export async function check(
   options: CheckOptions,
 ): Promise<Checked> {
   const { limits, upstreams } = options
-  const { permit, payload, payloadType, members } = await checkBody(request, body, options)
+  const { permit, payload, payloadType, members, job } = await checkBody(request, body, options)
   const allowedBy = firstAllowed(permit)
   if (allowedBy === undefined)
     throw refusal('invalid_body', 'the batch is empty; expected at least one operation')
@@ -111,6 +114,7 @@ export async function check(
     permit,
     payload,
     payloadType,
+    job,
     restatedHeaders: restated?.headers ?? [],
     allowedBy,
     details: createChangeDetails(request.route, permit.stated, members),
@@ -192,7 +196,7 @@ async function checkWholeJson(
   const permit = isBatch ? await authorizeBatch(request, body) : authorizeBody(request, body)
   if (isObject) restateBody(operation, permit.stated, checker)
   const payload: Payload = { form: 'bytes', bytes: concatChunks(json.takeRest()) }
-  return { permit, payload, payloadType: 'application/json', members }
+  return { permit, payload, payloadType: 'application/json', members, job: body.job }
 }
 
 function checkStreamedJson(

@@ -74,7 +74,7 @@ export async function forward(
     abortsWithClient: isRead,
     pool: choosePool(request),
     holder: getPrincipalKey(request.principal),
-    buffersResponse: !isRead || permit.withholdsCredentials,
+    buffersResponse: !isRead || permit.withholdsCredentials || returnsJobId(request),
   }
   let upstreamResponse: UpstreamResponse
   let outgoing: UpstreamRequest | undefined
@@ -96,7 +96,7 @@ export async function forward(
   if (upstreamResponse.body === undefined) return undefined
   if (upstreamResponse.status < 300) {
     const body = removeWithheldMembers(upstreamResponse.body, request)
-    sendHeldResponse(upstreamResponse, sealJobId(body, request, startedJobs), response)
+    sendHeldResponse(upstreamResponse, restateJobId(body, request, startedJobs), response)
     return undefined
   }
   const error = createUpstreamError(upstreamResponse, request.upstream, outgoing?.headers ?? [])
@@ -178,6 +178,18 @@ function sendHeldResponse(
   )
   response.writeHead(status, [...headers, 'content-length', String(body.length)])
   scheduleAtTickEnd(() => response.end(body))
+}
+
+/** Whether the response may contain the upstream's id of a job that the caller knows by a sealed one. */
+function returnsJobId({ job, route }: Audited): boolean {
+  return job !== undefined && route.operation.response === 'json'
+}
+
+/** A caller sees one id of a job: the one that it sent, or that of the response to the request which started the job. */
+function restateJobId(body: Buffer, request: Audited, jobs: StartedJobs): Buffer {
+  const { job } = request
+  if (job === undefined) return sealJobId(body, request, jobs)
+  return replaceJobId(body, (jobId) => (jobId === job.jobId ? job.sealedId : jobId))
 }
 
 /**

@@ -54,6 +54,13 @@ it.each(['describe', 'cancel', 'query_events'])(
   },
 )
 
+it('a description has the id that its caller sent', async () => {
+  const job = await startJob()
+  shared.upstream.answering = respondWith(200, { job_id: 'job-7', job_state: 'DONE' })
+  const response = await shared.gateway.post('/v1/jobs/describe', { as: 'ann', body: { job_id: job } })
+  expect(response.json).toEqual({ job_id: job, job_state: 'DONE' })
+})
+
 it.each([
   ['/v1/materialized_view/team$v/refresh', {}],
   ['/v1/materialized_view/team$v/drop', undefined],
