@@ -21,7 +21,8 @@ interface VersionDeletion {
 /**
  * Deletes the manifests of versions in half-open ranges; shared rows stay. A range that names the newest version, a
  * tagged version or a branch point is refused with InvalidInput (400). The end -1 includes the newest version, which a
- * table cannot lose: such a range is refused unless it is empty. All are deleted or none: if the process ends after the commit, the next access to the table removes the manifests.
+ * table cannot lose: such a range is refused unless it is empty. All are deleted or none: if the process ends after the
+ * commit, the next access to the table removes the manifests.
  */
 export async function batchDeleteTableVersions(
   context: CatalogContext,
