@@ -19,6 +19,7 @@ it.each([
   ['new_table_name', 'vault'],
   ['new_namespace_id', ['production']],
   ['index_name', 'i'],
+  ['job_id', 'job-7'],
   ['query', { branch: 'ci/x' }],
   ['entries', [{ id: ['production', 't'] }]],
   ['operations', [{ declare_table: { id: ['production', 't'] } }]],

@@ -117,7 +117,7 @@ function createMemberVisitor(
   }
 
   function replaceJobId(value: unknown): string | undefined {
-    const job = operation.namesJob && typeof value === 'string' ? openJob(value) : undefined
+    const job = typeof value === 'string' ? openJob(value) : undefined
     if (job === undefined) return undefined
     onJob(job)
     return JSON.stringify(job.jobId)
@@ -147,7 +147,8 @@ function createMemberVisitor(
         return undefined
       }
       const value: unknown = recordsNumbers(operation, name) ? parseExactJson(text) : JSON.parse(text)
-      const replacement = name === 'job_id' ? replaceJobId(value) : checkMember(request, name, value)
+      const namesJob = operation.namesJob && name === 'job_id'
+      const replacement = namesJob ? replaceJobId(value) : checkMember(request, name, value)
       onMember(name, replacement === undefined ? value : JSON.parse(replacement))
       return replacement
     },
