@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
-import type { CatalogDatabase } from './database-schema.ts'
+import { sql, type SelectQueryBuilder } from 'kysely'
+import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
 
 /** A part of a listing: the entries after a name, at most `limit`. */
 export interface Slice {
@@ -10,29 +10,36 @@ export interface Slice {
 export async function listNamespaceNames(
   database: CatalogDatabase,
   parentPath: string,
-  { after, limit }: Slice,
+  slice: Slice,
 ): Promise<string[]> {
-  let query = database
-    .selectFrom('objects')
-    .select('name')
-    .where('parent_path', '=', parentPath)
-    .where('kind', '=', 'namespace')
-    .orderBy('name')
-  if (after !== undefined) query = query.where('name', '>', after)
-  if (limit !== undefined) query = query.limit(limit)
-  return (await query.execute()).map((row) => row.name)
+  return await listNames(database.selectFrom('objects').where('kind', '=', 'namespace'), parentPath, slice)
 }
 
 export async function listTableNames(
   database: CatalogDatabase,
   parentPath: string,
   includeDeclared: boolean,
+  slice: Slice,
+): Promise<string[]> {
+  return await listNames(selectTables(database, includeDeclared), parentPath, slice)
+}
+
+/** Lists materialized views. */
+export async function listViewNames(
+  database: CatalogDatabase,
+  parentPath: string,
+  slice: Slice,
+): Promise<string[]> {
+  const views = database.selectFrom('materialized_views').select('object_id')
+  return await listNames(database.selectFrom('objects').where('object_id', 'in', views), parentPath, slice)
+}
+
+async function listNames(
+  objects: SelectQueryBuilder<CatalogTables, 'objects', object>,
+  parentPath: string,
   { after, limit }: Slice,
 ): Promise<string[]> {
-  let query = selectTables(database, includeDeclared)
-    .select('name')
-    .where('parent_path', '=', parentPath)
-    .orderBy('name')
+  let query = objects.select('name').where('parent_path', '=', parentPath).orderBy('name')
   if (after !== undefined) query = query.where('name', '>', after)
   if (limit !== undefined) query = query.limit(limit)
   return (await query.execute()).map((row) => row.name)

@@ -1,5 +1,4 @@
 import type { CatalogDatabase } from './database-schema.ts'
-import type { Slice } from './listings.ts'
 
 /** The rows of a view: computed columns of the rows of its source that pass the filter, at most `limit`. */
 export interface ViewSelection {
@@ -64,20 +63,4 @@ export async function isView(database: CatalogDatabase, path: string): Promise<b
     .where('objects.path', '=', path)
     .executeTakeFirst()
   return found !== undefined
-}
-
-export async function listViewNames(
-  database: CatalogDatabase,
-  parentPath: string,
-  { after, limit }: Slice,
-): Promise<string[]> {
-  let query = database
-    .selectFrom('objects')
-    .innerJoin('materialized_views', 'materialized_views.object_id', 'objects.object_id')
-    .select('name')
-    .where('parent_path', '=', parentPath)
-    .orderBy('name')
-  if (after !== undefined) query = query.where('name', '>', after)
-  if (limit !== undefined) query = query.limit(limit)
-  return (await query.execute()).map((row) => row.name)
 }

@@ -1,6 +1,6 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import { listViewNames } from '../../database/materialized-views.ts'
+import { listViewNames } from '../../database/listings.ts'
 import { findTableById, fromPath } from '../../database/objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requireNamespace } from '../context/require-objects.ts'
