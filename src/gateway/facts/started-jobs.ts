@@ -4,6 +4,7 @@ import type { Principal } from '../../identity/principal.ts'
 import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 import { createJsonSealer } from '../../lib/sealed-json.ts'
+import { getPrincipalKey } from '../../limits/limit-key.ts'
 
 /** A job that an operation started. */
 export interface StartedJob {
@@ -51,9 +52,8 @@ export function createStartedJobs(secret: Uint8Array): StartedJobs {
   }
 }
 
-function createScope({ method, name }: Principal): string {
-  // A principal named "anonymous" is not the caller without credentials.
-  return JSON.stringify([1, method === 'anonymous' ? null : name])
+function createScope(principal: Principal): string {
+  return JSON.stringify([1, getPrincipalKey(principal)])
 }
 
 /** Another release may have sealed it. */

@@ -128,8 +128,7 @@ function getLimit({ parameters }: RouteMatch): number {
 function createTokenScope(request: PermittedListing): string {
   const { principal, route } = request
   const { operation, id, parameters } = route
-  // A principal named "anonymous" is not the caller without credentials.
-  const caller = principal.method === 'anonymous' ? null : principal.name
+  const caller = getPrincipalKey(principal)
   const includesDeclared = parameters.get('include_declared') ?? 'true'
   return JSON.stringify([1, caller, operation.name, id, includesDeclared, isLancedb(request)])
 }
