@@ -47,6 +47,6 @@ export function readEmbeddedSettings(
     .map(({ path, message }) => `${path.join('.') || 'settings'}: ${message}`)
   if (refused.length > 0 || !result.success) throw new SettingsError([...refused, ...invalid].join('\n'))
   const complete = resolvePaths(result.data, resolve(folder))
-  // Whoever the application does not authenticate is nobody.
+  // The application authenticates; a caller that it does not know is refused.
   return isAuthenticated ? { ...complete, identity: { issuers: [] } } : complete
 }

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { CallbackList } from '../lib/async/callback-list.ts'
 
-/** A request as the pipeline sees it, whatever server has received it. */
+/** A request as the pipeline sees it, from any server. */
 export interface DownstreamRequest {
   readonly head: {
     readonly method: string

@@ -26,7 +26,7 @@ export type ServedResponse = DownstreamResponse & { writeContinue(): void }
 /** Handles an observed request. An error that it rejects with becomes the response. */
 type ProcessRequest = (body: DownstreamBody, trace: Trace) => Promise<void>
 
-/** Passes requests to the pipeline, whatever server has received them. */
+/** Passes requests from any server to the pipeline. */
 export interface RequestHandler {
   /** `authenticator`: another one than that of the gateway. The trace is that of the request. */
   readonly onRequest: (

@@ -26,7 +26,7 @@ const stageIndexes: ReadonlyMap<Stage, number> = new Map(stages.map((stage, inde
 /** The result of the last stage that a request has passed. */
 export type Progress = Partial<Omit<Audited, 'permit'> & Pick<Authorized, 'permit'>>
 
-/** What is observed of a request for a pass-through route. */
+/** Observed values of a request for a pass-through route. */
 export interface PassThroughTrace {
   readonly prefix: string
   /** Whether the rule of the route allows the request; undefined before the decision. */

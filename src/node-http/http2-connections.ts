@@ -38,7 +38,7 @@ const maxSessionMemory = 64
 const extraHeaders = 5
 
 /**
- * A session is closed if it has opened so many streams, and most of them ended before their response: a flood of resets
+ * A session is closed if it has opened this many streams, and most of them ended before their response: a flood of resets
  * (CVE-2023-44487), or of requests that make the server reset (CVE-2025-8671). Envoy has the same limit.
  */
 const minStreamsOfFlood = 500

@@ -52,7 +52,7 @@ export interface OpenedGateway {
   readonly createConsole: ((checks: readonly ReadinessCheck[]) => ConsoleSource) | undefined
 }
 
-/** Opens everything that handles requests. Whatever it opens is closed by the closing stack of `observability`. */
+/** Opens everything that handles requests. The closing stack of `observability` closes it. */
 export async function openGateway(
   observability: Observability,
   { scheme, basePath, staticKey, worker }: GatewayAccess,
