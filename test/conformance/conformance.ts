@@ -62,7 +62,9 @@ export async function runConformance(target: ConformanceTarget): Promise<readonl
     forms.set(operation, (forms.get(operation) ?? new Set()).add(message))
   }
   const site = await createSite(target, report)
-  const run = (one: Case) => outcomeOf(one, createFixture(site, target, report))
+  const succeeded = new Set<OperationName>()
+  const run = (one: Case) =>
+    outcomeOf(one, observeSuccesses(createFixture(site, target, report), one, succeeded))
   const outcomes: Outcome[] = []
   const left = all.entries()
   const work = async (): Promise<void> => {
@@ -70,7 +72,42 @@ export async function runConformance(target: ConformanceTarget): Promise<readonl
   }
   await Promise.all(Array.from({ length: atATime }, work))
   outcomes.push(await run(last))
-  return [...outcomes, ...formOutcomes(forms)]
+  return [
+    ...outcomes,
+    ...operationNames.map((name) => successOutcome(name, succeeded)),
+    ...formOutcomes(forms),
+  ]
+}
+
+/** Adds the operation of a case to `succeeded` when the case receives a success of it. */
+function observeSuccesses(fixture: Fixture, { operation }: Case, succeeded: Set<OperationName>): Fixture {
+  const observe = (name: OperationName): void => {
+    if (name === operation) succeeded.add(name)
+  }
+  return {
+    ...fixture,
+    call: async (name, id, parts) => {
+      const response = await fixture.call(name, id, parts)
+      if (response.status < 400) observe(name)
+      return response
+    },
+    ok: async (name, id, parts) => {
+      const members = await fixture.ok(name, id, parts)
+      observe(name)
+      return members
+    },
+  }
+}
+
+/** Errors alone do not prove that a catalog has an operation. */
+function successOutcome(operation: OperationName, succeeded: ReadonlySet<OperationName>): Outcome {
+  const hasSucceeded = succeeded.has(operation)
+  return {
+    operation,
+    title: 'a request succeeds',
+    result: hasSucceeded ? 'passed' : 'missing',
+    message: hasSucceeded ? '' : 'no request of the cases of this operation has succeeded',
+  }
 }
 
 async function outcomeOf({ operation, title, run }: Case, fixture: Fixture): Promise<Outcome> {

@@ -5,8 +5,13 @@ interface Document {
   readonly paths: Record<string, Record<string, { responses: Record<string, { $ref?: string }> }>>
   readonly components: {
     readonly responses: Record<string, { readonly 'x-codes': readonly number[] }>
-    readonly schemas: Record<string, { readonly required?: readonly string[] }>
+    readonly schemas: Record<string, RequestSchema>
   }
+}
+
+interface RequestSchema {
+  readonly required?: readonly string[]
+  readonly properties?: Readonly<Record<string, { readonly type?: string }>>
 }
 
 const document = JSON.parse(getOpenApiDocument()) as Document
@@ -21,4 +26,12 @@ export function documentedCodes({ path, method }: Operation): readonly number[] 
 
 export function requiredMembers(name: OperationName): readonly string[] {
   return document.components.schemas[`${name}Request`]?.required ?? []
+}
+
+/** The members of a JSON body, each with its JSON type; none for a member that refers to another schema. */
+export function memberTypes(name: OperationName): readonly (readonly [member: string, type: string])[] {
+  const { properties = {} } = document.components.schemas[`${name}Request`] ?? {}
+  return Object.entries(properties).flatMap(([member, { type }]) =>
+    type === undefined ? [] : [[member, type]],
+  )
 }

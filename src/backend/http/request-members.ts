@@ -22,6 +22,7 @@ export function parseMembers(route: RouteMatch, bytes: Uint8Array): RequestMembe
   if (route.operation.body === 'map') return parseMapBody(route, value)
   if (value === null) return {}
   const members = assertObject(value)
+  readIdentifier(members['id'], 'id')
   assertMatchesRoute(route, members, route.operation.routeMembers)
   const { query } = members
   if (isObject(query)) assertIdentifierMatches(query['id'], route.id, 'query.id')
@@ -71,12 +72,16 @@ function assertMatchesRoute(
 }
 
 function assertIdentifierMatches(value: unknown, id: Identifier, name: string): void {
-  if (value === undefined || value === null) return
-  if (!isListOfStrings(value)) {
-    throw invalidInput(`the member ${quoteForMessage(name)} of the body is not a list of strings`)
-  }
-  if (!isSameIdentifier(value, id))
+  const identifier = readIdentifier(value, name)
+  if (identifier !== undefined && !isSameIdentifier(identifier, id))
     throw invalidInput(`the ${quoteForMessage(name)} in the body differs from the id in the route`)
+}
+
+/** Returns undefined if the member is absent or null. */
+function readIdentifier(value: unknown, name: string): Identifier | undefined {
+  if (value === undefined || value === null) return undefined
+  if (isListOfStrings(value)) return value
+  throw invalidInput(`the member ${quoteForMessage(name)} of the body is not a list of strings`)
 }
 
 /** Adds query parameters, and headers of CreateTable. Throws InvalidInput (400) for contradicting values. */

@@ -3,7 +3,7 @@ import type { ErrorName } from '../../../src/catalog-api/catalog-error.ts'
 import type { Identifier } from '../../../src/catalog-api/identifiers.ts'
 import { getOperation, operationNames, type BuiltInOperation } from '../../../src/catalog-api/operations.ts'
 import { NotTestable, type Parts } from '../catalog-client.ts'
-import { requiredMembers } from '../openapi-requirements.ts'
+import { memberTypes, requiredMembers } from '../openapi-requirements.ts'
 import { sampleRequests } from '../sample-requests.ts'
 import type { Case, Check, Fixture } from '../fixture.ts'
 
@@ -17,6 +17,7 @@ function routineOf(operation: BuiltInOperation): Record<string, Check> {
     ...(operation.object !== 'none' && identifierChecks(operation)),
     ...(operation.object !== 'none' && bodyAndRouteChecks(operation)),
     ...((operation.body === 'json' || operation.body === 'map') && bodyChecks(operation)),
+    ...queryChecks(operation),
     ...Object.fromEntries(
       otherMethods(operation).map((method): [string, Check] => [
         `accepts ${method} as well as ${operation.method}`,
@@ -156,6 +157,19 @@ function bodyChecks(operation: BuiltInOperation): Record<string, Check> {
         }
       },
     }),
+    ...(body === 'json' && {
+      'rejects a member of another type': async (fixture) => {
+        for (const [member, type] of memberTypes(name)) {
+          const wrong = { ...sample, [member]: type === 'integer' || type === 'number' ? 'x' : 7 }
+          await fixture.expectError(name, presentFor(fixture, operation), { body: wrong }, 'InvalidInput')
+        }
+      },
+    }),
+    ...(body === 'json' &&
+      object !== 'none' && {
+        'ignores an unknown member': (fixture) =>
+          missing(fixture, operation, { body: { ...sample, unknown_member: { of: [1] } } }),
+      }),
     ...(required.length > 0 && {
       'rejects a request without required members': async (fixture) => {
         const wrong = required.flatMap((member) =>
@@ -174,5 +188,19 @@ function bodyChecks(operation: BuiltInOperation): Record<string, Check> {
           },
         }
       : {}),
+  }
+}
+
+function queryChecks(operation: BuiltInOperation): Record<string, Check> {
+  const typed = [...operation.query].filter(([, type]) => type === 'integer' || type === 'boolean')
+  if (typed.length === 0) return {}
+  return {
+    'rejects a parameter of another type': async (fixture) => {
+      const { query, ...sample } = sampleRequests[operation.name] ?? {}
+      for (const [name] of typed) {
+        const parts = { ...sample, query: { ...query, [name]: 'x' } }
+        await fixture.expectError(operation.name, presentFor(fixture, operation), parts, 'InvalidInput')
+      }
+    },
   }
 }

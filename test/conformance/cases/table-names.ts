@@ -41,6 +41,14 @@ export const tableNameCases = cases({
     },
   },
   RegisterTable: {
+    'registers the dataset of a deregistered table under another name': async (fixture) => {
+      const { ok, table, unusedId, call } = fixture
+      const { location } = await ok('DeregisterTable', await table(3), { body: {} })
+      const id = unusedId()
+      // Relative to the folder of the tables.
+      await ok('RegisterTable', id, { body: { location: String(location).split('/').at(-1) } })
+      equal((await call('CountTableRows', id)).json, 3)
+    },
     'rejects a location outside of the catalog': async ({ expectError, unusedId }) => {
       for (const location of ['../x.lance', '/etc', 's3://bucket/x.lance', 'a/../../x.lance', '']) {
         await expectError(

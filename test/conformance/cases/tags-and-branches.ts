@@ -49,6 +49,10 @@ export const tagAndBranchCases = cases({
     },
   },
   GetTableTagVersion: {
+    'returns the version that a tag names': async (fixture) => {
+      const id = await tagged(fixture)
+      equal((await fixture.ok('GetTableTagVersion', id, { body: { tag: 'first' } }))['version'], 1)
+    },
     'rejects a missing tag': ({ expectError, sampleTable }) =>
       expectError('GetTableTagVersion', sampleTable, { body: { tag: 'absent' } }, 'TableTagNotFound'),
   },
