@@ -75,21 +75,44 @@ interface Volume {
   readonly secret?: { readonly secretName: string }
 }
 
-/** Renders the chart as a release named `release`, in a cluster with the Prometheus operator. */
-export async function render(words: readonly string[], program?: string): Promise<readonly Manifest[]> {
+interface RenderOptions {
+  /** Helm program; by default the newest. */
+  readonly program?: string
+  /** Folder of the chart; by default that of this project. */
+  readonly chart?: string
+}
+
+/** Renders a chart as a release named `release`, in a cluster with the Prometheus operator. */
+export async function render(
+  words: readonly string[],
+  { program, chart = chartFolder }: RenderOptions = {},
+): Promise<readonly Manifest[]> {
   const kinds = ['ServiceMonitor', 'PrometheusRule'].map((kind) => `monitoring.coreos.com/v1/${kind}`)
   const operator = ['--api-versions', kinds.join(',')]
-  return manifestsIn(await helm(['template', 'release', chartFolder, ...operator, ...words], program))
+  return manifestsIn(await helm(['template', 'release', chart, ...operator, ...words], program))
+}
+
+/** A pod with its metadata. */
+export interface PodTemplate {
+  readonly metadata: {
+    readonly labels: Readonly<Record<string, string>>
+    readonly annotations?: Readonly<Record<string, string>>
+  }
+  readonly spec: PodSpec
+}
+
+/** Lists the pods that workloads create. */
+export function podTemplatesOf(manifests: readonly Manifest[]): readonly PodTemplate[] {
+  return manifests.flatMap(({ spec }) => (spec as { readonly template?: PodTemplate })?.template ?? [])
 }
 
 /** Lists the pods of manifests with their components. */
 export function podsOf(manifests: readonly Manifest[]): readonly { component: string; pod: PodSpec }[] {
-  return manifests.flatMap(({ kind, metadata, spec }) => {
-    const component = metadata.labels['app.kubernetes.io/component'] ?? ''
-    if (kind === 'Pod') return [{ component, pod: spec as PodSpec }]
-    const template = (spec as { readonly template?: { readonly spec: PodSpec } } | undefined)?.template
-    return template ? [{ component, pod: template.spec }] : []
-  })
+  const bare = manifests.filter(({ kind }) => kind === 'Pod') as readonly (Manifest & PodTemplate)[]
+  return [...podTemplatesOf(manifests), ...bare].map(({ metadata, spec }) => ({
+    component: metadata.labels['app.kubernetes.io/component'] ?? '',
+    pod: spec,
+  }))
 }
 
 /** Kubernetes reads YAML 1.1, in which 0440 is octal. */

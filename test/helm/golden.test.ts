@@ -23,7 +23,7 @@ describe.skipIf(programs.length === 0).each(programs.length === 0 ? ['helm'] : p
   'the chart with %s',
   (program) => {
     it.each(valuesNames)('renders %s as expected', async (name) => {
-      const manifests = await render(['--values', valuesFile(name)], program)
+      const manifests = await render(['--values', valuesFile(name)], { program })
       await expect(textOf(manifests)).toMatchFileSnapshot(goldenFile(name))
     })
 
