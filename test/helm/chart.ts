@@ -73,6 +73,9 @@ interface Volume {
     readonly items?: readonly { readonly key: string; readonly path: string }[]
   }
   readonly secret?: { readonly secretName: string }
+  readonly downwardAPI?: {
+    readonly items: readonly { readonly path: string; readonly fieldRef: { readonly fieldPath: string } }[]
+  }
 }
 
 interface RenderOptions {
@@ -107,11 +110,14 @@ export function podTemplatesOf(manifests: readonly Manifest[]): readonly PodTemp
 }
 
 /** Lists the pods of manifests with their components. */
-export function podsOf(manifests: readonly Manifest[]): readonly { component: string; pod: PodSpec }[] {
+export function podsOf(
+  manifests: readonly Manifest[],
+): readonly { component: string; pod: PodSpec; annotations: Readonly<Record<string, string>> }[] {
   const bare = manifests.filter(({ kind }) => kind === 'Pod') as readonly (Manifest & PodTemplate)[]
   return [...podTemplatesOf(manifests), ...bare].map(({ metadata, spec }) => ({
     component: metadata.labels['app.kubernetes.io/component'] ?? '',
     pod: spec,
+    annotations: metadata.annotations ?? {},
   }))
 }
 

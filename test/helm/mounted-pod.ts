@@ -15,18 +15,18 @@ export interface MountedContainer {
   readonly container: Container
 }
 
-/** Writes the ConfigMaps and Secrets that a pod mounts to the folder. */
+/** Writes the ConfigMaps, Secrets and annotations that a pod mounts to the folder. */
 export async function mountPod(
   root: string,
   component: string,
   manifests: readonly Manifest[],
   secrets: Contents,
 ): Promise<MountedContainer> {
-  const pod = podsOf(manifests).find((each) => each.component === component)?.pod
+  const { pod, annotations = {} } = podsOf(manifests).find((each) => each.component === component) ?? {}
   const container = pod?.containers[0]
   if (pod === undefined || container === undefined) throw new Error(`there is no pod of a ${component}`)
   for (const { name, mountPath, subPath } of container.volumeMounts ?? []) {
-    for (const [path, text] of Object.entries(filesOf(pod, name, manifests, secrets))) {
+    for (const [path, text] of Object.entries(filesOf(pod, name, { manifests, annotations, secrets }))) {
       if (subPath !== undefined && subPath !== path) continue
       const file = join(root, mountPath, subPath === undefined ? path : '.')
       await mkdir(dirname(file), { recursive: true })
@@ -37,14 +37,27 @@ export async function mountPod(
   return { args, environment: environmentOf(container, secrets), container }
 }
 
+interface Sources {
+  readonly manifests: readonly Manifest[]
+  readonly annotations: Readonly<Record<string, string>>
+  readonly secrets: Contents
+}
+
 function filesOf(
   { volumes = [] }: PodSpec,
   name: string,
-  manifests: readonly Manifest[],
-  secrets: Contents,
+  { manifests, annotations, secrets }: Sources,
 ): Readonly<Record<string, string>> {
-  const { configMap, secret } = volumes.find((volume) => volume.name === name) ?? {}
+  const { configMap, secret, downwardAPI } = volumes.find((volume) => volume.name === name) ?? {}
   if (secret) return contentOf(secrets, secret.secretName)
+  if (downwardAPI) {
+    return Object.fromEntries(
+      downwardAPI.items.map(({ path, fieldRef: { fieldPath } }) => {
+        const [, key = ''] = /^metadata\.annotations\['(.+)'\]$/.exec(fieldPath) ?? []
+        return [path, annotations[key] ?? missing(fieldPath)]
+      }),
+    )
+  }
   if (!configMap) return {}
   const maps = manifests.filter(({ kind }) => kind === 'ConfigMap')
   const ours = Object.fromEntries(maps.map(({ metadata, data = {} }) => [metadata.name, data]))

@@ -58,3 +58,15 @@ spec:
     requests:
       storage: {{ $persistence.size }}
 {{- end }}
+
+{{/*
+The volume with the settings file; takes its name. The file comes from an annotation of the pod, not from a ConfigMap:
+so a pod that restarts reads the settings of its own revision, and a rollback brings back those of its revision.
+*/}}
+{{- define "catalog-gateway.settingsVolume" -}}
+- name: settings
+  downwardAPI:
+    items:
+      - path: {{ . }}
+        fieldRef: { fieldPath: "metadata.annotations['catalog-gateway/settings']" }
+{{- end }}
