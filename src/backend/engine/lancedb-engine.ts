@@ -7,6 +7,7 @@ import { joinFiles, streamToFile } from './arrow/arrow-file.ts'
 import type { UploadedFile } from './arrow/arrow-file.ts'
 import { readFileSchema } from './arrow/arrow-frames.ts'
 import { openColumns } from './tables/columns.ts'
+import { assertUploadNotComputed } from './tables/computed-columns.ts'
 import { castDictionaryColumns } from './query/dictionary-columns.ts'
 import type { CountOptions, DescribeOptions, Engine, TableDescription } from './engine.ts'
 import type { TablePoint } from './table-point.ts'
@@ -105,7 +106,7 @@ async function insertRows(
 ): Promise<{ version: number; rows: number }> {
   const uploaded = streamToFile(upload, context.decodedUploadBytes)
   const version =
-    mode === 'append' ? appendRows(context, point, uploaded) : replaceRows(context, point, uploaded)
+    mode === 'append' ? appendRows(context, point, upload, uploaded) : replaceRows(context, point, uploaded)
   return { version: await version, rows: uploaded.rows }
 }
 
@@ -113,10 +114,12 @@ async function insertRows(
 async function appendRows(
   context: EngineContext,
   point: TablePoint,
+  stream: Uint8Array,
   { file, batches }: UploadedFile,
 ): Promise<number> {
   const table = await openTable(context, point)
   if (batches === 0) return table.version()
+  await assertUploadNotComputed(table, stream)
   return (await table.add(file, 'append')).version
 }
 

@@ -4,6 +4,7 @@ import type { RequestOf } from '../../../catalog-api/schemas/operation-schemas.t
 import type { ArrowField, ArrowSchema } from '../../../lib/arrow/schema.ts'
 import { buildSchemaFile } from '../arrow/computed-schema.ts'
 import { readFileSchema } from '../arrow/arrow-frames.ts'
+import { findColumnsWithValues } from '../arrow/columns-with-values.ts'
 import type { NativeTable } from '../native/native-module.ts'
 import { readColumnName } from '../schema/field-path.ts'
 import { findColumns, findVolatileFunction } from '../sql/find-names.ts'
@@ -68,10 +69,35 @@ export function assertNotInputs(
   }
 }
 
+/** Throws InvalidInput if an update sets a computed column. */
+export async function assertUpdatesNotComputed(table: NativeTable, paths: readonly string[]): Promise<void> {
+  assertNotWritten(await listComputedColumns(table), new Set(paths.map(readColumnName)))
+}
+
+/** Throws InvalidInput if the rows of a complete Arrow IPC stream have values of a computed column other than null. */
+export async function assertUploadNotComputed(table: NativeTable, stream: Uint8Array): Promise<void> {
+  const computed = await listComputedColumns(table)
+  if (computed.length > 0) assertNotWritten(computed, findColumnsWithValues(stream))
+}
+
+function assertNotWritten(computed: readonly string[], written: ReadonlySet<string>): void {
+  const column = computed.find((name) => written.has(name))
+  if (column === undefined) return
+  throw invalidInput(
+    `the column ${quoteForMessage(column)} is computed, and only AlterTableBackfillColumns sets its values; ` +
+      'expected rows without it, or with null',
+  )
+}
+
+async function listComputedColumns(table: NativeTable): Promise<string[]> {
+  const { fields } = readFileSchema(await table.schema())
+  return fields.filter(isComputed).map(({ name }) => name)
+}
+
 /** Throws InvalidInput if an alteration changes the type of a computed column, which is that of its expression. */
 export function assertNotRetyped(schema: ArrowSchema, retyped: readonly string[]): void {
   const computed = schema.fields.find(
-    ({ name, metadata }) => retyped.some((path) => readColumnName(path) === name) && kindKey in metadata,
+    (field) => isComputed(field) && retyped.some((path) => readColumnName(path) === field.name),
   )
   if (computed === undefined) return
   const column = quoteForMessage(computed.name)
@@ -89,8 +115,8 @@ export function assertDefinitionsKept(
     const written = Object.keys(metadata).find(
       (key) => key === metadataPrefix || key.startsWith(`${metadataPrefix}.`),
     )
-    const isComputed = schema.fields.some((field) => field.name === path && kindKey in field.metadata)
-    if (written !== undefined || (replace && isComputed)) {
+    const definesColumn = schema.fields.some((field) => field.name === path && isComputed(field))
+    if (written !== undefined || (replace && definesColumn)) {
       throw invalidInput(
         `the metadata ${written ?? metadataPrefix} of the column ${quoteForMessage(path)} belongs to its definition ` +
           'as a computed column, which cannot be changed; drop and add the column',
@@ -122,6 +148,10 @@ async function evaluateSchema(
   return await query.outputSchema()
 }
 
+function isComputed({ metadata }: ArrowField): boolean {
+  return kindKey in metadata
+}
+
 function readInputs({ metadata }: ArrowField): readonly unknown[] {
   try {
     const inputs: unknown = JSON.parse(metadata[inputsKey] ?? '[]')
@@ -130,6 +160,7 @@ function readInputs({ metadata }: ArrowField): readonly unknown[] {
     return []
   }
 }
+
 /** Throws TableColumnNotFound (404) for a missing column, and InvalidInput for one without an expression. */
 export function requireComputedColumn(schema: ArrowSchema, name: string): ComputedColumn {
   const field = schema.fields.find((candidate) => candidate.name === name)

@@ -6,6 +6,7 @@ import type { NativeMerge } from '../native/native-changes.ts'
 import type { NativeTable } from '../native/native-module.ts'
 import { openTable } from '../native/open-table.ts'
 import type { EngineContext } from '../native/open-table.ts'
+import { assertUpdatesNotComputed, assertUploadNotComputed } from './computed-columns.ts'
 import { retryConflicts } from '../native/retry-conflicts.ts'
 import { parenthesizeCondition, parenthesizeExpression } from '../sql/validate-expression.ts'
 
@@ -40,6 +41,10 @@ export function openRows(context: EngineContext): TableRows {
       withCatalogErrors(async () =>
         retryConflicts(async () => {
           const table = await openTable(context, point)
+          await assertUpdatesNotComputed(
+            table,
+            updates.map(([column]) => column),
+          )
           const columns = updates.map(([column, expression]): [string, string] => [
             column,
             parenthesizeExpression(expression),
@@ -66,9 +71,11 @@ async function mergeRows(
   merge: MergeInsert,
 ): Promise<MergeCounts> {
   const { file } = streamToFile(upload, context.decodedUploadBytes)
-  const result = await retryConflicts(async () =>
-    toNativeMerge(await openTable(context, point), merge).execute(file),
-  )
+  const result = await retryConflicts(async () => {
+    const table = await openTable(context, point)
+    await assertUploadNotComputed(table, upload)
+    return await toNativeMerge(table, merge).execute(file)
+  })
   return {
     version: result.version,
     inserted: result.numInsertedRows,
