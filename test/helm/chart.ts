@@ -83,16 +83,18 @@ interface RenderOptions {
   readonly program?: string
   /** Folder of the chart; by default that of this project. */
   readonly chart?: string
+  /** Name of the release; by default `release`. */
+  readonly release?: string
 }
 
-/** Renders a chart as a release named `release`, in a cluster with the Prometheus operator. */
+/** Renders a chart, in a cluster with the Prometheus operator. */
 export async function render(
   words: readonly string[],
-  { program, chart = chartFolder }: RenderOptions = {},
+  { program, chart = chartFolder, release = 'release' }: RenderOptions = {},
 ): Promise<readonly Manifest[]> {
   const kinds = ['ServiceMonitor', 'PrometheusRule'].map((kind) => `monitoring.coreos.com/v1/${kind}`)
   const operator = ['--api-versions', kinds.join(',')]
-  return manifestsIn(await helm(['template', 'release', chart, ...operator, ...words], program))
+  return manifestsIn(await helm(['template', release, chart, ...operator, ...words], program))
 }
 
 /** A pod with its metadata. */

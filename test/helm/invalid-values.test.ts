@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { temporaryFolder } from '../e2e/built-program.ts'
-import { render } from './chart.ts'
+import { podTemplatesOf, render, valuesFile } from './chart.ts'
 import { helms } from './helm-programs.ts'
 
-async function refusalOf(values: object): Promise<string> {
+async function refusalOf(values: object, release = 'release'): Promise<string> {
   const file = join(await temporaryFolder(), 'values.yaml')
   await writeFile(file, stringify(values))
-  const failure = await render(['--values', file]).then(
+  const failure = await render(['--values', file], { release }).then(
     () => undefined,
     (error: { readonly stderr?: string }) => error.stderr,
   )
@@ -71,5 +71,58 @@ describe.skipIf(helms.length === 0)('values', () => {
     ]) {
       expect(refusal).toContain(reported)
     }
+  })
+
+  it('with misspelt or wrong settings are refused', async () => {
+    const refusal = await refusalOf({
+      config: {
+        lisen: {},
+        audit: { modes: { commit: 'strickt' } },
+        upstream: { credential: { value: 'x' } },
+      },
+      catalog: { config: { data: { foldr: 'x' }, accessToken: 'a-token-of-the-catalog' } },
+    })
+    for (const reported of [
+      "additional properties 'lisen' not allowed",
+      "'strict', 'durable', 'besteffort', 'off'",
+      "additional properties 'foldr' not allowed",
+      'expected a file of a Secret, or CATALOG_GATEWAY__UPSTREAM__CREDENTIAL__VALUE from a Secret',
+      'expected a file of a Secret, or CATALOG_GATEWAY__ACCESS_TOKEN from a Secret',
+    ]) {
+      expect(refusal).toContain(reported)
+    }
+    expect(refusal).not.toContain('a-token-of-the-catalog')
+  })
+
+  it('that are null are refused, except where templates print them whole', async () => {
+    expect(await refusalOf({ config: { listen: null } })).toContain("'/config/listen': got null, want object")
+    expect(await refusalOf({ catalog: null })).toContain("missing property 'catalog'")
+    expect(await refusalOf({ policies: { inline: null } })).toContain("missing property 'inline'")
+    const words = ['--values', valuesFile('one-upstream'), '--set', 'resources.limits=null']
+    const text = JSON.stringify(podTemplatesOf(await render(words)))
+    expect(text).not.toContain('"memory":"1Gi"')
+  })
+
+  it('with which a gateway could not be reached are refused', async () => {
+    const refusal = await refusalOf(
+      {
+        nameOverride: 'x',
+        config: { listen: { host: '127.0.0.1', port: 0 }, admin: { host: 'localhost' } },
+        catalog: { enabled: true, config: { listen: { host: '::1' } } },
+        autoscaling: { enabled: true, minReplicas: 7, maxReplicas: 6 },
+      },
+      'sales.eu',
+    )
+    for (const reported of [
+      'nothing outside of the pod reaches config.listen.host: 127.0.0.1',
+      'nothing outside of the pod reaches config.admin.host: localhost',
+      'nothing outside of the pod reaches catalog.config.listen.host: ::1',
+      'config.listen.port is 0',
+      'autoscaling.minReplicas is 7 and autoscaling.maxReplicas is 6',
+      'the name of the release leads to "sales.eu-x"',
+    ]) {
+      expect(refusal).toContain(reported)
+    }
+    expect(await refusalOf({ config: { admin: { port: 2333 } } })).toContain('are both 2333')
   })
 })

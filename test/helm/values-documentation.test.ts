@@ -6,10 +6,12 @@ import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
 import { chartFolder } from './chart.ts'
+import { withSettings } from './settings-in-values-schema.ts'
 
 interface Schema {
   readonly $ref?: string
   readonly additionalProperties?: boolean | object
+  readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly definitions?: Readonly<Record<string, Schema>>
 }
@@ -21,25 +23,41 @@ const values = parse(await read('values.yaml')) as Readonly<Record<string, unkno
 /** What helm adds to the values of a chart that is part of another one. */
 const valuesOfHelm = ['global']
 
-it('the schema lists exactly the values, and refuses unknown ones', () => {
+/** Definitions of settings, of which values may have any. */
+const ofSettings = ['gatewaySettings', 'catalogSettings']
+/** Definitions of which members may be removed: templates print them whole. */
+const printedWhole = ['probe', 'resources']
+
+it('the schema lists exactly the values, requires each, and refuses unknown ones', () => {
   compare(root, values, '')
 })
 
+it('the schema contains those of the settings, as npm run schema writes it', async () => {
+  const text = await read('values.schema.json')
+  expect(JSON.parse(text)).toEqual(JSON.parse(withSettings(text)))
+})
+
 function compare(schema: Schema, value: unknown, path: string): void {
-  const { properties, additionalProperties } = resolved(schema)
-  if (properties === undefined) return
+  const { properties, additionalProperties, required = [] } = resolved(schema)
+  if (properties === undefined || ofSettings.includes(definitionName(schema))) return
   const known = Object.keys(properties).filter((key) => path !== '' || !valuesOfHelm.includes(key))
   expect(known.toSorted(), path).toEqual(Object.keys(value as object).toSorted())
   expect(additionalProperties, path).toBe(false)
+  if (!printedWhole.includes(definitionName(schema))) {
+    expect(required.toSorted(), path).toEqual(known.toSorted())
+  }
   for (const key of known) {
     const inner = (value as Readonly<Record<string, unknown>>)[key]
     compare(properties[key] ?? {}, inner, `${path}.${key}`)
   }
 }
 
+function definitionName({ $ref = '' }: Schema): string {
+  return $ref.replace('#/definitions/', '')
+}
+
 function resolved(schema: Schema): Schema {
-  const name = schema.$ref?.replace('#/definitions/', '')
-  return name === undefined ? schema : (root.definitions?.[name] ?? {})
+  return schema.$ref === undefined ? schema : (root.definitions?.[definitionName(schema)] ?? {})
 }
 
 it('the README lists each value with its default, as npm run chart-readme writes it', async () => {

@@ -1,10 +1,11 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
+import { withSettings } from '../../helm/settings-in-values-schema.ts'
 import {
   createDecisionTableSchema,
   createPolicySchema,
 } from '../../../src/policy/language/policy-json-schema.ts'
 
-/** Regenerates the schemas in policies/: `npm run schema`. */
+/** Regenerates the schemas in policies/, and that of the settings in the schema of the chart: `npm run schema`. */
 for (const [name, schema] of Object.entries({
   'schema.json': createPolicySchema(),
   'decision-table.schema.json': createDecisionTableSchema(),
@@ -14,3 +15,6 @@ for (const [name, schema] of Object.entries({
     `${JSON.stringify(schema, undefined, 2)}\n`,
   )
 }
+
+const valuesSchema = new URL('../../../helm/catalog-gateway/values.schema.json', import.meta.url)
+await writeFile(valuesSchema, withSettings(await readFile(valuesSchema, 'utf8')))

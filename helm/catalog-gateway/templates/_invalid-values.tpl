@@ -1,0 +1,85 @@
+{{/* Fails with every error that the schema cannot find: values that contradict each other or the cluster. */}}
+{{- define "catalog-gateway.refuseInvalidValues" -}}
+{{- $settings := include "catalog-gateway.settings" . | fromYaml -}}
+{{- $errors := include "catalog-gateway.addressErrors" (list "config" $settings) | fromJsonArray -}}
+{{- if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" (include "catalog-gateway.fullname" .)) -}}
+{{- $errors = append $errors (printf "names of Services have lowercase letters, digits and dashes, and begin with a letter, but the name of the release leads to %q; expected another name, or fullnameOverride" (include "catalog-gateway.fullname" .)) -}}
+{{- end -}}
+{{- with .Values.autoscaling -}}
+{{- if and .enabled (gt (int .minReplicas) (int .maxReplicas)) -}}
+{{- $errors = append $errors (printf "autoscaling.minReplicas is %v and autoscaling.maxReplicas is %v; expected a minimum of at most the maximum" .minReplicas .maxReplicas) -}}
+{{- end -}}
+{{- end -}}
+{{- if not .Values.persistence.enabled -}}
+{{- range $class := list "commit" "data" "admin" -}}
+{{- $mode := dig "modes" $class "strict" $settings.audit -}}
+{{- if and (has $mode (list "strict" "durable")) (not $settings.audit.sinks) -}}
+{{- $errors = append $errors (printf "without persistence.enabled the audit log goes with the pod, but config.audit.modes.%s is %s; expected besteffort, or config.audit.sinks" $class $mode) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and (include "catalog-gateway.hasReplicas" .) (not (dig "listing" "tokenKeyFile" "" $settings)) -}}
+{{- $errors = append $errors "several gateways need the same secret for page tokens; expected pageTokens.existingSecret" -}}
+{{- end -}}
+{{- if and .Values.serviceMonitor.enabled .Values.networkPolicy.enabled (not .Values.networkPolicy.adminFrom) -}}
+{{- $errors = append $errors "the NetworkPolicy would keep Prometheus out; expected networkPolicy.adminFrom" -}}
+{{- end -}}
+{{- if and .Values.ingress.enabled (not .Values.ingress.hosts) -}}
+{{- $errors = append $errors "expected ingress.hosts with ingress.enabled" -}}
+{{- end -}}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
+{{- $errors = append $errors "expected httpRoute.parentRefs with httpRoute.enabled" -}}
+{{- end -}}
+{{- if .Values.catalog.enabled -}}
+{{- $errors = concat $errors (include "catalog-gateway.catalogErrors" . | fromJsonArray) -}}
+{{- end -}}
+{{- if $errors -}}
+{{- fail (printf "\n%s" (join "\n" $errors)) -}}
+{{- end -}}
+{{- end }}
+
+{{/* Errors in the values of the bundled catalog, as a list in JSON. */}}
+{{- define "catalog-gateway.catalogErrors" -}}
+{{- $settings := include "catalog-gateway.catalogSettings" . | fromYaml -}}
+{{- $errors := include "catalog-gateway.addressErrors" (list "catalog.config" $settings) | fromJsonArray -}}
+{{- $catalog := .Values.catalog -}}
+{{- $hasVolume := or $catalog.persistence.enabled $catalog.persistence.existingClaim -}}
+{{- $isInFolder := dig "data" "folder" "" $settings -}}
+{{- $isInFile := dig "store" "folder" "" $settings -}}
+{{- if not $catalog.accessToken.existingSecret -}}
+{{- $errors = append $errors "the bundled catalog would accept requests without authentication; expected catalog.accessToken.existingSecret" -}}
+{{- end -}}
+{{- if and (or $isInFolder $isInFile) (not $hasVolume) -}}
+{{- $errors = append $errors "without a volume, tables in a folder and a catalog in SQLite go with the pod; expected catalog.persistence, or catalog.config.data.s3 with catalog.postgres" -}}
+{{- end -}}
+{{- if gt (int $catalog.replicaCount) 1 -}}
+{{- if $isInFile -}}
+{{- $errors = append $errors "several catalogs cannot share SQLite; expected catalog.postgres.existingSecret with catalog.replicaCount" -}}
+{{- end -}}
+{{- if and $isInFolder (not $catalog.persistence.existingClaim) -}}
+{{- $errors = append $errors "several catalogs need the same tables; expected catalog.config.data.s3, or catalog.persistence.existingClaim that many can mount" -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $errors -}}
+{{- end }}
+
+{{/* Addresses on which a pod cannot be reached, as a list in JSON; takes (list PATH SETTINGS). */}}
+{{- define "catalog-gateway.addressErrors" -}}
+{{- $errors := list -}}
+{{- $path := index . 0 -}}
+{{- $settings := index . 1 -}}
+{{- range $section := list "listen" "admin" -}}
+{{- with get $settings $section -}}
+{{- if regexMatch "^(localhost|127[.].*|::1)$" .host -}}
+{{- $errors = append $errors (printf "nothing outside of the pod reaches %s.%s.host: %s; expected 0.0.0.0 or ::" $path $section .host) -}}
+{{- end -}}
+{{- if not .port -}}
+{{- $errors = append $errors (printf "%s.%s.port is 0, and the Service needs a fixed port; expected one from 1 to 65535" $path $section) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and (hasKey $settings "admin") (eq (int $settings.listen.port) (int $settings.admin.port)) -}}
+{{- $errors = append $errors (printf "%s.listen.port and %s.admin.port are both %v; expected two ports" $path $path $settings.listen.port) -}}
+{{- end -}}
+{{- toJson $errors -}}
+{{- end }}
