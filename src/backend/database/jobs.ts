@@ -70,6 +70,16 @@ export async function listJobs(
   return (await query.execute()).map(toJob)
 }
 
+/** Counts queued and running jobs. */
+export async function countUnfinishedJobs(database: CatalogDatabase): Promise<number> {
+  const { count } = await database
+    .selectFrom('jobs')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('ended_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
 /** Lists the ids of queued and running jobs, the oldest first. */
 export async function listUnfinishedJobs(database: CatalogDatabase): Promise<string[]> {
   const rows = await database

@@ -9,7 +9,12 @@ import {
 } from 'kysely'
 import Libsql from 'libsql'
 import { expect, onTestFinished, it } from 'vitest'
-import { deleteJobsEndedBefore, listJobs, listUnfinishedJobs } from '../../../src/backend/database/jobs.ts'
+import {
+  countUnfinishedJobs,
+  deleteJobsEndedBefore,
+  listJobs,
+  listUnfinishedJobs,
+} from '../../../src/backend/database/jobs.ts'
 import { listNamespaceNames, listTableNames, listTablePaths } from '../../../src/backend/database/listings.ts'
 import {
   hasChildren,
@@ -95,6 +100,11 @@ const plans: readonly (readonly [name: string, query: Query, steps: readonly str
     ['SEARCH table_versions USING INDEX table_versions_plain (object_id=? AND branch=? AND version<?)'],
   ],
   ['the unfinished jobs', listUnfinishedJobs, ['SEARCH jobs USING COVERING INDEX jobs_by_end (ended_at=?)']],
+  [
+    'the number of unfinished jobs',
+    countUnfinishedJobs,
+    ['SEARCH jobs USING COVERING INDEX jobs_by_end (ended_at=?)'],
+  ],
   [
     'forget old jobs',
     (database) => deleteJobsEndedBefore(database, 7),

@@ -13,12 +13,13 @@ export async function runningProcess(folder: string, level = 'error', others: ob
   const child = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(settings)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const kill = async () => {
+  const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
     if (child.exitCode !== null || child.signalCode !== null) return
-    child.kill('SIGKILL')
+    child.kill(signal)
     await once(child, 'exit')
   }
+  const kill = async () => await end('SIGKILL')
   onTestFinished(kill)
   const [url] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
-  return { url, kill }
+  return { url, kill, end }
 }

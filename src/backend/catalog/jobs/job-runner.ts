@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { CatalogError } from '../../../catalog-api/catalog-error.ts'
 import {
+  countUnfinishedJobs,
   deleteJobsEndedBefore,
   findJob,
   insertJob,
@@ -65,8 +66,7 @@ export class JobRunner {
 
   /** Queues a job. Throws ServiceUnavailable (503) if too many are unfinished. Returns the id of the job. */
   async submit(job: NewJob): Promise<string> {
-    const unfinished = await listUnfinishedJobs(this.#context.database)
-    if (unfinished.length >= maxUnfinishedJobs) {
+    if ((await countUnfinishedJobs(this.#context.database)) >= maxUnfinishedJobs) {
       throw new CatalogError('ServiceUnavailable', 'too many unfinished jobs; retry later', {
         headers: { 'retry-after': '10' },
       })
@@ -101,6 +101,7 @@ export class JobRunner {
     if (this.#isClosing) return
     const { database } = this.#context
     await deleteJobsEndedBefore(database, Date.now() - retentionMs)
+    if (this.#running.size >= maxRunningJobs) return
     for (const jobId of await listUnfinishedJobs(database)) {
       if (this.#running.size >= maxRunningJobs) return
       if (!this.#running.has(jobId)) this.#running.set(jobId, this.#run(jobId))
