@@ -72,12 +72,12 @@ export async function listJobs(
 
 /** Counts queued and running jobs. */
 export async function countUnfinishedJobs(database: CatalogDatabase): Promise<number> {
-  const { count } = await database
+  const row = await database
     .selectFrom('jobs')
     .select(({ fn }) => fn.countAll().as('count'))
     .where('ended_at', 'is', null)
-    .executeTakeFirstOrThrow()
-  return Number(count)
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
 }
 
 /** Lists the ids of queued and running jobs, the oldest first. */
