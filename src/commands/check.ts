@@ -9,6 +9,7 @@ import { readUpstreamOptions } from '../gateway/upstream/upstream-files.ts'
 import { listUpstreamFiles } from '../config/upstream/upstream-settings.ts'
 import { listKeys } from '../identity/api-keys/key-store.ts'
 import { openAssertionSigner } from '../identity/assertion/assertions.ts'
+import { readBootstrapKey } from '../identity/api-keys/bootstrap-key.ts'
 import { readPepper } from '../identity/api-keys/pepper.ts'
 import { readRedisAccess } from '../limits/shared/redis-access.ts'
 import { createExtraOperations } from '../catalog-api/extra-operation.ts'
@@ -54,7 +55,7 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
     await check('the candidate policies cannot be used', () =>
       checkPolicies(createFolderLocation(candidateFolder), vocabulary),
     )
-  const { apiKeys, introspection, assertion } = identity
+  const { apiKeys, bootstrapKey, introspection, assertion } = identity
   if (introspection) {
     await check('the secret for introspection cannot be read', () => readFile(introspection.clientSecretFile))
   }
@@ -65,6 +66,7 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
     await check('the API keys cannot be used', () => listKeys(apiKeys.store))
     await check('the pepper of the API keys cannot be used', () => readPepper(apiKeys.pepperFile))
   }
+  if (bootstrapKey) await check('the bootstrap key cannot be used', () => readBootstrapKey(bootstrapKey))
   if (listing) {
     await check('the secret of page tokens cannot be used', () => readPageTokenSecret(listing.tokenKeyFile))
   }

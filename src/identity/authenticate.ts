@@ -23,7 +23,7 @@ export interface Credentials {
 
 export interface AuthenticatorOptions {
   readonly apiKeys?: KeyStoreOptions
-  /** For development only. */
+  /** The development key or the bootstrap key. */
   readonly staticKey?: StaticKey
   readonly issuers?: readonly TokenIssuerInput[]
   readonly kubernetes?: KubernetesSettings | undefined

@@ -21,6 +21,7 @@ export async function findDevelopmentFiles({
   const secrets = [
     { setting: 'identity.apiKeys.store', file: identity.apiKeys?.store },
     { setting: 'identity.apiKeys.pepperFile', file: identity.apiKeys?.pepperFile },
+    { setting: 'identity.bootstrapKey.file', file: identity.bootstrapKey?.file },
     ...upstreams.map(({ name, credential }) => ({
       setting: `the credential of ${name}`,
       file: credential?.file,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { bootstrapKeySchema } from './bootstrap-key-settings.ts'
 import { assertionSchema } from './assertion-settings.ts'
 import { clientCertificatesSchema } from './client-certificate-settings.ts'
 import { introspectionSchema } from './introspection-settings.ts'
@@ -18,6 +19,7 @@ export const identitySchema = z
           .describe('File with the time of last use of each key, for `keys list`.'),
       })
       .optional(),
+    bootstrapKey: bootstrapKeySchema.optional(),
     issuers: tokenIssuersSchema.default([]).describe('Trusted token issuers.'),
     kubernetes: kubernetesSchema.optional(),
     introspection: introspectionSchema.optional(),
@@ -38,13 +40,15 @@ export const identitySchema = z
     assertion: assertionSchema.optional(),
   })
   .refine(
-    ({ apiKeys, issuers, kubernetes, introspection, clientCertificates, anonymous }) =>
+    ({ apiKeys, bootstrapKey, issuers, kubernetes, introspection, clientCertificates, anonymous }) =>
       anonymous === true ||
-      [apiKeys, kubernetes, introspection, clientCertificates].some((source) => source !== undefined) ||
+      [apiKeys, bootstrapKey, kubernetes, introspection, clientCertificates].some(
+        (source) => source !== undefined,
+      ) ||
       issuers.length > 0,
     {
       message:
-        'no way to authenticate: expected apiKeys, issuers, kubernetes, introspection, clientCertificates or anonymous',
+        'no way to authenticate: expected apiKeys, bootstrapKey, issuers, kubernetes, introspection, clientCertificates or anonymous',
     },
   )
   .superRefine((settings, context) => {
@@ -58,7 +62,7 @@ export function resolveIdentityPaths(
   settings: IdentitySettings,
   absolute: (path: string) => string,
 ): IdentitySettings {
-  const { apiKeys, issuers, kubernetes, introspection, jwksCacheFolder, assertion } = settings
+  const { apiKeys, bootstrapKey, issuers, kubernetes, introspection, jwksCacheFolder, assertion } = settings
   return {
     ...settings,
     ...(apiKeys && {
@@ -68,6 +72,7 @@ export function resolveIdentityPaths(
         ...(apiKeys.lastUsedFile !== undefined && { lastUsedFile: absolute(apiKeys.lastUsedFile) }),
       },
     }),
+    ...(bootstrapKey && { bootstrapKey: { ...bootstrapKey, file: absolute(bootstrapKey.file) } }),
     issuers: issuers.map((issuer) => ({
       ...issuer,
       jwks: 'file' in issuer.jwks ? { file: absolute(issuer.jwks.file) } : issuer.jwks,

@@ -1,6 +1,7 @@
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import type { StaticKey } from '../../identity/api-keys/api-keys.ts'
 import { createAuthenticator, type Authenticator } from '../../identity/authenticate.ts'
+import { readBootstrapKey } from '../../identity/api-keys/bootstrap-key.ts'
 import { readPepper } from '../../identity/api-keys/pepper.ts'
 import { registerIdentityMetrics } from '../../observability/metrics/identity-metrics.ts'
 import type { Bootstrap } from './open-observability.ts'
@@ -11,11 +12,12 @@ export async function openIdentity(
   staticKey: StaticKey | undefined,
   audit: AuditLog,
 ): Promise<Authenticator> {
-  const { apiKeys, ...rest } = settings.identity
+  const { apiKeys, bootstrapKey, ...rest } = settings.identity
+  const key = staticKey ?? (bootstrapKey && (await readBootstrapKey(bootstrapKey)))
   let isOpen = false
   const authenticator = await createAuthenticator({
     ...rest,
-    ...(staticKey && { staticKey }),
+    ...(key && { staticKey: key }),
     ...(apiKeys && {
       apiKeys: {
         file: apiKeys.store,

@@ -1,5 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { apiKeyNameSchema, type StoredKey } from './key-store-file.ts'
+import { apiKeyNameSchema } from '../../config/identity/bootstrap-key-settings.ts'
+import type { StoredKey } from './key-store-file.ts'
 import { readKeyFiles, computeKeyFilesStamp } from './read-key-files.ts'
 import { assertPepper, hashSecret, parseApiKey } from './api-key-format.ts'
 import type { ReportEvent } from '../identity-event.ts'
@@ -9,7 +10,7 @@ import { createVerifiedKeyCache } from './verified-key-cache.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 import { watchSource } from '../../lib/fs/watch-file.ts'
 
-/** A key configured as clear text, for development: 8 to 256 printable characters without spaces. */
+/** A key known as clear text, for development or bootstrap: 8 to 256 printable characters without spaces. */
 export interface StaticKey {
   readonly text: string
   readonly principal: string
@@ -172,7 +173,7 @@ function listPrincipalExpiryTimes(keys: LoadedKeys): readonly number[] {
 function createStaticKeyMatcher(key: StaticKey | undefined): (text: string) => VerifiedKey | undefined {
   if (key === undefined) return () => undefined
   if (!/^[!-~]{8,256}$/.test(key.text)) {
-    throw new Error('the development key must have 8 to 256 printable characters and no spaces')
+    throw new Error('a key as clear text must have 8 to 256 printable characters and no spaces')
   }
   const pepper = randomBytes(32)
   const hash = hashSecret(pepper, key.text)

@@ -1,11 +1,8 @@
 import { isNode, LineCounter, parseDocument, visit, type Document } from 'yaml'
 import { z } from 'zod'
+import { apiKeyNameSchema } from '../../config/identity/bootstrap-key-settings.ts'
 import { findTooDeepLine, tooDeepMessage } from '../../lib/yaml/yaml-nesting.ts'
 
-/** A principal or a group of API keys. A `:` is not allowed: it is reserved for names from tokens. */
-export const apiKeyNameSchema = z
-  .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$/, 'expected 1 to 128 letters, digits, or any of . _ @ -')
 const time = z.iso.datetime({ offset: true, error: 'expected a time such as 2026-01-31T12:00:00Z' })
 
 const storedKeySchema = z.strictObject({

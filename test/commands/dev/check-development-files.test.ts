@@ -68,6 +68,13 @@ it('detects the key of dev as a credential', async () => {
   expect((await found(changes)).at(-1)).toMatch(/^the credential of catalog /)
 })
 
+it('detects the key of dev as a bootstrap key', async () => {
+  const bootstrapKey = { file: `.catalog-gateway/${devFiles.key}`, principal: 'ada' }
+  expect(await found({ identity: { bootstrapKey } })).toEqual([
+    expect.stringMatching(/^identity\.bootstrapKey\.file .*development-key\]$/),
+  ])
+})
+
 it('ignores accepted files and files that are not from dev', async () => {
   expect(await found({ unsafe: ['development-key'] })).toEqual([])
   const all = { policies: { folder: policies }, unsafe: ['development-key', 'development-policies'] }
