@@ -66,11 +66,12 @@ import {
 } from './catalog/views/view-operations.ts'
 import type { EmbeddedSettings } from '../config/backend/backend-settings.ts'
 import { openEngine } from './engine/lancedb-engine.ts'
+import { MemoryBudget } from './engine/memory-budget.ts'
 import { openManifestStore } from './engine/manifest/manifest-store.ts'
 import { openStorage } from './storage/open-storage.ts'
-import { UploadMemory, receiveUpload } from './http/upload-memory.ts'
+import { readBody } from './http/request-body.ts'
 
-/** Buffers a whole upload for an engine that cannot stream it, within the memory budget for uploads. */
+/** Buffers a whole upload for an engine that cannot stream it, within the memory budget. */
 type ReceiveUpload = <Result>(upload: Upload, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>
 
 /** A method whose operation is known only at run time. */
@@ -93,14 +94,15 @@ export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logge
     await close()
     throw error
   }
+  const memory = new MemoryBudget(maxUploadMemoryBytes)
+  const refresh = createRefreshWork(context, memory, maxUploadBytes)
   const jobs = new JobRunner(context, {
     AlterTableBackfillColumns: createBackfillWork(context),
-    CreateMaterializedView: createRefreshWork(context),
-    RefreshMaterializedView: createRefreshWork(context),
+    CreateMaterializedView: refresh,
+    RefreshMaterializedView: refresh,
   })
-  const memory = new UploadMemory(maxUploadMemoryBytes)
   const operations = createOperations(context, jobs, (upload, use) =>
-    receiveUpload(upload, maxUploadBytes, memory, use),
+    memory.run(async (reserve) => use(await readBody(upload, maxUploadBytes, reserve))),
   )
   return {
     // The compiler cannot relate the name of the operation to the types of its method.

@@ -72,11 +72,14 @@ const settingsSchema = z.strictObject({
       maxJsonBytes: bytes.default(4 * mebibyte).describe('Maximum size of a JSON body.'),
       maxUploadBytes: bytes
         .default(512 * mebibyte)
-        .describe('Maximum size of an Arrow body; a remote catalog has its own limits.'),
+        .describe(
+          'Maximum size of an Arrow body, and of the rows of a materialized view; a remote catalog has its own limits.',
+        ),
       maxUploadMemoryBytes: bytes
         .default(1024 * mebibyte)
         .describe(
-          'Memory for all concurrent Arrow bodies; processing takes up to five times the size of a body.',
+          'Memory for all concurrent Arrow bodies and refreshes of materialized views; processing takes up to five times ' +
+            'the size of a body.',
         ),
     })
     .refine(({ maxUploadBytes, maxUploadMemoryBytes }) => maxUploadBytes <= maxUploadMemoryBytes, {

@@ -3,6 +3,7 @@ import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { OperationName } from '../../../catalog-api/operations.ts'
 import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
 import { findView, type MaterializedView } from '../../database/materialized-views.ts'
+import type { MemoryBudget } from '../../engine/memory-budget.ts'
 import { findTableById, fromPath, toPath, type TableEntry } from '../../database/objects.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { resolvePoint } from '../consistency/table-point.ts'
@@ -47,8 +48,8 @@ export async function submitRefresh(
   return await jobs.submit({ operation, objectId, path: toPath(id), request: { source_version: version } })
 }
 
-/** One commit replaces the rows. */
-export function createRefreshWork(context: CatalogContext): JobWork {
+/** One commit replaces the rows, which are in memory until then: at most `maxBytes`, within the budget. */
+export function createRefreshWork(context: CatalogContext, memory: MemoryBudget, maxBytes: number): JobWork {
   return async ({ objectId, request }, beforeChange) => {
     const view = await findView(context.database, objectId)
     const table = await findTableById(context.database, objectId)
@@ -57,17 +58,14 @@ export function createRefreshWork(context: CatalogContext): JobWork {
     }
     const location = tableLocation(context, await requireSource(context, view))
     const sourceVersion = readVersion(request) ?? (await context.engine.describe(location)).version
-    const rows = await selectRows(context, location, sourceVersion, view.selection)
-    return await context.dataLock.runExclusive(objectId, async () => {
-      await beforeChange()
-      const written = await context.engine.insert(tableLocation(context, table), rows, 'overwrite')
-      return {
-        mode: 'rebuild',
-        rows_written: written.rows,
-        source_version: sourceVersion,
-        version: written.version,
-      }
+    const { rows, version } = await memory.run(async (reserve) => {
+      const stream = await selectRows(context, location, sourceVersion, view.selection, maxBytes, reserve)
+      return await context.dataLock.runExclusive(objectId, async () => {
+        await beforeChange()
+        return await context.engine.insert(tableLocation(context, table), stream, 'overwrite')
+      })
     })
+    return { mode: 'rebuild', rows_written: rows, source_version: sourceVersion, version }
   }
 }
 

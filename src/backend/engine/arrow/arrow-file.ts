@@ -55,9 +55,13 @@ export function streamToFile(stream: Uint8Array, bytesLimit: number): UploadedFi
   return { file: Buffer.concat([...builder.chunks, ...finishFile(builder)]), rows, batches }
 }
 
-/** Converts an Arrow IPC file into a stream with byte-identical messages; the opposite of `streamToFile`. */
-export function fileToStream(file: Uint8Array): Buffer {
-  return Buffer.concat([...Array.from(readFrames(file), ({ bytes }) => bytes), endOfStream])
+/** Returns the part of an Arrow IPC file that is a stream: without its magic and its footer. */
+export function fileToStream(file: Uint8Array): Uint8Array {
+  const [first, ...others] = readFrames(file)
+  if (first === undefined) throw new Error('an Arrow IPC file without a schema')
+  const start = first.bytes.byteOffset
+  const length = [first, ...others].reduce((sum, { bytes }) => sum + bytes.length, endOfStream.length)
+  return new Uint8Array(file.buffer, start, length)
 }
 
 /** Joins Arrow IPC files of one schema. Takes the next file only after the bytes of the previous one were consumed. */
