@@ -1,6 +1,7 @@
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { orders, streamOf } from '../../backend/engine/sample-tables.ts'
 import { runningBackend } from '../../backend/support/running-backend.ts'
+import { respondWith, startRecordingUpstream } from '../support/recording-upstream.ts'
 import { startGatewayBefore } from '../support/running-gateway.ts'
 
 const plans = [
@@ -28,5 +29,22 @@ it('a query plan is plain text for a client that accepts only that, and JSON for
       headers: { accept: 'text/plain' },
     })
     expect(refused).toMatchObject({ status: 404, headers: { 'content-type': 'application/json' } })
+  }
+})
+
+it('a plan that an upstream sends as plain text keeps its form, also for clients that asked for JSON', async () => {
+  const upstream = await startRecordingUpstream()
+  onTestFinished(() => upstream.close())
+  upstream.answering = respondWith(200, 'LanceRead: "t"\n', { 'content-type': 'text/plain; charset=utf-8' })
+  const gateway = await startGatewayBefore(upstream.url)
+  for (const [route, body] of plans) {
+    for (const accept of ['application/json', '*/*', 'text/plain']) {
+      const response = await gateway.post(`/v1/table/t/${route}`, { body, headers: { accept } })
+      expect(response).toMatchObject({
+        status: 200,
+        headers: { 'content-type': 'text/plain; charset=utf-8' },
+      })
+      expect(response.bytes.toString()).toBe('LanceRead: "t"\n')
+    }
   }
 })
