@@ -35,13 +35,21 @@ describe.skipIf(helms.length === 0)('values', () => {
       'expected networkPolicy.adminFrom',
       'expected ingress.hosts',
       'expected httpRoute.parentRefs',
-      'expected catalog.accessToken.existingSecret',
       'several catalogs cannot share SQLite',
       'several catalogs need the same tables',
     ]) {
       expect(refusal).toContain(reported)
     }
     expect(refusal).not.toContain('modes.admin')
+  })
+
+  it('with which no request would succeed are refused', async () => {
+    const refusal = await refusalOf({ catalog: { enabled: false }, bootstrapKey: { enabled: false } })
+    for (const reported of ['there is no upstream', 'nothing authenticates callers', 'without policies']) {
+      expect(refusal).toContain(reported)
+    }
+    const upstream = { url: 'https://catalog.example' }
+    expect(await refusalOf({ config: { upstream } })).toContain('expected catalog.enabled: false')
   })
 
   it('of a catalog that would lose its tables with its pod are refused', async () => {

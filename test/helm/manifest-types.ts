@@ -1,6 +1,6 @@
 import type { Deployment, StatefulSet } from 'kubernetes-types/apps/v1.js'
 import type { HorizontalPodAutoscaler } from 'kubernetes-types/autoscaling/v2.js'
-import type { ConfigMap, Pod, Service, ServiceAccount } from 'kubernetes-types/core/v1.js'
+import type { ConfigMap, Pod, Secret, Service, ServiceAccount } from 'kubernetes-types/core/v1.js'
 import type { Ingress, NetworkPolicy } from 'kubernetes-types/networking/v1.js'
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js'
 
@@ -14,6 +14,7 @@ export interface ManifestTypes {
   'policy/v1 PodDisruptionBudget': PodDisruptionBudget
   'v1 ConfigMap': ConfigMap
   'v1 Pod': Pod
+  'v1 Secret': Secret
   'v1 Service': Service
   'v1 ServiceAccount': ServiceAccount
   // No published types; the golden files were reviewed by hand.

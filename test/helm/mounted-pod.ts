@@ -115,6 +115,8 @@ export async function secretsOf(folder: string): Promise<Contents> {
     'gateway-test-key': { 'api-key': key, key },
     'gateway-page-tokens': { secret, 'token-key': secret },
     'catalog-token': { token, 'access-token': token },
+    'release-catalog-gateway-catalog-token': { token },
+    'release-catalog-gateway-bootstrap-key': { 'api-key': secret.replaceAll(' ', '-') },
     'catalog-postgres': { url: 'postgresql://catalog@127.0.0.1/x', uri: 'postgresql://catalog@127.0.0.1/x' },
     ...(await certificatesIn(folder)),
   }

@@ -4,13 +4,21 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { startProgram, temporaryFolder, type Program } from '../e2e/built-program.ts'
-import { chartFolder, goldenManifests, podsOf } from './chart.ts'
+import { chartFolder, goldenManifests, podsOf, type Manifest } from './chart.ts'
 import { mountPod, secretsOf, type Contents } from './mounted-pod.ts'
 
-const manifests = goldenManifests('bundled-catalog')
+interface Release {
+  readonly root: string
+  readonly manifests: readonly Manifest[]
+  readonly secrets: Contents
+}
 
 /** Only ports and the folder of the volumes differ from the real pod. */
-async function startPod(root: string, component: string, secrets: Contents, upstream = {}): Promise<Program> {
+async function startPod(
+  { root, manifests, secrets }: Release,
+  component: string,
+  upstream = {},
+): Promise<Program> {
   const { args, environment } = await mountPod(root, component, manifests, secrets)
   const file = args.at(-1) ?? ''
   const text = await readFile(file, 'utf8')
@@ -21,6 +29,7 @@ async function startPod(root: string, component: string, secrets: Contents, upst
 
 /** Runs the command of the `helm test` pod against that gateway. */
 async function helmTest(
+  { manifests }: Release,
   url: string,
   key: string,
 ): Promise<{ readonly isGood: boolean; readonly said: string }> {
@@ -40,23 +49,27 @@ async function helmTest(
   }
 }
 
-it('the gateway and the catalog of a release pass the helm test, which fails with a wrong key', async () => {
+it.each([
+  ['bundled-catalog', 'gateway-test-key'],
+  ['defaults', 'release-catalog-gateway-bootstrap-key'],
+])('a release with the values %s passes the helm test, which fails with a wrong key', async (name, keys) => {
   const root = await temporaryFolder()
   const secrets = await secretsOf(root)
-  const catalog = await startPod(root, 'catalog', secrets)
+  const release = { root, manifests: goldenManifests(name), secrets }
+  const catalog = await startPod(release, 'catalog')
   const catalogUrl = await catalog.announced(/^listening on (\S+)$/m)
-  const gateway = await startPod(root, 'gateway', secrets, {
+  const gateway = await startPod(release, 'gateway', {
     CATALOG_GATEWAY__ADMIN__PORT: '0',
     CATALOG_GATEWAY__TIMEOUTS__DRAIN_DELAY_MS: '0',
     CATALOG_GATEWAY__UPSTREAM__URL: catalogUrl,
   })
   const url = await gateway.announced(/^listening on (\S+)$/m)
-  const key = secrets['gateway-test-key']?.['api-key'] ?? ''
-  expect(await helmTest(url, key)).toEqual({
+  const key = secrets[keys]?.['api-key'] ?? ''
+  expect(await helmTest(release, url, key)).toEqual({
     isGood: true,
     said: 'without a credential: 401\nwith a key that nobody made: 401\nwith the key: 200\n',
   })
-  const wrong = await helmTest(url, 'cgk_of_nobody')
+  const wrong = await helmTest(release, url, 'cgk_of_nobody')
   expect(wrong).toMatchObject({ isGood: false, said: expect.stringContaining('200 expected, but 401') })
   for (const program of [gateway, catalog]) {
     program.signal('SIGTERM')

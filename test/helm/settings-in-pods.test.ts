@@ -9,9 +9,13 @@ import { isThorough } from '../support/thorough.ts'
 import { goldenManifests, podsOf, valuesNames } from './chart.ts'
 import { mountPod, secretsOf } from './mounted-pod.ts'
 
-const withCatalog = valuesNames.filter((name) => name.startsWith('bundled') || name === 'several-upstreams')
+const withCatalog = valuesNames.filter((name) =>
+  podsOf(goldenManifests(name)).some(({ component }) => component === 'catalog'),
+)
 /** Those whose settings name the most files. */
-const checked = isThorough ? valuesNames : valuesNames.filter((name) => ['policies', 'tls'].includes(name))
+const checked = isThorough
+  ? valuesNames
+  : valuesNames.filter((name) => ['defaults', 'policies', 'tls'].includes(name))
 
 const secretsFolder = await makeTemporaryFolder()
 afterAll(() => removeFolder(secretsFolder))

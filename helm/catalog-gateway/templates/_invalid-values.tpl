@@ -10,6 +10,15 @@
 {{- $errors = append $errors (printf "autoscaling.minReplicas is %v and autoscaling.maxReplicas is %v; expected a minimum of at most the maximum" .minReplicas .maxReplicas) -}}
 {{- end -}}
 {{- end -}}
+{{- if not (or .Values.catalog.enabled (dig "upstream" "url" nil .Values.config) .Values.config.upstreams (include "catalog-gateway.hasVariables" (list . "UPSTREAM")) .Values.extraEnvFrom) -}}
+{{- $errors = append $errors "there is no upstream; expected config.upstream.url, or catalog.enabled" -}}
+{{- end -}}
+{{- if not (or (include "catalog-gateway.hasBootstrapKey" .) (include "catalog-gateway.hasAuthentication" .) .Values.extraEnvFrom) -}}
+{{- $errors = append $errors "nothing authenticates callers; expected apiKeys.existingSecret, config.identity or bootstrapKey.enabled" -}}
+{{- end -}}
+{{- if not (or (include "catalog-gateway.inlinePolicies" . | fromJson) .Values.policies.existingConfigMaps .Values.config.policies (include "catalog-gateway.hasVariables" (list . "POLICIES__")) .Values.extraEnvFrom) -}}
+{{- $errors = append $errors "without policies every request is denied; expected policies.inline, policies.existingConfigMaps or config.policies" -}}
+{{- end -}}
 {{- if not .Values.persistence.enabled -}}
 {{- range $class := list "commit" "data" "admin" -}}
 {{- $mode := dig "modes" $class "strict" $settings.audit -}}
@@ -46,8 +55,8 @@
 {{- $hasVolume := or $catalog.persistence.enabled $catalog.persistence.existingClaim -}}
 {{- $isInFolder := dig "data" "folder" "" $settings -}}
 {{- $isInFile := dig "store" "folder" "" $settings -}}
-{{- if not $catalog.accessToken.existingSecret -}}
-{{- $errors = append $errors "the bundled catalog would accept requests without authentication; expected catalog.accessToken.existingSecret" -}}
+{{- if or (dig "upstream" "url" nil .Values.config) (include "catalog-gateway.hasVariables" (list . "UPSTREAM__URL")) -}}
+{{- $errors = append $errors "the bundled catalog would get no requests, because settings or environment variables name another upstream; expected catalog.enabled: false" -}}
 {{- end -}}
 {{- if and (or $isInFolder $isInFile) (not $hasVolume) -}}
 {{- $errors = append $errors "without a volume, tables in a folder and a catalog in SQLite go with the pod; expected catalog.persistence, or catalog.config.data.s3 with catalog.postgres" -}}

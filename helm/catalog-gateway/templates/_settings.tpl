@@ -18,6 +18,10 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{- $_ := set $defaults "identity.apiKeys.pepperFile" "api-keys/pepper" -}}
 {{- $_ := set $defaults "identity.apiKeys.lastUsedFile" "/var/lib/catalog-gateway/last-used.json" -}}
 {{- end -}}
+{{- if include "catalog-gateway.hasBootstrapKey" . -}}
+{{- $_ := set $defaults "identity.bootstrapKey.file" "bootstrap-key/api-key" -}}
+{{- $_ := set $defaults "identity.bootstrapKey.principal" "administrator" -}}
+{{- end -}}
 {{- if not (dig "policies" "bundle" nil .Values.config) -}}
 {{- $_ := set $defaults "policies.folder" "policies" -}}
 {{- end -}}

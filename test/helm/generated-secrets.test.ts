@@ -1,0 +1,63 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { stringify } from 'yaml'
+import { temporaryFolder } from '../e2e/built-program.ts'
+import { render } from './chart.ts'
+import { helms } from './helm-programs.ts'
+import { startSecretsApiServer } from './secrets-api-server.ts'
+
+async function secretsOf(values: object): Promise<Readonly<Record<string, unknown>>> {
+  const file = join(await temporaryFolder(), 'values.yaml')
+  await writeFile(file, stringify(values))
+  const secrets = (await render(['--values', file])).filter(({ kind }) => kind === 'Secret')
+  return Object.fromEntries(secrets.map(({ metadata, ...rest }) => [metadata.name, rest]))
+}
+
+const bootstrapKey = 'release-catalog-gateway-bootstrap-key'
+const catalogToken = 'release-catalog-gateway-catalog-token'
+const random = { immutable: true, data: expect.objectContaining({}) }
+
+it.skipIf(helms.length === 0)('secrets are random, and cannot be changed', async () => {
+  const one = await secretsOf({})
+  expect(one).toEqual({
+    [bootstrapKey]: expect.objectContaining(random),
+    [catalogToken]: expect.objectContaining(random),
+  })
+  const other = await secretsOf({})
+  for (const name of [bootstrapKey, catalogToken]) expect(other[name]).not.toEqual(one[name])
+})
+
+const identity = {
+  issuers: [{ name: 'corp', issuer: 'https://login.example', audience: 'x', algorithms: ['RS256'] }],
+}
+const policies = { inline: { 'everybody.yaml': 'apiVersion: catalog-gateway/v1' } }
+
+it.skipIf(helms.length === 0).each([
+  ['API keys', { apiKeys: { existingSecret: 'keys' }, policies }, [catalogToken]],
+  ['an issuer of tokens', { config: { identity }, policies }, [catalogToken]],
+  [
+    'a variable',
+    { extraEnv: [{ name: 'CATALOG_GATEWAY__IDENTITY__ANONYMOUS', value: 'true' }], policies },
+    [catalogToken],
+  ],
+  ['a Secret for the catalog', { catalog: { accessToken: { existingSecret: 'token' } } }, [bootstrapKey]],
+])('with %s, no second secret is generated for the same purpose', async (_name, values, expected) => {
+  expect(Object.keys(await secretsOf(values))).toEqual(expected)
+})
+
+it.skipIf(helms.length === 0)('an upgrade keeps the secrets of the cluster', async () => {
+  const kubeconfig = join(await temporaryFolder(), 'kubeconfig')
+  const kept = { [bootstrapKey]: { 'api-key': 'a2VwdA==' }, [catalogToken]: { token: 'YWxzbyBrZXB0' } }
+  const server = await startSecretsApiServer(kept, kubeconfig)
+  onTestFinished(() => server.close())
+  const words = [
+    '--dry-run=server',
+    '--is-upgrade',
+    '--disable-openapi-validation',
+    '--kubeconfig',
+    kubeconfig,
+  ]
+  const secrets = (await render(words)).filter(({ kind }) => kind === 'Secret')
+  expect(Object.fromEntries(secrets.map(({ metadata, data }) => [metadata.name, data]))).toEqual(kept)
+})
