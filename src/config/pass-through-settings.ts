@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { openApiPath } from '../catalog-api/openapi/openapi-document.ts'
+import { docsPath, openApiPath } from '../catalog-api/openapi/openapi-document.ts'
 import { getBasePath } from '../lib/http/base-path.ts'
 import { hasTlsFiles, resolveTlsFiles, tlsFiles } from '../lib/tls/tls-files.ts'
 import { basePathPattern } from './listen-settings.ts'
@@ -94,7 +94,7 @@ export function findPassThroughProblems({
   upstreams,
   passThrough,
 }: RoutedSettings): readonly PassThroughProblem[] {
-  const reserved = [listen.basePath ?? '', '/v1', openApiPath, '/.well-known', '/docs'].filter(Boolean)
+  const reserved = [listen.basePath ?? '', '/v1', openApiPath, '/.well-known', docsPath].filter(Boolean)
   const catalogs = upstreams.map(({ url }) => new URL(url))
   return passThrough.flatMap(({ prefix, upstream }, index) => {
     const problems: PassThroughProblem[] = []

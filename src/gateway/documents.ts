@@ -1,29 +1,33 @@
 import { jwksPath } from '../identity/assertion/assertions.ts'
 import { refusal } from '../catalog-api/catalog-error.ts'
-import { openApiPath, getOpenApiDocument } from '../catalog-api/openapi/openapi-document.ts'
+import { docsPath, getOpenApiDocument, openApiPath } from '../catalog-api/openapi/openapi-document.ts'
 import type { Operation } from '../catalog-api/operations.ts'
 import type { Received } from './context.ts'
 import type { ReceivedHead } from './received-head.ts'
 import type { DownstreamResponse } from './downstream.ts'
 import { createEntityTag, listsEntityTag } from '../lib/http/entity-tags.ts'
 import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
+import { memoize } from '../lib/memoize.ts'
 import type { LoadShedder } from '../limits/overload/load-shedder.ts'
 import { gatewayHeaders, type ResponseContext } from './gateway-headers.ts'
 
-/** A public JSON document that the gateway itself serves. */
+/** A public document that the gateway itself serves. */
 export interface ServedDocument {
   /** Replaces the operation in metrics and the log. */
-  readonly name: 'openapi' | 'jwks'
+  readonly name: 'openapi' | 'jwks' | 'docs'
   readonly bytes: Buffer
   /** Strong (RFC 9110, section 8.8.3). */
   readonly entityTag: string
+  /** `content-type`, and others of this document: names and values in turn. */
+  readonly headers: readonly string[]
 }
 
 /**
  * Finds the document that a request is for; undefined if its target is none. Throws InvalidInput (400) for a request
- * with a body, and Unsupported (405) for a method other than GET and HEAD.
+ * with a body, and Unsupported (405) for a method other than GET and HEAD. Rejects with Unsupported (404) for an unknown
+ * file of the page `/docs`.
  */
-export type FindDocument = (request: Received) => ServedDocument | undefined
+export type FindDocument = (request: Received) => ServedDocument | Promise<ServedDocument> | undefined
 
 /**
  * Creates the finder of the documents of a gateway, below `basePath`; none is empty. `jwks` is the JWKS of its
@@ -34,12 +38,12 @@ export function createDocumentFinder(
   basePath = '',
   extraOperations: readonly Operation[] = [],
 ): FindDocument {
-  const documents = new Map<string, ServedDocument>([
-    [basePath + openApiPath, createDocument('openapi', getOpenApiDocument(basePath, extraOperations))],
-  ])
+  const openApi = getOpenApiDocument(basePath, extraOperations)
+  const documents = new Map([[basePath + openApiPath, createDocument('openapi', openApi)]])
   if (jwks !== undefined) documents.set(basePath + jwksPath, createDocument('jwks', jwks))
+  const findPageFile = createPageFileFinder(basePath, openApi)
   return ({ head: { method, target, hasBody } }) => {
-    const document = documents.get(target)
+    const document = documents.get(target) ?? findPageFile(target)
     if (document === undefined) return undefined
     if (method !== 'GET' && method !== 'HEAD') {
       throw refusal('method_not_allowed', `method ${method} is not allowed for ${target}; use GET`, {
@@ -47,13 +51,51 @@ export function createDocumentFinder(
       })
     }
     if (hasBody) throw refusal('unexpected_body', `unexpected body in a ${method} request for ${target}`)
-    return document
+    return typeof document === 'function' ? document() : document
   }
 }
 
-function createDocument(name: ServedDocument['name'], text: string): ServedDocument {
-  const bytes = Buffer.from(text)
-  return { name, bytes, entityTag: createEntityTag(bytes) }
+/** The page is rendered when it is first requested: few gateways need its files, and they take memory. */
+function createPageFileFinder(
+  basePath: string,
+  openApi: string,
+): (target: string) => (() => Promise<ServedDocument>) | undefined {
+  const render = memoize(async () => {
+    const { docsPageHeaders, renderDocsPage } = await import('./docs-page.ts')
+    const files = [...(await renderDocsPage(basePath, openApi))]
+    return new Map(
+      files.map(([path, { contentType, bytes }]) => [
+        basePath + path,
+        createDocument('docs', bytes, contentType, docsPageHeaders),
+      ]),
+    )
+  })
+  const page = basePath + docsPath
+  return (target) => {
+    if (!target.startsWith(page)) return undefined
+    if (target !== page && !target.startsWith(`${page}/`)) return undefined
+    return async () => {
+      const file = (await render()).get(target)
+      if (file === undefined)
+        throw refusal('unknown_route', `unknown route: ${docsPath} has no file of this name`)
+      return file
+    }
+  }
+}
+
+function createDocument(
+  name: ServedDocument['name'],
+  content: string | Buffer,
+  contentType = 'application/json',
+  headers: readonly string[] = [],
+): ServedDocument {
+  const bytes = Buffer.from(content)
+  return {
+    name,
+    bytes,
+    entityTag: createEntityTag(bytes),
+    headers: ['content-type', contentType, ...headers],
+  }
 }
 
 /**
@@ -61,7 +103,7 @@ function createDocument(name: ServedDocument['name'], text: string): ServedDocum
  * the gateway sheds load.
  */
 export function sendDocument(
-  { bytes, entityTag }: ServedDocument,
+  { bytes, entityTag, headers: own }: ServedDocument,
   { head }: Received,
   response: DownstreamResponse,
   shedding: LoadShedder,
@@ -70,7 +112,7 @@ export function sendDocument(
   shedding.admitDocument()
   const length = String(bytes.length)
   const isKnown = hasEntityTag(head, entityTag)
-  const headers = ['content-type', 'application/json', 'content-length', length, 'etag', entityTag]
+  const headers = [...own, 'content-length', length, 'etag', entityTag]
   // The client may keep it, and asks each time whether it is current.
   headers.push('cache-control', 'no-cache', ...gatewayHeaders(context))
   response.writeHead(isKnown ? 304 : 200, headers)

@@ -32,8 +32,9 @@ export async function handle(
   trace: Trace,
 ): Promise<void> {
   const received = receive(request, pipeline, trace.requestId)
-  const document = pipeline.findDocument(received)
-  if (document !== undefined) {
+  const found = pipeline.findDocument(received)
+  if (found !== undefined) {
+    const document = await found
     trace.document = document.name
     sendDocument(document, received, response, pipeline.shedding, trace)
     return

@@ -22,6 +22,9 @@ import { summaries } from './summaries.ts'
 /** Path of the document. It needs no authentication: the interface is public. */
 export const openApiPath = '/openapi.json'
 
+/** Path of the page that shows the document in a browser. It needs no authentication, either. */
+export const docsPath = '/docs'
+
 interface Components {
   readonly schemas: Map<string, JsonSchema>
   readonly responses: Map<string, object>

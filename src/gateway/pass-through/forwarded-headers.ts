@@ -7,6 +7,9 @@ import type { PassThroughPaths } from './pass-through-target.ts'
 
 type HeadersByName = Readonly<Record<string, string | string[] | undefined>>
 
+/** Headers about the whole origin. A service worker of a route could read the requests of `/docs`, keys included. */
+const ownHeaders: ReadonlySet<string> = new Set([requestIdHeader, 'alt-svc', 'service-worker-allowed'])
+
 /** Creates the headers of a request that goes upstream: never a credential of the gateway, nor headers of proxies. */
 export function createForwardedHeaders(
   head: ReceivedHead,
@@ -43,7 +46,7 @@ export function createResponseHeaders(
   const listed = new Set([received['connection'] ?? []].flat().flatMap(parseConnectionTokens))
   const headers: string[] = []
   for (const [name, value] of Object.entries(received)) {
-    const isOfGateway = name === requestIdHeader || name === 'alt-svc' || getHeaderDialect(name) !== undefined
+    const isOfGateway = ownHeaders.has(name) || getHeaderDialect(name) !== undefined
     if (listed.has(name) || hopByHopHeaders.has(name) || isOfGateway) continue
     for (const one of [value ?? []].flat()) {
       headers.push(name, name === 'location' ? relocate(one, paths, target) : one)

@@ -1,0 +1,81 @@
+import { expect, it } from 'vitest'
+import { expectError } from '../support/expect-error.ts'
+import { withExtraOperations } from '../support/extra-operations.ts'
+import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
+
+const shared = useSharedGateway(withExtraOperations)
+
+const get = (target: string) => shared.gateway.get(target, { as: null })
+
+/** The files to which the page refers. */
+async function listFiles(): Promise<readonly string[]> {
+  const { bytes } = await get('/docs')
+  return [...bytes.toString().matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path = '']) => path)
+}
+
+it('serves a page and its files publicly, without an upstream request', async () => {
+  const files = await listFiles()
+  expect(files.length).toBeGreaterThan(4)
+  for (const file of ['/docs', '/docs/', ...files]) {
+    const { status, headers, bytes } = await get(file)
+    expect(status).toBe(200)
+    expect(bytes.length).toBe(Number(headers['content-length']))
+    expect(headers).toMatchObject({ 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
+    expect(headers['etag']).toMatch(/^"[\w-]{22}"$/)
+    const policy = String(headers['content-security-policy'])
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'")
+    expect(policy).toContain("connect-src 'self'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).not.toContain('unsafe')
+  }
+  expect(shared.upstream.requests).toEqual([])
+})
+
+it('shows the OpenAPI document of this gateway', async () => {
+  const text = (await get('/docs/json')).bytes.toString()
+  expect(JSON.parse(text)).toEqual((await get('/openapi.json')).json)
+  expect(text).toContain('CloneTable')
+})
+
+it('HEAD and ETag save the transfer of a file', async () => {
+  const whole = await get('/docs')
+  const head = await shared.gateway.send('HEAD', '/docs')
+  expect(head).toMatchObject({ status: 200, bytes: Buffer.alloc(0) })
+  expect(head.headers['content-length']).toBe(whole.headers['content-length'])
+  const headers = { 'if-none-match': String(whole.headers['etag']) }
+  expect(await shared.gateway.get('/docs', { headers })).toMatchObject({
+    status: 304,
+    bytes: Buffer.alloc(0),
+  })
+})
+
+it.each([
+  '/docs/static',
+  '/docs/static/',
+  '/docs/static/index.html',
+  '/docs/static/../json',
+  '/docs/%6ason',
+  '/docs/static/..%2f..%2fpackage.json',
+  '/docs//json',
+  '/docs/yaml',
+  '/docs/?url=https://other.example/',
+  '/Docs',
+  '/docs2',
+  '/openapi.json/docs',
+])('has no %s', async (target) => {
+  expectError(await get(target), { kind: 'Unsupported', status: 404, says: /unknown route|has no file/ })
+})
+
+it('is read-only', async () => {
+  const refused = await shared.gateway.post('/docs')
+  expectError(refused, { kind: 'Unsupported', status: 405, says: 'use GET' })
+})
+
+it('is below the base path only', async () => {
+  const { gateway } = await startGatewayAndUpstream({
+    adjust: (settings) => ({ ...settings, listen: { ...settings.listen, basePath: '/lake' } }),
+  })
+  expect(String((await gateway.get('/lake/docs')).bytes)).toContain('src="/lake/docs/static/')
+  expect((await gateway.get('/lake/docs/static/swagger-initializer.js')).status).toBe(200)
+  expect((await gateway.get('/docs')).status).toBe(404)
+})
