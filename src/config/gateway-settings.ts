@@ -30,6 +30,13 @@ export const gatewaySettingsSchema = z
       .strictObject({
         host: z.string().default('127.0.0.1').describe('Listen address.'),
         port: port.default(2334).describe('0 picks a free one.'),
+        requireUpstream: z
+          .boolean()
+          .default(false)
+          .describe(
+            'Whether /readyz fails while no upstream is healthy. By default it only reports unhealthy upstreams, so that ' +
+              'clients get error responses of the gateway instead of refused connections.',
+          ),
         console: z
           .boolean()
           .default(false)

@@ -5,7 +5,7 @@ export interface ConsoleState {
     readonly startedAt: number
     readonly now: number
   }
-  /** Problems that `/readyz` reports, by the name of the check. */
+  /** Problems and warnings that `/readyz` reports, by the name of the check. */
   readonly problems: Readonly<Record<string, string>>
   readonly upstreams: readonly UpstreamState[]
   readonly policies: {

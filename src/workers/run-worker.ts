@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 import type { GatewayOptions, RunningGateway } from '../gateway/bootstrap/start-gateway.ts'
-import { findProblems, type ReadinessCheck } from '../observability/health/readiness.ts'
+import { readReadiness, type ReadinessCheck } from '../observability/health/readiness.ts'
 import { collectMetrics } from './merge-metrics.ts'
 import { openPrimaryChannel } from './primary-channel.ts'
 
@@ -12,7 +12,7 @@ export async function runWorker(start: (options: GatewayOptions) => Promise<Runn
   let registries: (() => readonly Registry[]) | undefined
   let checks: readonly ReadinessCheck[] = []
   const primary = openPrimaryChannel(async (about) => {
-    if (about === 'problems') return { problems: await findProblems(checks) }
+    if (about === 'readiness') return { readiness: await readReadiness(checks) }
     return about === 'metrics' ? { metrics: await collectMetrics(registries?.() ?? []) } : { heartbeat: true }
   })
   await primary.send({ type: 'listening' })

@@ -7,7 +7,7 @@ import { registerLogMetrics } from '../observability/metrics/log-metrics.ts'
 import { createAdminServer, listen } from '../observability/health/admin-server.ts'
 import { openLog } from '../observability/log/gateway-log.ts'
 import { getProcessMetrics } from '../observability/metrics/process-metrics.ts'
-import { registerReadinessMetrics } from '../observability/health/readiness.ts'
+import { registerReadinessMetrics, type Readiness } from '../observability/health/readiness.ts'
 import { createChargeCounter } from './charge-counter.ts'
 import { mergeMetrics, collectMetrics, createMetricsRegistry } from './merge-metrics.ts'
 import { createWorkerMetrics } from './worker-metrics.ts'
@@ -39,7 +39,7 @@ export async function startWorkers(settings: GatewaySettings, count: number): Pr
     async () => [await mergeRegistries(registry, supervisors)],
     async () => {
       const own = findProblem()
-      return own === undefined ? findWorkerProblems(listServing()) : { gateway: own }
+      return own === undefined ? mergeReadiness(listServing()) : { problems: { gateway: own }, warnings: {} }
     },
   )
   const { workerTimeoutMs, drainDelayMs, drainTimeoutMs } = settings.timeouts
@@ -102,14 +102,16 @@ async function mergeRegistries(own: Registry, supervisors: readonly WorkerSuperv
 }
 
 /** A problem of any serving worker counts for the gateway: the requests of that worker cannot be routed to others. */
-async function findWorkerProblems(serving: readonly WorkerSupervisor[]): Promise<Record<string, string>> {
-  const all: Record<string, string> = {}
-  const found = await Promise.all(serving.map((supervisor) => supervisor.readProblems()))
+async function mergeReadiness(serving: readonly WorkerSupervisor[]): Promise<Readiness> {
+  const merged = { problems: {}, warnings: {} } as Record<keyof Readiness, Record<string, string>>
+  const found = await Promise.all(serving.map((supervisor) => supervisor.readReadiness()))
   for (const [index, supervisor] of serving.entries()) {
     if (!supervisor.isServing()) continue
-    const problems = found[index] ?? { gateway: 'unresponsive' }
-    for (const [name, problem] of Object.entries(problems))
-      all[name] ??= `worker ${supervisor.number}: ${problem}`
+    const readiness = found[index] ?? { problems: { gateway: 'unresponsive' }, warnings: {} }
+    for (const kind of ['problems', 'warnings'] as const) {
+      for (const [name, problem] of Object.entries(readiness[kind]))
+        merged[kind][name] ??= `worker ${supervisor.number}: ${problem}`
+    }
   }
-  return all
+  return merged
 }

@@ -1,4 +1,5 @@
 import type { Charge } from '../limits/shared/shared-buckets.ts'
+import type { Readiness } from '../observability/health/readiness.ts'
 import type { MetricData } from '../observability/metrics/metric-source.ts'
 import type { GatewaySettings } from '../config/gateway-settings.ts'
 
@@ -11,8 +12,7 @@ export interface StartMessage {
 
 export interface WorkerReports {
   readonly heartbeat: true
-  /** Problems by the name of the check. */
-  readonly problems: Readonly<Record<string, string>>
+  readonly readiness: Readiness
   readonly metrics: readonly MetricData[]
 }
 

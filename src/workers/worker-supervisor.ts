@@ -14,7 +14,7 @@ export interface WorkerSupervisor {
   start(): Promise<string>
   /** Call it every `everyMs` milliseconds. Kills a process that is unresponsive for too long. */
   checkHeartbeat(everyMs: number): void
-  readProblems(): Promise<WorkerReports['problems'] | undefined>
+  readReadiness(): Promise<WorkerReports['readiness'] | undefined>
   /** Metrics of its process, including the counts of previous processes. */
   readMetrics(): Promise<readonly MetricData[]>
   reload(): void
@@ -114,7 +114,7 @@ export function createWorkerSupervisor(number: number, options: WorkerSupervisor
         if (heartbeat !== undefined && polled === process) unresponsiveMs = 0
       })
     },
-    readProblems: async () => await process?.requestReport('problems', reportTimeoutMs),
+    readReadiness: async () => await process?.requestReport('readiness', reportTimeoutMs),
     async readMetrics() {
       const current = process
       const metrics = await current?.requestReport('metrics', reportTimeoutMs)

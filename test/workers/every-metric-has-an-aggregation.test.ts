@@ -15,6 +15,7 @@ const gauges: Readonly<Record<string, readonly string[]>> = {
     'jwks_keys',
     'policy_info',
     'upstream_circuit_breaker_state',
+    'upstream_credential_refused',
   ],
   min: [
     'api_keys_next_expiry_timestamp_seconds',

@@ -83,7 +83,7 @@ async function runDev(options: DevOptions): Promise<void> {
 function buildDevSettings(folder: string, options: DevOptions, catalog: BundledCatalog): GatewaySettings {
   return {
     listen: listenSchema.parse({ port: options.port }),
-    admin: { host: '127.0.0.1', port: options.adminPort, console: true },
+    admin: { host: '127.0.0.1', port: options.adminPort, requireUpstream: false, console: true },
     workers: 1,
     upstreams: [
       upstreamSchema.parse({

@@ -4,7 +4,7 @@ import { createAdminServer, listen } from '../../observability/health/admin-serv
 import { getProcessMetrics } from '../../observability/metrics/process-metrics.ts'
 import {
   registerReadinessMetrics,
-  findProblems,
+  readReadiness,
   type ReadinessCheck,
 } from '../../observability/health/readiness.ts'
 import type { Bootstrap } from './open-observability.ts'
@@ -26,7 +26,7 @@ export async function openAdmin(
     worker.setAdminSources(registries, checks)
     return worker.adminUrl
   }
-  const admin = createAdminServer(registries, () => findProblems(checks))
+  const admin = createAdminServer(registries, () => readReadiness(checks))
   closers.push(() => admin.close())
   if (console !== undefined) await addConsole(admin, console)
   return listen(admin, settings.admin)

@@ -122,6 +122,7 @@ export async function openGateway(
       authenticator,
       upstreams,
       shared: limiting.shared,
+      requiresUpstream: settings.admin.requireUpstream,
     }),
     createConsole: recorder && ((checks) => recorder.createSource({ ...shown, checks })),
   }

@@ -5,7 +5,7 @@ import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import type { Principal } from '../../identity/principal.ts'
 import { ClosingStack } from '../../lib/async/closing-stack.ts'
 import { reloadFiles } from '../../lib/fs/reload.ts'
-import { findProblems } from '../../observability/health/readiness.ts'
+import { readReadiness } from '../../observability/health/readiness.ts'
 import { renderMetrics } from '../../observability/metrics/render-metrics.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { openGateway } from '../bootstrap/open-gateway.ts'
@@ -72,7 +72,7 @@ async function open(
   app.addHook('preClose', () => route.drain())
   app.decorate('catalogGateway', {
     metrics: (accept?: string) => renderMetrics([registry], accept),
-    findProblems: () => findProblems(gateway.checks),
+    findProblems: async () => (await readReadiness(gateway.checks)).problems,
     reload: reloadFiles,
   })
   app.decorateRequest('catalogPrincipal', {

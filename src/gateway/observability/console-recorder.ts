@@ -6,7 +6,7 @@ import { createNewestChangesReader } from '../../console/newest-changes.ts'
 import { createTraffic } from '../../console/traffic.ts'
 import type { PolicySource } from '../../policy/source/policy-source.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
-import { findProblems, type ReadinessCheck } from '../../observability/health/readiness.ts'
+import { readReadiness, type ReadinessCheck } from '../../observability/health/readiness.ts'
 import { version } from '../../version.ts'
 import type { PoliciesFollower } from './policies-follower.ts'
 import type { RequestReporter } from './request-reporter.ts'
@@ -65,9 +65,10 @@ export function createConsoleRecorder(): ConsoleRecorder {
         async state() {
           const { revision, size } = policies.current()
           const { loadedAt, failedAt } = inForce
+          const { problems, warnings } = await readReadiness(parts.checks)
           return {
             gateway: { version, startedAt, now: Date.now() },
-            problems: await findProblems(parts.checks),
+            problems: { ...problems, ...warnings },
             upstreams: parts.upstreams.map(getUpstreamState),
             policies: { revision, documents: size, loadedAt, failedAt },
             audit: getAuditState(audit, sinks),

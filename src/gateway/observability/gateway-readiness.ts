@@ -11,6 +11,8 @@ interface GatewayReadinessOptions {
   readonly authenticator: Pick<Authenticator, 'status'>
   readonly upstreams: Pick<Upstreams, 'all'>
   readonly shared: Pick<SharedLimits, 'isReady'> | undefined
+  /** Whether the gateway is only ready while an upstream is healthy. */
+  readonly requiresUpstream: boolean
 }
 
 /**
@@ -18,7 +20,7 @@ interface GatewayReadinessOptions {
  * its own.
  */
 export function createReadinessChecks(parts: GatewayReadinessOptions): ReadinessCheck[] {
-  const { audit, policies, authenticator, upstreams, shared } = parts
+  const { audit, policies, authenticator, upstreams, shared, requiresUpstream } = parts
   // Losing the keys later does not make the gateway unready: other replicas lose them too, and API keys still work.
   let hadKeys = false
   return [
@@ -49,10 +51,29 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
     },
     {
       name: 'upstreams',
+      // Without its upstream, a gateway still responds with errors that clients understand.
+      isWarning: !requiresUpstream,
       findProblem: async () => {
         await Promise.all(upstreams.all.map(({ health }) => health.firstCheck))
-        return upstreams.all.some(({ health }) => health.isHealthy()) ? undefined : 'no healthy upstream'
+        const unhealthy = upstreams.all.filter(({ health }) => !health.isHealthy())
+        if (requiresUpstream)
+          return unhealthy.length < upstreams.all.length ? undefined : 'no healthy upstream'
+        return unhealthy.length === 0 ? undefined : `unhealthy: ${listNames(unhealthy)}`
+      },
+    },
+    {
+      name: 'upstream_credentials',
+      isWarning: true,
+      findProblem: () => {
+        const refusing = upstreams.all.filter(({ health }) => health.isCredentialRefused())
+        return refusing.length === 0
+          ? undefined
+          : `the credential of the gateway is refused: ${listNames(refusing)}`
       },
     },
   ]
+}
+
+function listNames(upstreams: readonly { readonly name: string }[]): string {
+  return upstreams.map(({ name }) => name).join(', ')
 }

@@ -11,6 +11,8 @@ export interface HealthCheckerOptions extends ConnectorOptions {
   readonly basePath: string
   readonly delimiter: string
   readonly headers: readonly string[]
+  /** Whether the headers contain a credential of the gateway. */
+  readonly hasCredential: boolean
   /** Replaces the default target; the base path is not prepended. */
   readonly path?: string | undefined
   readonly intervalMs: number
@@ -25,6 +27,8 @@ export interface HealthCheckerOptions extends ConnectorOptions {
 export interface HealthChecker {
   readonly firstCheck: Promise<void>
   isHealthy(): boolean
+  /** Whether the latest check was rejected with 401 although it had the credential of the gateway. */
+  isCredentialRefused(): boolean
   /** Starts a check, unless one is running. */
   checkNow(): void
   close(): void
@@ -54,6 +58,7 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
   const path = options.path ?? options.basePath + buildProbeTarget(options.delimiter)
   let failures = 0
   let wasHealthy = false
+  let status: number | undefined
   let isClosed = false
   let isChecking = false
   let timer: NodeJS.Timeout | undefined
@@ -62,9 +67,11 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
     try {
       const signal = AbortSignal.timeout(timeoutMs)
       const request = { method: 'GET', path, headers: options.headers, body: null } as const
-      const { status } = await sendRequest(client, request, maxResponseBytes, signal)
+      const response = await sendRequest(client, request, maxResponseBytes, signal)
+      status = response.status
       return isUnavailableStatus(status) ? `status ${status}` : undefined
     } catch (error) {
+      status = undefined
       return String(error)
     }
   }
@@ -86,6 +93,7 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
   return {
     firstCheck: check(),
     isHealthy: () => failures === 0 || (wasHealthy && failures < failuresToUnhealthy),
+    isCredentialRefused: () => options.hasCredential && status === 401,
     checkNow() {
       if (!isChecking && !isClosed) void check()
     },

@@ -35,6 +35,13 @@ export function registerUpstreamMetrics(registry: Registry, upstreams: readonly 
     (upstream) => [[{ upstream: upstream.name }, upstream.health.isHealthy() ? 1 : 0]],
   )
   gauge(
+    'credential_refused',
+    'max',
+    'Whether the upstream refused the credential of the gateway in the latest health check (1).',
+    ['upstream'],
+    (upstream) => [[{ upstream: upstream.name }, upstream.health.isCredentialRefused() ? 1 : 0]],
+  )
+  gauge(
     'circuit_breaker_state',
     'max',
     'State of the circuit breaker of the upstream: 1 for the current state.',

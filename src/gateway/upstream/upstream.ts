@@ -139,6 +139,7 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
     basePath,
     delimiter,
     headers: fixedHeaders,
+    hasCredential: options.credentials.length > 0,
     failingIntervalMs: options.circuitBreaker.probeIntervalMs,
     onResult: (problem) => {
       breaker.recordProbe(problem === undefined)

@@ -1,6 +1,7 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import { renderMetrics } from '../metrics/render-metrics.ts'
+import type { Readiness } from './readiness.ts'
 
 /** Few clients poll this port, with small requests. */
 const maxConnections = 100
@@ -8,11 +9,11 @@ const timeoutMs = 10_000
 
 /**
  * `/livez` responds while the event loop runs; `/readyz` responds with 503 and the problems by name while there are
- * any. No endpoint needs credentials: keep the port off public networks.
+ * any, and lists warnings in any case. No endpoint needs credentials: keep the port off public networks.
  */
 export function createAdminServer(
   registries: () => readonly Registry[] | Promise<readonly Registry[]>,
-  findProblems: () => Promise<Readonly<Record<string, string>>>,
+  findReadiness: () => Promise<Readiness>,
 ): FastifyInstance {
   const server = fastify({
     forceCloseConnections: true,
@@ -23,9 +24,13 @@ export function createAdminServer(
   server.server.maxConnections = maxConnections
   server.get('/livez', () => ({ status: 'ok' }))
   server.get('/readyz', async (_request, reply) => {
-    const problems = await findProblems()
-    const ready = Object.keys(problems).length === 0
-    return reply.code(ready ? 200 : 503).send(ready ? { status: 'ready' } : { status: 'not ready', problems })
+    const { problems, warnings } = await findReadiness()
+    const isReady = Object.keys(problems).length === 0
+    return reply.code(isReady ? 200 : 503).send({
+      status: isReady ? 'ready' : 'not ready',
+      ...(!isReady && { problems }),
+      ...(Object.keys(warnings).length > 0 && { warnings }),
+    })
   })
   server.get('/metrics', async (request, reply) => {
     const { contentType, text } = await renderMetrics(await registries(), request.headers.accept)

@@ -3,20 +3,26 @@ import { Gauge, type Registry } from 'prom-client'
 /** A condition for receiving requests. */
 export interface ReadinessCheck {
   readonly name: string
+  /** Whether a problem is only reported, and the gateway receives requests nevertheless. */
+  readonly isWarning?: boolean
   /** In words for an operator; undefined if the check passes. */
   readonly findProblem: () => string | undefined | Promise<string | undefined>
 }
 
-/** Problems by the name of the check; empty if all checks pass. */
-export async function findProblems(
-  checks: readonly ReadinessCheck[],
-): Promise<Readonly<Record<string, string>>> {
+/** What checks found, by their names. A gateway is ready if it has no problems. */
+export interface Readiness {
+  readonly problems: Readonly<Record<string, string>>
+  readonly warnings: Readonly<Record<string, string>>
+}
+
+export async function readReadiness(checks: readonly ReadinessCheck[]): Promise<Readiness> {
   const problems: Record<string, string> = {}
-  for (const { name, findProblem } of checks) {
+  const warnings: Record<string, string> = {}
+  for (const { name, isWarning = false, findProblem } of checks) {
     const found = await findProblem()
-    if (found !== undefined) problems[name] = found
+    if (found !== undefined) (isWarning ? warnings : problems)[name] = found
   }
-  return problems
+  return { problems, warnings }
 }
 
 /** Shows later why requests were not routed to this gateway. */
@@ -28,8 +34,10 @@ export function registerReadinessMetrics(registry: Registry, checks: readonly Re
     aggregator: 'min',
     registers: [],
     async collect() {
-      const problems = await findProblems(checks)
-      for (const { name } of checks) this.set({ check: name }, name in problems ? 0 : 1)
+      const { problems } = await readReadiness(checks)
+      for (const { name, isWarning = false } of checks) {
+        if (!isWarning) this.set({ check: name }, name in problems ? 0 : 1)
+      }
     },
   })
   registry.registerMetric(gauge)

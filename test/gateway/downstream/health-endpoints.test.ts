@@ -1,12 +1,35 @@
 import { expect, it } from 'vitest'
-import { withUpstream } from '../support/open-gateway.ts'
+import { requiringUpstream, withUpstream } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { eventually } from '../support/waiting.ts'
 
-it('is alive but not ready without its upstream', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream(
-    withUpstream(({ healthCheck }) => ({ healthCheck: { ...healthCheck, intervalMs: 50 } })),
+const watched = withUpstream(({ healthCheck }) => ({ healthCheck: { ...healthCheck, intervalMs: 50 } }))
+
+it('is ready without its upstream, reports it, and responds with an error of the catalog API', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(watched)
+  const readiness = async () => {
+    const response = await fetch(`${gateway.adminUrl}/readyz`)
+    return { status: response.status, body: await response.json() }
+  }
+  expect(await readiness()).toEqual({ status: 200, body: { status: 'ready' } })
+  await upstream.close()
+  await eventually(async () =>
+    expect(await readiness()).toEqual({
+      status: 200,
+      body: { status: 'ready', warnings: { upstreams: 'unhealthy: catalog' } },
+    }),
   )
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  expect(metrics).toMatch(/^catalog_gateway_upstream_healthy\{upstream="catalog"\} 0$/m)
+  expect(metrics).not.toContain('check="upstreams"')
+  await eventually(async () => {
+    const { status, json } = await gateway.post('/v1/table/orders/describe')
+    expect({ status, json }).toMatchObject({ status: 503, json: { code: expect.any(Number) } })
+  })
+})
+
+it('with requireUpstream, is alive but not ready without its upstream', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(requiringUpstream(watched))
   const ask = async (path: string) => {
     const response = await fetch(gateway.adminUrl + path)
     return { status: response.status, body: await response.json() }

@@ -83,6 +83,16 @@ export function withUpstream(change: (usual: UpstreamSettings) => Partial<Upstre
   }
 }
 
+/** Adds to the setup that the gateway is only ready while an upstream is healthy. */
+export function requiringUpstream(setup: GatewaySetup): GatewaySetup {
+  return {
+    adjust: async (settings, folder) => {
+      const adjusted = (await setup.adjust?.(settings, folder)) ?? settings
+      return { ...adjusted, admin: { ...adjusted.admin, requireUpstream: true } }
+    },
+  }
+}
+
 /** A setup that accepts HTTP/2 without TLS. */
 export const withHttp2: GatewaySetup = {
   adjust: (settings) => ({ ...settings, listen: { ...settings.listen, h2c: true } }),
@@ -151,7 +161,7 @@ async function makeFiles(folder: string, { users = [], policies }: GatewaySetup)
 function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
   return {
     listen: listenSchema.parse({ port: 0, ...testedServer.listen }),
-    admin: { host: '127.0.0.1', port: 0, console: false },
+    admin: { host: '127.0.0.1', port: 0, requireUpstream: false, console: false },
     workers: 1,
     upstreams: [
       upstreamSchema.parse({

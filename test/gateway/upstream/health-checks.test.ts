@@ -1,14 +1,16 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { withUpstream, type TestedGateway } from '../support/open-gateway.ts'
+import { requiringUpstream, withUpstream, type TestedGateway } from '../support/open-gateway.ts'
 import { startRecordingUpstream, getHeaderValues } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, startGatewayBefore } from '../support/running-gateway.ts'
 import { eventually } from '../support/waiting.ts'
 
 const read = '/v1/table/orders/describe'
-const watched = withUpstream(({ healthCheck }) => ({
-  healthCheck: { ...healthCheck, intervalMs: 20, timeoutMs: 200 },
-  circuitBreaker: { consecutiveFailures: 1_000, probeIntervalMs: 20 },
-}))
+const watched = requiringUpstream(
+  withUpstream(({ healthCheck }) => ({
+    healthCheck: { ...healthCheck, intervalMs: 20, timeoutMs: 200 },
+    circuitBreaker: { consecutiveFailures: 1_000, probeIntervalMs: 20 },
+  })),
+)
 
 async function gaugeOfHealth(gateway: TestedGateway): Promise<string | undefined> {
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
@@ -42,11 +44,11 @@ it.each([502, 503, 504, undefined])(
   },
 )
 
-it('a gateway without its upstream is not ready, and sends requests anyway', async () => {
+it('a gateway that requires its upstream is not ready without it, and sends requests anyway', async () => {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
   upstream.healthStatus = 503
-  const gateway = await startGatewayBefore(upstream.url)
+  const gateway = await startGatewayBefore(upstream.url, requiringUpstream({}))
   expect((await fetch(`${gateway.adminUrl}/readyz`)).status).toBe(503)
   expect(await gateway.post(read)).toMatchObject({ status: 200 })
 })
@@ -69,4 +71,29 @@ it('checks read one name of the root with the credentials of the gateway by defa
   })
   expect(arrival).toMatchObject({ method: 'GET', target: '/base/v1/namespace/./list?delimiter=.&limit=1' })
   expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'authorization')).toEqual(['Bearer of-the-gateway'])
+})
+
+it.each([
+  ['with a credential of the gateway', { header: 'authorization', value: 'Bearer old' } as const, '1'],
+  ['without one', undefined, '0'],
+])('a check that is rejected with 401 %s is reported', async (_name, credential, expected) => {
+  const upstream = await startRecordingUpstream()
+  onTestFinished(() => upstream.close())
+  upstream.healthStatus = 401
+  const gateway = await startGatewayBefore(
+    upstream.url,
+    withUpstream(() => (credential ? { credential } : {})),
+  )
+  const readyz = await fetch(`${gateway.adminUrl}/readyz`)
+  expect(readyz.status).toBe(200)
+  expect(await readyz.json()).toEqual({
+    status: 'ready',
+    ...(credential && {
+      warnings: { upstream_credentials: 'the credential of the gateway is refused: catalog' },
+    }),
+  })
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const [, value] =
+    /^catalog_gateway_upstream_credential_refused\{upstream="catalog"\} (.*)$/m.exec(metrics) ?? []
+  expect(value).toBe(expected)
 })
