@@ -10,6 +10,7 @@ import {
   requestIdHeader,
 } from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'
+import { requestExamples, responseExamples } from './examples.ts'
 import { describeLinks } from './links.ts'
 import { describeErrors, errorResponseSchema, errorsForOperation } from './error-responses.ts'
 import { describeParameters, sharedParameters } from './parameters.ts'
@@ -134,7 +135,8 @@ function describeOperation(operation: Operation, components: Components) {
   const requestSchema = name === 'AnalyzeTableQueryPlan' ? queryTableRequestSchema : schemas?.request
   const request = requestSchema ? describeSchema(requestSchema, components.schemas) : anyObject
   const members = getMembers(request['properties'])
-  const requestBody = describeBody(operation, request, components)
+  const example = isOperationName(name) ? requestExamples[name] : undefined
+  const requestBody = describeBody(operation, request, example, components)
   const response = describeResponse(operation, schemas?.response, components)
   return {
     tags: [tagFor(operation)],
@@ -143,7 +145,7 @@ function describeOperation(operation: Operation, components: Components) {
     'x-effect': operation.effect,
     ...(operation.group !== undefined && { 'x-group': operation.group }),
     ...(operation.facts.length > 0 && { 'x-facts': describeFacts(operation) }),
-    parameters: describeParameters(operation, members),
+    parameters: describeParameters(operation, members, example),
     ...(requestBody && { requestBody }),
     responses: {
       [operation.status]: response,
@@ -176,17 +178,21 @@ function describeFacts({ facts }: Operation): Record<string, readonly string[]> 
 function describeBody(
   { name, body, alsoArrowSchema }: Operation,
   request: JsonSchema,
+  example: unknown,
   components: Components,
 ) {
   if (body === 'none') return undefined
   if (body === 'arrow') return { required: true, content: { [arrowStreamType]: { schema: binary } } }
-  if (body === 'map') return { required: true, content: { 'application/json': { schema: mapOfPairs } } }
+  if (body === 'map') {
+    const { metadata } = getMembers(example)
+    return { required: true, content: { 'application/json': { schema: mapOfPairs, example: metadata } } }
+  }
   components.schemas.set(`${name}Request`, request)
   const schema = schemaReference(`${name}Request`)
   return {
     required: true,
     content: {
-      'application/json': { schema },
+      'application/json': { schema, example: example ?? {} },
       ...(alsoArrowSchema && { [arrowStreamType]: { schema: binary } }),
     },
   }
@@ -202,13 +208,14 @@ function describeResponse(operation: Operation, response: z.ZodType | undefined,
   const schema = response ? describeSchema(response, components.schemas) : anyObject
   components.schemas.set(`${name}Response`, schema)
   const links = describeLinks(operation)
+  const example = (isOperationName(name) ? responseExamples[name] : undefined) ?? {}
   return {
     description: 'Done.',
     ...(links && { links }),
     content: {
-      'application/json': { schema: schemaReference(`${name}Response`) },
+      'application/json': { schema: schemaReference(`${name}Response`), example },
       // As it is, not as a JSON string.
-      ...(schema['type'] === 'string' && { 'text/plain': { schema: { type: 'string' } } }),
+      ...(schema['type'] === 'string' && { 'text/plain': { schema: { type: 'string' }, example } }),
     },
   }
 }

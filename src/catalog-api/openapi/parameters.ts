@@ -2,8 +2,9 @@ import { getMembers } from '../../lib/json/is-object.ts'
 import { factTypes } from '../facts.ts'
 import { factHeaders } from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'
+import { getIdExample, indexNameExample } from './examples.ts'
 import type { JsonSchema } from './json-schemas.ts'
-import type { Operation, ParameterType } from '../operations.ts'
+import type { ObjectKind, Operation, ParameterType } from '../operations.ts'
 
 const parameterSchemas: Record<ParameterType, JsonSchema> = {
   string: { type: 'string' },
@@ -13,14 +14,13 @@ const parameterSchemas: Record<ParameterType, JsonSchema> = {
 }
 
 export const sharedParameters = {
-  id: {
-    name: 'id',
+  index_name: {
+    name: 'index_name',
     in: 'path',
     required: true,
-    description: 'The parts of the id, joined by the delimiter. The root namespace is the delimiter alone.',
     schema: { type: 'string', minLength: 1 },
+    example: indexNameExample,
   },
-  index_name: { name: 'index_name', in: 'path', required: true, schema: { type: 'string', minLength: 1 } },
   delimiter: {
     name: 'delimiter',
     in: 'query',
@@ -29,19 +29,35 @@ export const sharedParameters = {
   },
 } as const
 
-export function describeParameters(operation: Operation, members: JsonSchema): object[] {
-  const inPath = (['id', 'index_name'] as const).filter((name) => operation.path.includes(`{${name}}`))
+/** `example` is that of the whole request: its members are parameters if the body has none. */
+export function describeParameters(operation: Operation, members: JsonSchema, example: unknown): object[] {
+  const { path, object, body } = operation
+  const shared = [...(path.includes('{index_name}') ? ['index_name'] : []), 'delimiter']
   const inQuery = [...operation.query].filter(([name]) => name !== 'delimiter')
+  const examples = body === 'json' || body === 'map' ? {} : getMembers(example)
   return [
-    ...[...inPath, 'delimiter'].map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    ...(path.includes('{id}') ? [describeId(object)] : []),
+    ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ...inQuery.map(([name, type]) => ({
       name,
       in: 'query',
       required: operation.required.includes(name),
       schema: { ...parameterSchemas[type], ...pickDocumentation(members[name]) },
+      ...(examples[name] !== undefined && { example: examples[name] }),
     })),
     ...describeHeaders(operation),
   ]
+}
+
+function describeId(object: ObjectKind): object {
+  return {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The parts of the id, joined by the delimiter. The root namespace is the delimiter alone.',
+    schema: { type: 'string', minLength: 1 },
+    example: getIdExample(object),
+  }
 }
 
 function describeHeaders({ facts }: Operation): object[] {
