@@ -13,9 +13,6 @@ const path = z.string().min(1)
 const count = optionalMember(int64)
 const text = optionalMember(z.string())
 
-/** Needs another engine. Not parsed, because it is refused. */
-const virtualColumn = optionalMember(z.unknown().meta({ type: 'object' }))
-
 /** Columns that every table has without listing them in its schema. */
 const systemColumn = /^_row(id|addr|offset|_created_at_version|_last_updated_at_version)$/i
 
@@ -23,15 +20,6 @@ const systemColumn = /^_row(id|addr|offset|_created_at_version|_last_updated_at_
 export const columnName = path
   .refine((name) => !name.includes('.'), 'expected a name without "."')
   .refine((name) => !systemColumn.test(name), 'expected a name that is not one of the system columns')
-
-const newColumn = z
-  .object({
-    name: columnName,
-    expression: optionalMember(z.string()),
-    computed: optionalMember(z.string().min(1)),
-    virtual_column: virtualColumn,
-  })
-  .meta({ id: 'AddColumnsEntry' })
 
 /** A type by name, or as the JSON of an Arrow or Lance schema. */
 export interface DataType {
@@ -88,13 +76,69 @@ const dataTypeObject = z.object({
   ),
 })
 
+const virtualColumnOutput = z
+  .object({
+    column: z.string(),
+    struct_field: z.string(),
+    data_type: dataType,
+    nullable: z.boolean(),
+    metadata: optionalMember(propertiesSchema),
+  })
+  .meta({ id: 'AddVirtualColumnOutputEntry' })
+
+/** The code that computes a virtual column, in base64, and its environment. */
+const virtualColumnCode = {
+  udf_backend: text,
+  auto_backfill: optionalMember(z.boolean()),
+  manifest: text,
+  manifest_checksum: text.describe('The SHA-256 of the manifest.'),
+  field_metadata: optionalMember(propertiesSchema),
+}
+
+const addedVirtualColumn = z
+  .object({
+    input_columns: z.array(z.string()),
+    outputs: z.array(virtualColumnOutput),
+    image: z.string(),
+    udf: z.string().describe('Pickled code in base64.'),
+    udf_name: z.string(),
+    udf_version: z.string(),
+    ...virtualColumnCode,
+  })
+  .meta({ id: 'AddVirtualColumnEntry' })
+
+const changedVirtualColumn = z
+  .object({
+    input_columns: optionalMember(z.array(z.string())),
+    image: text,
+    udf: text.describe('Pickled code in base64.'),
+    udf_name: text,
+    udf_version: text,
+    ...virtualColumnCode,
+  })
+  .meta({ id: 'AlterVirtualColumnEntry' })
+
+/** Described, but not checked: the bundled catalog refuses every one, as it needs another engine. */
+function uncheckedMember(schema: z.ZodType) {
+  return optionalMember(z.union([schema, z.unknown()]))
+}
+
+const newColumn = z
+  .object({
+    name: columnName,
+    expression: optionalMember(z.string()),
+    computed: optionalMember(z.string().min(1)),
+    virtual_column: uncheckedMember(addedVirtualColumn),
+  })
+  .meta({ id: 'AddColumnsEntry' })
+
 const alteration = z
   .object({
     path,
     rename: optionalMember(columnName),
     nullable: optionalMember(z.boolean()),
     data_type: optionalMember(dataType),
-    virtual_column: virtualColumn,
+    virtual_column: uncheckedMember(changedVirtualColumn),
   })
   .refine(
     ({ rename, nullable, data_type: type, virtual_column: virtual }) =>

@@ -46,8 +46,4 @@ export const deliberateDifferences: Readonly<Record<string, readonly string[]>> 
     'required AlterTransactionSetStatus.status: only served',
     'required AlterTransactionUnsetProperty.key: only served',
   ],
-  'Code of another engine, which the gateway forwards as it is.': [
-    'AddColumnsEntry.virtual_column: no members; expected AddVirtualColumnEntry',
-    'AlterColumnsEntry.virtual_column: no members; expected AlterVirtualColumnEntry',
-  ],
 }
