@@ -107,13 +107,15 @@ export function mergeMembers(
   return merged
 }
 
-/** Returns members unchanged without a schema. Throws InvalidInput (400) that names the first invalid member. */
+/** Returns members unchanged without a schema. Throws InvalidInput (400) that names the first invalid or missing member. */
 export function parseRequest(name: OperationName, members: RequestMembers): OperationRequest<OperationName> {
   if (!hasSchema(name)) return members
   const parsed = validateMembers(name, members)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const { path, message } = issue === undefined ? unknownIssue : findDeepestIssue(issue)
+  // Then the message names the members: a request in several forms, or members that exclude each other.
+  if (path.length === 0) throw invalidInput(`invalid request: ${message}`)
   const member = path.map(String).join('.')
   throw invalidInput(`invalid member ${quoteForMessage(member)} of the request: ${message}`)
 }

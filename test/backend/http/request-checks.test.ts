@@ -132,6 +132,16 @@ it('says what a member in several forms may be, or where the form that fits goes
   }
 })
 
+it.each([
+  ['/v1/materialized_view/v/create', {}, 'expected kind, source_query and output_schema, or query'],
+  ['/v1/table/t/explain_plan', { branch: 'a', query: { branch: 'b', k: 1 } }, 'expected one branch, not two'],
+])('names the members of a request that is invalid as a whole: %s', async (target, body, says) => {
+  const { post } = await runningBackend()
+  const response = await post(target, body)
+  expect(response).toEqual(errorOf('InvalidInput'))
+  expect((response.json as { error: string }).error).toBe(`invalid request: ${says}`)
+})
+
 it('rejects a body that is too large or not a JSON object', async () => {
   const { post } = await runningBackend({ limits: { maxJsonBytes: 100_000 } })
   const describe = (body: string | Uint8Array, headers?: Record<string, string>) =>
