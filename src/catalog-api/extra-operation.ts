@@ -79,7 +79,9 @@ export function isExtraOperation({ name }: Operation): boolean {
 /** Names in the position of an operation in metrics and logs. */
 const otherOperationNames = ['PassThrough']
 
-const nameGrammar = /^[A-Z][A-Za-z0-9]{0,63}$/
+/** Pattern of the names of extra operations. */
+export const extraOperationNamePattern = '^[A-Z][A-Za-z0-9]{0,63}$'
+const nameGrammar = new RegExp(extraOperationNamePattern)
 
 function isValidName(name: string): name is ExtraOperationName {
   return describeNameProblem(name) === undefined

@@ -1,5 +1,6 @@
 import { getKeys } from '../../lib/get-keys.ts'
 import { authenticationMethods } from '../../identity/principal.ts'
+import { extraOperationNamePattern } from '../../catalog-api/extra-operation.ts'
 import { permissionGroups, permissionNames } from '../../catalog-api/permissions.ts'
 import {
   callerFields,
@@ -175,7 +176,16 @@ const definitions = {
   names: { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1 },
   operations: {
     type: 'array',
-    items: { enum: [...permissionGroups.keys(), ...permissionNames] },
+    items: {
+      anyOf: [
+        { enum: [...permissionGroups.keys(), ...permissionNames] },
+        {
+          type: 'string',
+          pattern: extraOperationNamePattern,
+          description: 'An extra operation that the settings declare.',
+        },
+      ],
+    },
     minItems: 1,
   },
   except: createObjectSchema(namedSubjectFields, namedSubjectSchemas, [], { minProperties: 1 }),

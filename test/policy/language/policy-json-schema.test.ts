@@ -66,6 +66,17 @@ it.each<[what: string, change: object]>([
   expect(parsePolicies(JSON.stringify(document), 'p.yaml').problems).not.toEqual([])
 })
 
+it.each([
+  ['PrewarmTable', true],
+  ['QueryTable', true],
+  ['prewarmTable', false],
+  ['Prewarm-Table', false],
+  [7, false],
+])('an operation that settings may declare is accepted: %j %s', async (name, isAccepted) => {
+  const rules = [{ ...whole.rules[0], operations: [name] }]
+  expect(await fits({ ...whole, rules })).toBe(isAccepted)
+})
+
 it('accepts the policy that the invalid ones are derived from', async () => {
   expect(await fits(whole)).toBe(true)
   expect(parsePolicies(JSON.stringify(whole), 'p.yaml').problems).toEqual([])
