@@ -1,5 +1,6 @@
 import type { Deployment, StatefulSet } from 'kubernetes-types/apps/v1.js'
 import type { HorizontalPodAutoscaler } from 'kubernetes-types/autoscaling/v2.js'
+import type { Job } from 'kubernetes-types/batch/v1.js'
 import type { ConfigMap, Pod, Secret, Service, ServiceAccount } from 'kubernetes-types/core/v1.js'
 import type { Ingress, NetworkPolicy } from 'kubernetes-types/networking/v1.js'
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js'
@@ -9,6 +10,7 @@ export interface ManifestTypes {
   'apps/v1 Deployment': Deployment
   'apps/v1 StatefulSet': StatefulSet
   'autoscaling/v2 HorizontalPodAutoscaler': HorizontalPodAutoscaler
+  'batch/v1 Job': Job
   'networking.k8s.io/v1 Ingress': Ingress
   'networking.k8s.io/v1 NetworkPolicy': NetworkPolicy
   'policy/v1 PodDisruptionBudget': PodDisruptionBudget

@@ -115,6 +115,7 @@ export async function secretsOf(folder: string): Promise<Contents> {
     'gateway-test-key': { 'api-key': key, key },
     'gateway-page-tokens': { secret, 'token-key': secret },
     'catalog-token': { token, 'access-token': token },
+    'release-catalog-gateway-check': { 'api-key': secret.replaceAll(' ', '-'), token },
     'release-catalog-gateway-catalog-token': { token },
     'release-catalog-gateway-bootstrap-key': { 'api-key': secret.replaceAll(' ', '-') },
     'catalog-postgres': { url: 'postgresql://catalog@127.0.0.1/x', uri: 'postgresql://catalog@127.0.0.1/x' },

@@ -9,9 +9,9 @@ it.each(pods)('the pod %s meets the profile "restricted", and more', (_name, pod
   expect(errorsOf(pod)).toEqual([])
 })
 
-it('gateways, catalogs and the helm test are among the pods', () => {
+it('gateways, catalogs, the check and the helm test are among the pods', () => {
   const components = new Set(pods.map(([name]) => name.split(' ')[0]))
-  expect(components).toEqual(new Set(['gateway', 'catalog', 'test']))
+  expect(components).toEqual(new Set(['gateway', 'catalog', 'check', 'test']))
 })
 
 it('the check detects a pod without a security context', () => {

@@ -1,0 +1,96 @@
+{{/*
+What `serve` and `check` read besides arguments. SOURCES names the ConfigMap `policies` and the Secrets `bootstrapKey` and
+`catalogToken`: those of the release do not exist yet when its hook runs.
+*/}}
+
+{{/* Takes (list . SOURCES). */}}
+{{- define "catalog-gateway.gatewayEnvironment" -}}
+{{- $sources := index . 1 -}}
+{{- with index . 0 -}}
+{{- $isBeforeBundled := include "catalog-gateway.isBeforeBundledCatalog" . -}}
+{{- if or $isBeforeBundled .Values.extraEnv }}
+env:
+  {{- if and $isBeforeBundled (not (dig "upstream" "credential" nil .Values.config)) }}
+  - name: CATALOG_ACCESS_TOKEN
+    valueFrom:
+      secretKeyRef:
+        name: {{ $sources.catalogToken }}
+        key: {{ .Values.catalog.accessToken.key }}
+  - name: CATALOG_GATEWAY__UPSTREAM__CREDENTIAL__VALUE
+    value: Bearer $(CATALOG_ACCESS_TOKEN)
+  {{- end }}
+  {{- with .Values.extraEnv }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+{{- with .Values.extraEnvFrom }}
+envFrom: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "catalog-gateway.gatewayMounts" -}}
+- { name: settings, mountPath: /etc/catalog-gateway/gateway.yaml, subPath: gateway.yaml, readOnly: true }
+- { name: data, mountPath: /var/lib/catalog-gateway }
+{{- if include "catalog-gateway.inlinePolicies" . | fromJson }}
+- { name: policies, mountPath: /etc/catalog-gateway/policies/inline, readOnly: true }
+{{- end }}
+{{- range $index, $name := .Values.policies.existingConfigMaps }}
+- { name: policies-{{ $index }}, mountPath: /etc/catalog-gateway/policies/{{ $name }}, readOnly: true }
+{{- end }}
+{{- if .Values.apiKeys.existingSecret }}
+- { name: api-keys, mountPath: /etc/catalog-gateway/api-keys, readOnly: true }
+{{- end }}
+{{- if include "catalog-gateway.hasBootstrapKey" . }}
+- { name: bootstrap-key, mountPath: /etc/catalog-gateway/bootstrap-key, readOnly: true }
+{{- end }}
+{{- if .Values.pageTokens.existingSecret }}
+- { name: page-tokens, mountPath: /etc/catalog-gateway/page-tokens, readOnly: true }
+{{- end }}
+{{- range $index, $name := .Values.existingSecrets }}
+- { name: secret-{{ $index }}, mountPath: /etc/catalog-gateway/secrets/{{ $name }}, readOnly: true }
+{{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- end }}
+
+{{/* Takes (list . SOURCES). */}}
+{{- define "catalog-gateway.gatewayVolumes" -}}
+{{- $sources := index . 1 -}}
+{{- with index . 0 -}}
+{{- include "catalog-gateway.settingsVolume" "gateway.yaml" }}
+{{- with include "catalog-gateway.inlinePolicies" . | fromJson }}
+- name: policies
+  configMap:
+    name: {{ $sources.policies }}
+    items:
+      {{- range $path := keys . | sortAlpha }}
+      - { key: {{ include "catalog-gateway.policyKey" $path }}, path: {{ $path }} }
+      {{- end }}
+{{- end }}
+{{- range $index, $name := .Values.policies.existingConfigMaps }}
+- name: policies-{{ $index }}
+  configMap: { name: {{ $name }} }
+{{- end }}
+{{- with .Values.apiKeys.existingSecret }}
+- name: api-keys
+  secret: { secretName: {{ . }}, defaultMode: 0440 }
+{{- end }}
+{{- if include "catalog-gateway.hasBootstrapKey" . }}
+- name: bootstrap-key
+  secret: { secretName: {{ $sources.bootstrapKey }}, defaultMode: 0440 }
+{{- end }}
+{{- with .Values.pageTokens.existingSecret }}
+- name: page-tokens
+  secret: { secretName: {{ . }}, defaultMode: 0440 }
+{{- end }}
+{{- range $index, $name := .Values.existingSecrets }}
+- name: secret-{{ $index }}
+  secret: { secretName: {{ $name }}, defaultMode: 0440 }
+{{- end }}
+{{- with .Values.extraVolumes }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- end }}
+{{- end }}
