@@ -87,14 +87,12 @@ interface RenderOptions {
   readonly release?: string
 }
 
-/** Renders a chart, in a cluster with the Prometheus operator. */
+/** Renders a chart, by default without access to a cluster. */
 export async function render(
   words: readonly string[],
   { program, chart = chartFolder, release = 'release' }: RenderOptions = {},
 ): Promise<readonly Manifest[]> {
-  const kinds = ['ServiceMonitor', 'PrometheusRule'].map((kind) => `monitoring.coreos.com/v1/${kind}`)
-  const operator = ['--api-versions', kinds.join(',')]
-  return manifestsIn(await helm(['template', release, chart, ...operator, ...words], program))
+  return manifestsIn(await helm(['template', release, chart, ...words], program))
 }
 
 /** A pod with its metadata. */

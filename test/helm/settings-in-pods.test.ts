@@ -38,7 +38,8 @@ it.each(valuesNames.filter((name) => name !== 'tls' || hasOpenssl()))(
       (container.ports ?? []).map(({ name, containerPort }) => [name, containerPort]),
     )
     expect(ports).toEqual({ http: listen.port, admin: admin.port })
-    expect([listen.host, admin.host]).toEqual(['0.0.0.0', '0.0.0.0'])
+    const address = name === 'several-upstreams' ? '::' : '0.0.0.0'
+    expect([listen.host, admin.host]).toEqual([address, address])
     const volumes = (container.volumeMounts ?? []).filter(({ name }) => name === 'data')
     expect(volumes.some(({ mountPath }) => audit.folder.startsWith(`${mountPath}/`))).toBe(true)
     const pod = podsOf(goldenManifests(name)).find(({ component }) => component === 'gateway')?.pod

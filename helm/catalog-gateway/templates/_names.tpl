@@ -1,8 +1,15 @@
-{{/* The name of everything: short enough that what StatefulSets put behind it fits into a label. */}}
+{{/*
+The name of everything: short enough that the suffixes of StatefulSets fit into a label. A hash keeps the names of
+releases apart that only differ further on.
+*/}}
 {{- define "catalog-gateway.fullname" -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
 {{- $default := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
-{{- default $default .Values.fullnameOverride | trunc 43 | trimSuffix "-" -}}
+{{- $full := default $default .Values.fullnameOverride -}}
+{{- if gt (len $full) 43 -}}
+{{- $full = printf "%s-%s" ($full | trunc 34 | trimSuffix "-") ($full | sha256sum | trunc 8) -}}
+{{- end -}}
+{{- $full -}}
 {{- end }}
 
 {{/* Takes (list . COMPONENT). */}}
