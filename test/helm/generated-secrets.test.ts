@@ -5,7 +5,7 @@ import { stringify } from 'yaml'
 import { temporaryFolder } from '../e2e/built-program.ts'
 import { render, type Manifest } from './chart.ts'
 import { helms } from './helm-programs.ts'
-import { startSecretsApiServer } from './secrets-api-server.ts'
+import { startApiServer } from './api-server.ts'
 
 async function secretsOf(values: object): Promise<Readonly<Record<string, unknown>>> {
   const file = join(await temporaryFolder(), 'values.yaml')
@@ -54,7 +54,13 @@ it.skipIf(helms.length === 0).each([
 it.skipIf(helms.length === 0)('an upgrade keeps the secrets of the cluster', async () => {
   const kubeconfig = join(await temporaryFolder(), 'kubeconfig')
   const kept = { [bootstrapKey]: { 'api-key': 'a2VwdA==' }, [catalogToken]: { token: 'YWxzbyBrZXB0' } }
-  const server = await startSecretsApiServer(kept, kubeconfig)
+  const objects = Object.entries(kept).map(([name, data]) => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name },
+    data,
+  }))
+  const server = await startApiServer(objects, kubeconfig)
   onTestFinished(() => server.close())
   const words = [
     '--dry-run=server',

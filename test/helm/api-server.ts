@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { writeFile } from 'node:fs/promises'
 import { stringify } from 'yaml'
 
-/** The Secrets of a cluster, in the shape of the Kubernetes API, which is all that the chart looks up. */
-export interface SecretsApiServer {
+/** An API server with what the chart looks up. */
+export interface ApiServer {
   close(): void
 }
 
@@ -13,20 +13,30 @@ export interface SecretsApiServer {
 const kinds: Readonly<Record<string, readonly string[]>> = {
   v1: ['Secret', 'ConfigMap', 'Service', 'ServiceAccount', 'Pod'],
   'apps/v1': ['StatefulSet'],
+  'autoscaling/v2': ['HorizontalPodAutoscaler'],
   'networking.k8s.io/v1': ['NetworkPolicy'],
   'policy/v1': ['PodDisruptionBudget'],
 }
 
-function toResource(kind: string): object {
-  const name = kind.toLowerCase().replace(/y$/, 'ie')
-  return { name: `${name}s`, namespaced: true, kind, verbs: ['get'] }
+interface KubernetesObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string }
 }
 
-/** Starts an API server that has these Secrets, by name, and writes a kubeconfig for it. */
-export async function startSecretsApiServer(
-  secrets: Readonly<Record<string, Readonly<Record<string, string>>>>,
+function getGroupPath(apiVersion: string): string {
+  return apiVersion === 'v1' ? '/api/v1' : `/apis/${apiVersion}`
+}
+
+function toResourceName(kind: string): string {
+  return `${kind.toLowerCase().replace(/y$/, 'ie')}s`
+}
+
+/** Starts an API server with these objects of the namespace `default`, and writes a kubeconfig for it. */
+export async function startApiServer(
+  objects: readonly KubernetesObject[],
   kubeconfig: string,
-): Promise<SecretsApiServer> {
+): Promise<ApiServer> {
   const groups = Object.keys(kinds).filter((version) => version !== 'v1')
   const documents: Readonly<Record<string, unknown>> = {
     '/version': { major: '1', minor: '36', gitVersion: 'v1.36.0' },
@@ -42,15 +52,25 @@ export async function startSecretsApiServer(
     },
     ...Object.fromEntries(
       Object.entries(kinds).map(([groupVersion, names]) => [
-        groupVersion === 'v1' ? '/api/v1' : `/apis/${groupVersion}`,
-        { kind: 'APIResourceList', groupVersion, resources: names.map(toResource) },
+        getGroupPath(groupVersion),
+        {
+          kind: 'APIResourceList',
+          groupVersion,
+          resources: names.map((kind) => ({
+            name: toResourceName(kind),
+            namespaced: true,
+            kind,
+            verbs: ['get'],
+          })),
+        },
       ]),
     ),
     ...Object.fromEntries(
-      Object.entries(secrets).map(([name, data]) => [
-        `/api/v1/namespaces/default/secrets/${name}`,
-        { apiVersion: 'v1', kind: 'Secret', metadata: { name }, data },
-      ]),
+      objects.map((object) => {
+        const { apiVersion, kind, metadata } = object
+        const group = getGroupPath(apiVersion)
+        return [`${group}/namespaces/default/${toResourceName(kind)}/${metadata.name}`, object]
+      }),
     ),
   }
   const server = createServer(({ url = '' }, response) => {
