@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { apiKeyNameSchema } from '../../config/identity/bootstrap-key-settings.ts'
+import { apiKeyNameSchema } from '../../config/identity/api-key-name.ts'
 import type { StoredKey } from './key-store-file.ts'
 import { readKeyFiles, computeKeyFilesStamp } from './read-key-files.ts'
 import { assertPepper, hashSecret, parseApiKey } from './api-key-format.ts'

@@ -1,6 +1,6 @@
 import { isNode, LineCounter, parseDocument, visit, type Document } from 'yaml'
 import { z } from 'zod'
-import { apiKeyNameSchema } from '../../config/identity/bootstrap-key-settings.ts'
+import { apiKeyNameSchema } from '../../config/identity/api-key-name.ts'
 import { findTooDeepLine, tooDeepMessage } from '../../lib/yaml/yaml-nesting.ts'
 
 const time = z.iso.datetime({ offset: true, error: 'expected a time such as 2026-01-31T12:00:00Z' })
