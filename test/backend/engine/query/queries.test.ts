@@ -98,6 +98,19 @@ it('returns rows in the requested order', async () => {
   expect(rowsOf(response)).toEqual([{ id: 4 }, { id: 3 }])
 })
 
+it.each([
+  [{ k: 4 }, [4, 3, 2, 1]],
+  [{ k: 5 }, [4, 3, 2, 1, 0]],
+  [{ k: 99 }, [4, 3, 2, 1, 0]],
+  [{ k: 5, offset: 3 }, [1, 0]],
+  [{ k: 5, filter: 'id <> 2' }, [4, 3, 1, 0]],
+  [{ k: 5, offset: 9 }, []],
+])('returns the rows of a sorted query with %j', async (parts, ids) => {
+  const { query } = await tableOf(5)
+  const request = { order_by: [{ column_name: 'id', ascending: false }], columns: ['id'], ...parts }
+  expect(rowsOf(await query(request))).toEqual(ids.map((id) => ({ id })))
+})
+
 describe('invalid queries', () => {
   it.each([
     [{ filter: 'id >>> 2' }, 13],
