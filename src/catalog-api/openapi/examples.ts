@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { defaultDelimiter } from '../identifiers.ts'
-import type { ObjectKind, OperationName } from '../operations.ts'
+import type { ObjectKind } from '../operations.ts'
 import type { DescribedOperation, operationSchemas, ResponseOf } from '../schemas/operation-schemas.ts'
 
 /*
@@ -53,10 +53,10 @@ export function getIdExample(object: ObjectKind): string {
 export const indexNameExample = index
 
 type RequestExamples = {
-  readonly [Name in OperationName & DescribedOperation]?: z.input<(typeof operationSchemas)[Name]['request']>
+  readonly [Name in DescribedOperation]?: z.input<(typeof operationSchemas)[Name]['request']>
 }
 
-type ResponseExamples = { readonly [Name in OperationName & DescribedOperation]?: ResponseOf<Name> }
+type ResponseExamples = { readonly [Name in DescribedOperation]?: ResponseOf<Name> }
 
 /** Members of the query and of the body; operations that are not listed need none. */
 export const requestExamples: RequestExamples = {

@@ -81,7 +81,7 @@ it.each([...operationNames])('the examples of %s are what its reader accepts', (
 
 it('no example member is unknown to its reader, which would ignore it', () => {
   const names = operationNames.filter((name) => {
-    const known = components.schemas[`${name}Request`] as { properties?: object } | undefined
+    const known: { properties?: object } | undefined = components.schemas[`${name}Request`]
     const members = Object.keys(requestExamples[name] ?? {})
     return known?.properties !== undefined && members.some((member) => !(member in (known.properties ?? {})))
   })
