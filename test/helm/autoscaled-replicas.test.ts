@@ -33,7 +33,7 @@ async function replicasAfterUpgrade(present: number): Promise<number | undefined
 
 function replicasIn(manifests: Awaited<ReturnType<typeof render>>): number | undefined {
   const gateway = manifests.find(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === name)
-  return (gateway?.spec as { readonly replicas?: number }).replicas
+  return (gateway?.spec as { readonly replicas?: number } | undefined)?.replicas
 }
 
 it.skipIf(helms.length === 0)(
