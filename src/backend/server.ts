@@ -7,6 +7,7 @@ import { openApiPath, getOpenApiDocument } from '../catalog-api/openapi/openapi-
 import type { BuiltInOperation } from '../catalog-api/operations.ts'
 import { parseTarget } from '../catalog-api/request-target.ts'
 import { respondToUnparsed, toUnparsedRequestError } from '../catalog-api/responses/unparsed-request.ts'
+import { openAccessTokens, type AccessTokens } from './http/access-tokens.ts'
 import { createAccessTokenCheck } from './http/verify-access-token.ts'
 import { sendResponse, toCatalogError, sendError } from './http/send-response.ts'
 import type { Catalog } from './contract/catalog.ts'
@@ -36,9 +37,16 @@ const shutdownTimeoutMs = 20_000
 export async function startBackend(settings: BackendSettings): Promise<Backend> {
   const log = pino({ level: settings.log.level, base: null }, destination(2))
   const catalog = await openCatalog(settings, log)
-  const { limits, accessToken } = settings
-  const context = { catalog, maxJsonBytes: limits.maxJsonBytes, hasAccessToken: accessToken !== undefined }
-  const server = createServer(context, accessToken, log)
+  const tokens = await openAccessTokens(settings, log).catch(async (error: unknown) => {
+    await catalog.close()
+    throw error
+  })
+  const context = {
+    catalog,
+    maxJsonBytes: settings.limits.maxJsonBytes,
+    hasAccessToken: tokens.current() !== undefined,
+  }
+  const server = createServer(context, tokens, log)
   const close = async (): Promise<void> => {
     // A response that ends during shutdown would leave its connection open, and shutdown would wait for it.
     const sweep = setInterval(() => server.server.closeIdleConnections(), idleSweepIntervalMs)
@@ -46,6 +54,7 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
     await server.close()
     clearInterval(sweep)
     clearTimeout(deadline)
+    tokens.close()
     await catalog.close()
   }
   try {
@@ -69,14 +78,10 @@ async function openCatalog(settings: BackendSettings, log: Logger): Promise<Cata
 }
 
 /** Matches routes on the raw request target. Handles requests before fastify parses the body, whose format varies. */
-function createServer(
-  context: OperationContext,
-  accessToken: string | undefined,
-  log: Logger,
-): FastifyInstance {
+function createServer(context: OperationContext, tokens: AccessTokens, log: Logger): FastifyInstance {
   const document = getOpenApiDocument()
   const documentTag = createEntityTag(document)
-  const checkAccess = createAccessTokenCheck(accessToken)
+  const checkAccess = createAccessTokenCheck(() => tokens.current())
   const server = fastify({
     keepAliveTimeout: keepAliveTimeoutMs,
     http: { maxHeaderSize: maxHeaderBytes },

@@ -46,6 +46,7 @@ export function backendCommand(): Command {
       const backend = await runStep('the catalog cannot start', () =>
         startBackend({
           ...settings,
+          accessTokenFiles: settings.accessTokenFiles?.map((file) => resolve(folder, file)),
           data,
           store,
           catalog: { remote: remote && resolveAddressFiles(remote, (path) => resolve(folder, path)) },

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { backendSettingsSchema } from '../../src/config/backend/backend-settings.ts'
 import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
@@ -66,7 +67,8 @@ it.each(withCatalog)(
     const text = await readFile(file, 'utf8')
     const settings = readSettings(backendSettingsSchema, { file, text, environment })
     expect(container.ports).toEqual([{ name: 'http', containerPort: settings.listen.port }])
-    expect(settings.accessToken).toBe('the-token-of-the-catalog')
+    const [token = ''] = settings.accessTokenFiles ?? []
+    expect(await readFile(join(dirname(file), token), 'utf8')).toBe('the-token-of-the-catalog')
   },
 )
 

@@ -41,6 +41,9 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{- define "catalog-gateway.catalogSettings" -}}
 {{- $config := .Values.catalog.config -}}
 {{- $defaults := dict "listen.host" "0.0.0.0" "listen.port" 2335 -}}
+{{- $token := .Values.catalog.accessToken -}}
+{{- $files := list (printf "access-tokens/%s" $token.key) (printf "access-tokens/%s" $token.additionalKey) -}}
+{{- $_ := set $defaults "accessTokenFiles" $files -}}
 {{- $isRemote := dig "catalog" "remote" nil $config -}}
 {{- if not (or $isRemote (dig "data" "s3" nil $config)) -}}
 {{- $_ := set $defaults "data.folder" "/var/lib/catalog/data" -}}

@@ -2,15 +2,15 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { parseBearerToken } from './request-caller.ts'
 
-/** Compares in constant time; throws Unauthenticated (401). Without an access token, every request passes. */
+/** Compares in constant time; throws Unauthenticated (401). Without access tokens, every request passes. */
 export function createAccessTokenCheck(
-  token: string | undefined,
+  getTokens: () => readonly string[] | undefined,
 ): (authorization: string | undefined) => void {
-  if (token === undefined) return () => {}
-  const expected = digest(token)
   return (authorization) => {
+    const tokens = getTokens()
+    if (tokens === undefined) return
     const sent = parseBearerToken(authorization)
-    if (sent !== undefined && timingSafeEqual(digest(sent), expected)) return
+    if (sent !== undefined && tokens.some((token) => timingSafeEqual(digest(sent), digest(token)))) return
     throw new CatalogError(
       'Unauthenticated',
       sent === undefined ? 'no bearer token was sent' : 'invalid bearer token',

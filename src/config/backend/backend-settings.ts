@@ -34,6 +34,8 @@ const postgresSchema = z
     'expected either url or urlFile',
   )
 
+export const accessTokenSchema = z.string().min(16).regex(/^\S+$/, 'expected no white space')
+
 const settingsSchema = z.strictObject({
   listen: z
     .strictObject({
@@ -63,10 +65,19 @@ const settingsSchema = z.strictObject({
       'expected at most one of postgres and folder',
     )
     .prefault({}),
-  accessToken: z.string().min(16).regex(/^\S+$/, 'expected no white space').optional().meta({
+  accessToken: accessTokenSchema.optional().meta({
     description: 'Bearer token required of every request; without it, requests are not authenticated.',
     secret: true,
   }),
+  accessTokenFiles: z
+    .array(z.string().min(1))
+    .min(1)
+    .max(2)
+    .optional()
+    .describe(
+      'Files with access tokens instead of `accessToken`. Each token is accepted, and changes are followed, so that ' +
+        'one token can replace another without refused requests. A missing file is ignored, but one must exist.',
+    ),
   limits: z
     .strictObject({
       maxJsonBytes: bytes.default(4 * mebibyte).describe('Maximum size of a JSON body.'),
@@ -98,6 +109,13 @@ const settingsSchema = z.strictObject({
 
 /** Settings of `catalog-gateway backend`: the catalog is embedded, or remote. */
 export const backendSettingsSchema = settingsSchema
+  .refine(
+    ({ accessToken, accessTokenFiles }) => accessToken === undefined || accessTokenFiles === undefined,
+    {
+      path: ['accessTokenFiles'],
+      message: 'expected either accessToken or accessTokenFiles',
+    },
+  )
   .refine(({ data, catalog }) => (data === undefined) !== (catalog.remote === undefined), {
     path: ['data'],
     message: 'expected either data, or catalog.remote',

@@ -1,0 +1,105 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { stringify } from 'yaml'
+import { eventually } from '../gateway/support/waiting.ts'
+import { startProgram, temporaryFolder } from './built-program.ts'
+
+const key = 'a-key-of-more-than-thirty-two-characters'
+const [oldToken, newToken] = ['the-old-access-token', 'the-new-access-token']
+const target = '/v1/namespace/$/list'
+
+async function startCatalog(folder: string) {
+  const file = join(folder, 'catalog.yaml')
+  const settings = {
+    listen: { port: 0 },
+    data: { folder: 'data' },
+    accessTokenFiles: ['token', 'additional-token'],
+  }
+  await writeFile(file, stringify(settings))
+  const program = startProgram(['backend', '--config', file])
+  return { program, url: await program.announced(/^listening on (\S+)$/m) }
+}
+
+async function startGateway(folder: string, upstream: string, token: string) {
+  await mkdir(join(folder, 'policies'), { recursive: true })
+  await writeFile(join(folder, 'key'), key)
+  const rule = { id: 'all', effect: 'allow', subjects: { any: true }, operations: ['all'] }
+  const policy = { apiVersion: 'catalog-gateway/v1', kind: 'AccessPolicy', metadata: { name: 'all' } }
+  await writeFile(
+    join(folder, 'policies', 'all.yaml'),
+    stringify({ ...policy, namespace: [], rules: [rule] }),
+  )
+  const file = join(folder, `gateway-with-${token}.yaml`)
+  const settings = {
+    listen: { port: 0 },
+    admin: { port: 0 },
+    upstream: { url: upstream, credential: { value: `Bearer ${token}` } },
+    identity: { bootstrapKey: { file: 'key', principal: 'ada' } },
+    policies: { folder: 'policies' },
+    audit: { folder: `audit-of-${token}` },
+    timeouts: { drainDelayMs: 0 },
+  }
+  await writeFile(file, stringify(settings))
+  const program = startProgram(['serve', '--config', file])
+  return { program, url: await program.announced(/^listening on (\S+)$/m) }
+}
+
+/** Replaces the file at once, as Kubernetes does. */
+async function replace(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.new`, text)
+  await rename(`${file}.new`, file)
+}
+
+it('a rotation of the access token refuses no request, and ends with the old token refused', async () => {
+  const folder = await temporaryFolder()
+  const [token, additional] = [join(folder, 'token'), join(folder, 'additional-token')]
+  await writeFile(token, oldToken)
+  const catalog = await startCatalog(folder)
+  const direct = async (accessToken: string): Promise<number> =>
+    (await fetch(catalog.url + target, { headers: { authorization: `Bearer ${accessToken}` } })).status
+  const before = await startGateway(folder, catalog.url, oldToken)
+  let { url } = before
+  const ending = new AbortController()
+  const statuses = new Map<number, number>()
+  const load = Array.from({ length: 4 }, async () => {
+    while (!ending.signal.aborted) {
+      const { status } = await fetch(url + target, { headers: { 'x-api-key': key } })
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    }
+  })
+  expect(await direct(newToken)).toBe(401)
+  await replace(additional, newToken)
+  await eventually(async () => expect(await direct(newToken)).toBe(200))
+  const after = await startGateway(folder, catalog.url, newToken)
+  ;({ url } = after)
+  await replace(additional, oldToken)
+  await replace(token, newToken)
+  before.program.signal('SIGTERM')
+  expect(await before.program.ended).toMatchObject({ status: 0 })
+  await rm(additional)
+  await eventually(async () => expect(await direct(oldToken)).toBe(401))
+  await sleep(500)
+  ending.abort()
+  await Promise.all(load)
+  expect([...statuses.keys()]).toEqual([200])
+  expect(statuses.get(200)).toBeGreaterThan(100)
+  await replace(token, 'short')
+  await sleep(1500)
+  expect(await direct(newToken)).toBe(200)
+  for (const { program } of [after, catalog]) {
+    program.signal('SIGTERM')
+    expect(await program.ended).toMatchObject({ status: 0 })
+  }
+}, 60_000)
+
+it('a catalog whose token files are missing does not start', async () => {
+  const folder = await temporaryFolder()
+  const file = join(folder, 'catalog.yaml')
+  const settings = { listen: { port: 0 }, data: { folder: 'data' }, accessTokenFiles: ['token'] }
+  await writeFile(file, stringify(settings))
+  const { status, messages } = await startProgram(['backend', '--config', file]).ended
+  expect(status).toBe(1)
+  expect(messages).toContain('expected an access token in')
+})
