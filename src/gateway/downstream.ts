@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { CallbackList } from '../lib/async/callback-list.ts'
+import type { BodySource } from '../http1/codec/body-source.ts'
+import { StreamSource } from '../http1/client/stream-source.ts'
 
 /** A request as the pipeline sees it, from any server. */
 export interface DownstreamRequest {
@@ -68,24 +70,25 @@ export interface DownstreamResponse extends ObservedResponse {
   destroy(): void
 }
 
-/** Receives the chunks of a body as they arrive. An error that it throws destroys the stream. */
-interface BodyWatcher {
+/** Receives the chunks of a body as they arrive. An error that it throws fails the body. */
+interface UploadWatcher {
+  /** The chunk is valid until this returns. */
   chunk(bytes: Buffer): void
   /** Called before the last chunk is passed on: a body that is rejected here never reaches an upstream complete. */
   readonly end?: () => void
 }
 
-/** The body of a request, read as a stream or into memory. */
+/** The body of a request, to be read in one way: as a stream, into memory, or to be passed on. */
 export interface DownstreamBody {
   /** Fails with BodyTimeout or ClientDisconnected. Destroying it leaves the connection open. */
   readonly stream: Readable
-  /** To be called before the stream is read. */
-  watch(watcher: BodyWatcher): void
+  /** Passes the body on as it arrives. Fails with BodyTimeout, ClientDisconnected, or the error of the watcher. */
+  upload(watcher: UploadWatcher): BodySource
   /** Reads the body into memory; `onBytes` is called with the length of each chunk. Rejects with the stream's errors. */
   readAll(onBytes?: (bytes: number) => void): Promise<Buffer>
   /**
-   * Resolves when 16 KiB of the body or all of it have arrived, so that a client that sends nothing holds no connection
-   * to an upstream. Rejects with the stream's errors.
+   * Resolves when 16 KiB of an upload or all of it have arrived, so that a client that sends nothing holds no connection
+   * to an upstream; at once for a stream, which has been read before. Rejects with the errors of the body.
    */
   started(): Promise<void>
   /** Stops reading. */
@@ -94,7 +97,7 @@ export interface DownstreamBody {
 
 export const noBody: DownstreamBody = {
   stream: Readable.from([]),
-  watch: () => undefined,
+  upload: () => new StreamSource(Readable.from([])),
   readAll: () => Promise.resolve(Buffer.alloc(0)),
   started: () => Promise.resolve(),
   release: () => undefined,

@@ -19,6 +19,7 @@ import {
   readWholeBody,
   type BodyStart,
 } from '../body/read-body.ts'
+import { StreamSource } from '../../http1/client/stream-source.ts'
 import { createJsonStream } from '../body/json-stream.ts'
 import { readSchemaStream } from '../../lib/arrow/schema-stream.ts'
 import { createChangeDetails } from '../facts/change-details.ts'
@@ -212,7 +213,7 @@ function checkStreamedJson(
     reauthorize(request, permit)
   })
   // Members may be removed on the way, so the length is unknown.
-  const payload: Payload = { form: 'stream', body, length: undefined }
+  const payload: Payload = { form: 'stream', body: new StreamSource(body), length: undefined }
   return { permit, payload, payloadType: 'application/json', members }
 }
 
@@ -226,14 +227,14 @@ function checkArrow(request: Admitted, body: DownstreamBody, { maxArrowBytes }: 
   assertBodyLength(contentLength, maxArrowBytes)
   const meter = new ArrowMeter()
   const count = createByteCounter(maxArrowBytes, request.countReceived)
-  body.watch({
+  const upload = body.upload({
     chunk(bytes) {
       count(bytes)
       meter.push(bytes)
     },
     ...(dependsOnTime(permit) && { end: () => reauthorize(request, permit) }),
   })
-  return { ...checked, payload: { form: 'stream', body: body.stream, length: contentLength, meter } }
+  return { ...checked, payload: { form: 'stream', body: upload, length: contentLength, meter } }
 }
 
 /** Nothing but a schema is forwarded: an upstream that ignores the content-type could read other bytes as JSON. */

@@ -131,8 +131,6 @@ function createUpstreamRequest(request: Audited): UpstreamRequest {
     path: request.upstreamTarget,
     headers,
     body: payload.form === 'bytes' ? payload.bytes : payload.form === 'stream' ? payload.body : null,
-    // Arrow bodies pass unchanged.
-    releasesChunks: payload.form === 'stream' && payload.meter !== undefined,
   }
 }
 

@@ -71,7 +71,7 @@ export function assertCircuitClosed({ breaker }: Upstream): void {
 function isUpstreamFailure(error: unknown, { body }: UpstreamRequest): boolean {
   if (!(error instanceof AttemptFailed) || !isTransportFailure(error.cause)) return false
   const isIncompleteUpload =
-    body !== null && 'readableEnded' in body && !body.readableEnded && error.progress !== 'unsent'
+    body !== null && 'isComplete' in body && !body.isComplete && error.progress !== 'unsent'
   return !isIncompleteUpload
 }
 

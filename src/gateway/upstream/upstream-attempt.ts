@@ -7,6 +7,7 @@ import type { DownstreamResponse } from '../downstream.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import type { ResponseHead } from '../../http1/client/response-head.ts'
 import type { RequestController, ResponseHandler } from '../../http1/client/request-controller.ts'
+import type { WriteCallback } from '../../http1/codec/message-writer.ts'
 import type { OutgoingRequest } from '../../http1/client/outgoing-request.ts'
 import type { Http1Client } from '../../http1/client/http1-client.ts'
 import type { PoolName } from './connection-slots.ts'
@@ -135,7 +136,7 @@ class ResponseRelay implements ResponseHandler {
     else response.writeHead(status, this.#headers)
   }
 
-  onResponseData(chunk: Buffer, release: (() => void) | undefined): void {
+  onResponseData(chunk: Buffer, release: WriteCallback | undefined): void {
     if (this.#buffered === undefined) {
       this.#forward(chunk, release)
       return
@@ -196,11 +197,10 @@ class ResponseRelay implements ResponseHandler {
     return this.#mayHaveBeenSent ? 'sent' : 'unsent'
   }
 
-  /** A pooled chunk is released when it has been written; if the client disconnected, its buffer is not reused. */
-  #forward(chunk: Buffer, release: (() => void) | undefined): void {
+  #forward(chunk: Buffer, release: WriteCallback | undefined): void {
     if (!this.#isStreaming) this.#options.response.onDrain.add(this.#resume)
     this.#isStreaming = true
-    const isTaken = this.#options.response.write(chunk, release && ((error) => !error && release()))
+    const isTaken = this.#options.response.write(chunk, release)
     if (!isTaken) this.#controller?.pause()
     if (!isTaken || release !== undefined) this.#startSendTimer()
   }

@@ -2,10 +2,9 @@ import type { Socket } from 'node:net'
 import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
 import { toError } from '../../lib/errors/to-error.ts'
 import { MessageWriter } from '../codec/message-writer.ts'
-import { sharedReadBuffer } from './buffer-pool.ts'
+import { SocketReader, type SocketReaderHandler } from '../codec/socket-reader.ts'
 import type { Connector } from './connector.ts'
 import { serializeRequestHead, type SerializedHead } from './outgoing-request.ts'
-import { PooledBuffer } from './pooled-buffer.ts'
 import type { ControlledConnection, RequestController } from './request-controller.ts'
 import type { ResponseHead } from './response-head.ts'
 import { ResponseParser, type ResponseParserHandler } from './response-parser.ts'
@@ -47,37 +46,33 @@ interface Active {
   isSent: boolean
   stopSending: (() => void) | undefined
   response: ResponseHead | undefined
-  pooledBuffer: PooledBuffer | undefined
 }
 
 const closed: State = { kind: 'closed' }
 
-/** Smaller chunks are copied: that costs less than pausing the connection until they have been written. */
-const smallBytes = 16 * 1024
-
 /** Carries one request at a time. Is reused only if the request was written completely and nothing follows its response. */
-export class ClientConnection implements ControlledConnection, ResponseParserHandler {
+export class ClientConnection implements ControlledConnection, ResponseParserHandler, SocketReaderHandler {
   #state: State
   readonly #owner: ConnectionOwner
   readonly #socket: Socket
   readonly #connectTimer: NodeJS.Timeout
-  /** As TLS sockets do. */
-  readonly #allocatesReads: boolean
-  #readBuffer: Buffer = sharedReadBuffer
+  readonly #reader = new SocketReader(this)
   #lastActivityAt = 0
 
   constructor(connector: Connector, owner: ConnectionOwner, controller: RequestController) {
     this.#owner = owner
     this.#state = { kind: 'connecting', controller }
     controller.attach(this)
-    this.#allocatesReads = connector.isSecure
-    this.#socket = connector.open({ buffer: this.#nextReadBuffer, callback: this.#onRead })
-    if (connector.isSecure) this.#socket.on('data', this.#onData)
+    this.#socket = connector.open(this.#reader.onread)
     this.#socket
+      .on('data', this.#onData)
       .once(connector.isSecure ? 'secureConnect' : 'connect', this.#onConnect)
       .once('end', this.#onEnd)
       .once('error', (error) => this.close(error))
-      .once('close', () => this.close(new TransportError('CONNECTION_CLOSED', 'the connection was closed')))
+      .once('close', () => {
+        this.#reader.close()
+        this.close(new TransportError('CONNECTION_CLOSED', 'the connection was closed'))
+      })
     this.#connectTimer = setTimeout(
       () => this.close(new TransportError('CONNECT_TIMEOUT', 'the connection was not established in time')),
       owner.timeouts.connectTimeoutMs,
@@ -107,9 +102,7 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
   applyFlowControl(): void {
     const state = this.#state
     if (state.kind === 'closed') return
-    const isBlocked =
-      'controller' in state &&
-      (state.controller.isPaused || (state.kind === 'active' && state.pooledBuffer?.isInUse === true))
+    const isBlocked = this.#reader.isBlocked || ('controller' in state && state.controller.isPaused)
     if (isBlocked === this.#socket.isPaused()) return
     if (isBlocked) {
       this.#socket.pause()
@@ -149,6 +142,19 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     if ('controller' in state) state.controller.handler.onResponseError(reason)
   }
 
+  get retainsChunks(): boolean {
+    return this.#state.kind === 'active' && this.#state.response !== undefined
+  }
+
+  onRead(bytes: Buffer): boolean {
+    this.#onData(bytes)
+    return true
+  }
+
+  onUnblocked(): void {
+    this.applyFlowControl()
+  }
+
   onResponseStart(head: ResponseHead): void {
     const state = this.#state
     if (state.kind !== 'active') return
@@ -159,14 +165,9 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
   onResponseData(chunk: Buffer): void {
     const state = this.#state
     if (state.kind !== 'active') return
-    const { controller, pooledBuffer } = state
-    if (chunk.length > smallBytes && pooledBuffer !== undefined && this.#readBuffer === pooledBuffer.buffer) {
-      const release = pooledBuffer.retain()
-      controller.handler.onResponseData(chunk, release)
-      this.applyFlowControl()
-    } else {
-      controller.handler.onResponseData(this.#allocatesReads ? chunk : Buffer.from(chunk), undefined)
-    }
+    const release = this.#reader.retain(chunk)
+    state.controller.handler.onResponseData(release ? chunk : this.#reader.copy(chunk), release)
+    this.applyFlowControl()
   }
 
   onResponseEnd(last: Buffer | undefined): void {
@@ -202,7 +203,6 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
       isSent: false,
       stopSending: undefined,
       response: undefined,
-      pooledBuffer: undefined,
     }
     this.#state = state
     this.#lastActivityAt = performance.now()
@@ -216,42 +216,21 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
   }
 
   #write(state: Active, head: SerializedHead): void {
-    const { body, releasesChunks = false } = state.controller.request
+    const { body } = state.controller.request
     if (body === null || Buffer.isBuffer(body)) {
       state.isSent = true
       new MessageWriter(this.#socket, head.text, false).end(body ?? '')
       return
     }
-    state.stopSending = sendBody(
-      this.#socket,
-      head,
-      { body, releasesChunks },
-      {
-        onProgress: () => (this.#lastActivityAt = performance.now()),
-        onSent: () => {
-          state.isSent = true
-          state.stopSending = undefined
-          this.#lastActivityAt = performance.now()
-        },
-        onError: (error) => this.close(error),
+    state.stopSending = sendBody(this.#socket, head, body, {
+      onProgress: () => (this.#lastActivityAt = performance.now()),
+      onSent: () => {
+        state.isSent = true
+        state.stopSending = undefined
+        this.#lastActivityAt = performance.now()
       },
-    )
-  }
-
-  /** Called by a plain socket before each read. */
-  readonly #nextReadBuffer = (): Buffer => {
-    const state = this.#state
-    this.#readBuffer = (state.kind === 'active' ? state.pooledBuffer?.buffer : undefined) ?? sharedReadBuffer
-    return this.#readBuffer
-  }
-
-  readonly #onRead = (size: number): boolean => {
-    this.#onData(this.#readBuffer.subarray(0, size))
-    const state = this.#state
-    // A full read suggests a large body: switch to a pooled buffer.
-    if (size === sharedReadBuffer.length && state.kind === 'active' && state.response !== undefined)
-      state.pooledBuffer ??= new PooledBuffer(() => this.applyFlowControl())
-    return true
+      onError: (error) => this.close(error),
+    })
   }
 
   readonly #onData = (bytes: Buffer): void => {
@@ -298,5 +277,4 @@ function detachRequest(state: Extract<State, { controller: RequestController }>)
   if (state.kind !== 'active') return
   state.parser.stop()
   state.stopSending?.()
-  state.pooledBuffer?.close()
 }

@@ -1,15 +1,13 @@
-import type { Readable } from 'node:stream'
+import type { BodySource } from '../codec/body-source.ts'
 import { contentLengthGrammar, isHeaderField } from '../codec/header-fields.ts'
 import { TransportError } from './transport-error.ts'
 
 export interface OutgoingRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
-  /** Names and values in turn. A `content-length` is used for a stream only; without one, the stream is sent in chunks. */
+  /** Names and values in turn. A `content-length` is used for a source only; without one, the body is sent in chunks. */
   readonly headers: readonly string[]
-  readonly body: Buffer | Readable | null
-  /** Whether the memory of streamed chunks is freed when they have been written. */
-  readonly releasesChunks?: boolean
+  readonly body: Buffer | BodySource | null
 }
 
 export interface SerializedHead {

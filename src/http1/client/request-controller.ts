@@ -1,3 +1,4 @@
+import type { WriteCallback } from '../codec/message-writer.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import type { ResponseHead } from './response-head.ts'
 
@@ -7,7 +8,7 @@ export interface ResponseHandler {
   onRequestStart(): void
   onResponseStart(head: ResponseHead): void
   /** With a `release`, the chunk is valid until `release` is called, once, and nothing more is read until then. */
-  onResponseData(chunk: Buffer, release: (() => void) | undefined): void
+  onResponseData(chunk: Buffer, release: WriteCallback | undefined): void
   /** `last` is the last chunk if it has not been passed as data. Its bytes are valid until this returns. */
   onResponseEnd(last: Buffer | undefined): void
   onResponseError(error: Error): void

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
-import type { Readable } from 'node:stream'
+import type { BodySource } from '../codec/body-source.ts'
 import { MessageWriter } from '../codec/message-writer.ts'
-import { releaseReadMemory } from '../codec/read-memory.ts'
 import type { SerializedHead } from './outgoing-request.ts'
 import { TransportError } from './transport-error.ts'
 
@@ -11,62 +10,53 @@ export interface SendBodyHandler {
   onError(error: Error): void
 }
 
-/**
- * Fails if the body is not as long as its content-length. Returns a function that stops sending and destroys the
- * stream.
- */
+/** Fails if the body is not as long as its content-length. Returns a function that stops sending. */
 export function sendBody(
   socket: Socket,
   { text, length }: SerializedHead,
-  { body, releasesChunks }: { readonly body: Readable; readonly releasesChunks: boolean },
+  body: BodySource,
   handler: SendBodyHandler,
 ): () => void {
   const writer = new MessageWriter(socket, text, length === undefined)
-  let isStopped = false
   let written = 0
 
-  const stop = (): void => {
-    if (isStopped) return
-    isStopped = true
-    socket.off('drain', onDrain)
-    body.off('data', onData).off('end', onEnd).off('close', onClose)
-    body.off('error', fail).on('error', () => undefined)
-    body.destroy()
-  }
-  const fail = (error: Error): void => {
-    if (isStopped) return
-    stop()
-    handler.onError(error)
-  }
-  const onData = (chunk: Buffer): void => {
-    written += chunk.length
-    if (length !== undefined && written > length) return fail(createLengthError('longer'))
-    if (chunk.length === 0) return
-    const canWrite = writer.write(
-      chunk,
-      releasesChunks ? (error) => !error && releaseReadMemory(chunk) : undefined,
-    )
-    if (!canWrite) body.pause()
-    handler.onProgress()
-  }
-  const onEnd = (): void => {
-    if (length !== undefined && written < length) return fail(createLengthError('shorter'))
-    writer.end()
-    stop()
-    handler.onSent()
-  }
-  const onClose = (): void =>
-    fail(new TransportError('BAD_REQUEST', 'the body of the request ended before it was complete'))
   const onDrain = (): void => {
     handler.onProgress()
     body.resume()
   }
-
-  body.on('data', onData).on('end', onEnd).on('close', onClose).on('error', fail)
+  const stop = (): void => {
+    socket.off('drain', onDrain)
+    body.stop()
+  }
+  const fail = (error: Error): void => {
+    stop()
+    handler.onError(error)
+  }
   socket.on('drain', onDrain)
-  // A stream that was destroyed before emits nothing any more.
-  if (body.destroyed && !body.readableEnded)
-    queueMicrotask(() => (body.errored ? fail(body.errored) : onClose()))
+  body.start({
+    onData(chunk, release) {
+      written += chunk.length
+      if (length !== undefined && written > length) {
+        release?.()
+        fail(createLengthError('longer'))
+      } else if (chunk.length === 0) {
+        release?.()
+      } else {
+        if (!writer.write(chunk, release)) body.pause()
+        handler.onProgress()
+      }
+    },
+    onEnd() {
+      if (length !== undefined && written < length) {
+        fail(createLengthError('shorter'))
+        return
+      }
+      writer.end()
+      stop()
+      handler.onSent()
+    },
+    onError: fail,
+  })
   return stop
 }
 

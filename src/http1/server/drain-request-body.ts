@@ -10,7 +10,9 @@ export function drainRequestBody(request: IncomingRequest): void {
   const timer = setTimeout(() => request.destroy(), drainTimeoutMs).unref()
   const stopTimer = (): void => clearTimeout(timer)
   request.consume({
-    onRequestData(chunk) {
+    releasesChunks: true,
+    onRequestData(chunk, release) {
+      release?.()
       bytes += chunk.length
       if (bytes > maxDrainBytes) request.destroy()
     },

@@ -1,10 +1,16 @@
 import type { Socket } from 'node:net'
+import type { WriteCallback } from '../codec/message-writer.ts'
 import type { RequestHead } from './request-head.ts'
 
 /** Consumes the body of a request. Nothing is called after `onRequestEnd` or `onRequestError`. */
 export interface RequestBodyHandler {
-  /** The handler may retain the chunk: its memory is not reused. */
-  onRequestData(chunk: Buffer): void
+  /**
+   * Whether it releases chunks. If so, their memory is reused, and after `pause` it still gets those that have been read
+   * already. Otherwise it may keep them.
+   */
+  readonly releasesChunks?: boolean
+  /** With a `release`, the chunk is valid until `release` is called, once, and nothing more is read until then. */
+  onRequestData(chunk: Buffer, release: WriteCallback | undefined): void
   onRequestEnd(): void
   /** The connection was closed, or the body is malformed. */
   onRequestError(): void
@@ -23,7 +29,8 @@ export interface RequestConnection {
 const maxSkippedBytes = 64 * 1024
 
 const discard: RequestBodyHandler = {
-  onRequestData: () => undefined,
+  releasesChunks: true,
+  onRequestData: (_chunk, release) => release?.(),
   onRequestEnd: () => undefined,
   onRequestError: () => undefined,
 }
@@ -77,6 +84,11 @@ export class IncomingRequest {
 
   get wantsBody(): boolean {
     return this.#handler !== undefined && !this.#isPaused
+  }
+
+  /** Whether the handler releases chunks. */
+  get releasesChunks(): boolean {
+    return this.#handler?.releasesChunks === true
   }
 
   /** The value of a header (lower-case name); undefined if it is missing or repeated. */
@@ -157,9 +169,10 @@ export class IncomingRequest {
     this.#connection.destroy()
   }
 
-  receive(chunk: Buffer): void {
+  receive(chunk: Buffer, release?: WriteCallback): void {
     this.#receivedBytes += chunk.length
-    this.#handler?.onRequestData(chunk)
+    if (this.#handler === undefined) release?.()
+    else this.#handler.onRequestData(chunk, release)
   }
 
   complete(): void {

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import { closeGracefully } from '../../lib/net/close-gracefully.ts'
-import { trackReadMemory } from '../codec/read-memory.ts'
 import { ConnectionAge } from './connection-age.ts'
 import type { ConnectionHandler } from './connection-handler.ts'
+import { ConnectionInput } from './connection-input.ts'
 import { findExpiry, type ConnectionState } from './connection-state.ts'
 import { closeWithError } from './error-response.ts'
 import { IncomingRequest, type RequestConnection } from './incoming-request.ts'
@@ -28,7 +28,7 @@ export class ServerConnection
   #state: ConnectionState
   readonly #handler: ConnectionHandler
   readonly #parser: RequestParser
-  #unparsed: Buffer | undefined
+  readonly #input: ConnectionInput
   #discardedBytes = 0
   #receivedAt = performance.now()
   /** Bytes of the connection when the last response ended. */
@@ -36,18 +36,18 @@ export class ServerConnection
   #bytesWrittenBefore = 0
   readonly #age: ConnectionAge
 
-  constructor(socket: Socket, handler: ConnectionHandler) {
+  constructor(accepted: Socket, handler: ConnectionHandler) {
     const { keepAliveTimeoutMs, maxConnectionAgeMs, sendTimeoutMs } = handler.timeouts
-    this.socket = socket
-    this.remoteAddress = socket.remoteAddress ?? ''
+    this.#input = new ConnectionInput(accepted, this)
+    this.socket = this.#input.socket
+    this.remoteAddress = accepted.remoteAddress ?? ''
     this.keepAliveSeconds = Math.floor(keepAliveTimeoutMs / 1000)
     this.#state = { kind: 'opened', since: this.#receivedAt }
     this.#handler = handler
     this.#parser = new RequestParser(this, handler.maxHeadBytes)
     this.#age = new ConnectionAge(maxConnectionAgeMs)
-    socket.setTimeout(sendTimeoutMs)
-    socket
-      .on('data', this.#onData)
+    this.socket
+      .setTimeout(sendTimeoutMs)
       .on('drain', this.#onDrain)
       .on('timeout', this.#onTimeout)
       .on('end', this.#onEnd)
@@ -55,7 +55,7 @@ export class ServerConnection
       .on('error', () => undefined)
       .on('close', this.#onClose)
     // Something has been read before.
-    if (socket.isPaused()) socket.resume()
+    if (this.socket.isPaused()) this.socket.resume()
   }
 
   get isBusy(): boolean {
@@ -105,6 +105,12 @@ export class ServerConnection
     else if (expiry) this.#abort()
   }
 
+  /** The request whose body is being received. */
+  get receiving(): IncomingRequest | undefined {
+    const state = this.#state
+    return 'request' in state && !state.request.isComplete ? state.request : undefined
+  }
+
   applyFlowControl(): void {
     this.#parse()
   }
@@ -136,8 +142,7 @@ export class ServerConnection
   }
 
   onRequestData(chunk: Buffer): void {
-    const state = this.#state
-    if (state.kind === 'serving' || state.kind === 'drainingBody') state.request.receive(chunk)
+    this.#input.pass(chunk)
   }
 
   onRequestEnd(): void {
@@ -146,7 +151,7 @@ export class ServerConnection
     if (this.#state.kind === 'drainingBody') this.#becomeIdle()
   }
 
-  readonly #onData = (bytes: Buffer): void => {
+  onBytes(bytes: Buffer): void {
     const state = this.#state
     const { kind } = state
     if (kind === 'finishing') return
@@ -160,9 +165,8 @@ export class ServerConnection
       return
     }
     this.#receivedAt = performance.now()
-    trackReadMemory(bytes)
-    this.#unparsed = this.#unparsed === undefined ? bytes : Buffer.concat([this.#unparsed, bytes])
-    if (kind === 'queued') this.socket.pause()
+    this.#input.append(bytes)
+    if (kind === 'queued') this.#input.applyFlowControl()
     else if (kind === 'opened' || kind === 'idle') this.#enqueue()
     else this.#parse()
   }
@@ -180,10 +184,9 @@ export class ServerConnection
     this.#parse()
   }
 
-  /** The socket is paused while unparsed bytes are left. */
   #parse(): void {
     try {
-      while (this.#unparsed !== undefined && this.#canParse()) this.#parseNext(this.#unparsed)
+      while (!this.#input.isEmpty && this.#canParse()) this.#parseNext()
     } catch (error) {
       if (!(error instanceof RequestError)) throw error
       this.#reject(error)
@@ -192,26 +195,25 @@ export class ServerConnection
       this.#handOver(this.#state.head)
       return
     }
-    if (this.#unparsed !== undefined && this.#state.kind === 'idle') this.#enqueue()
-    const isBlocked = this.#unparsed !== undefined
-    if (isBlocked === this.socket.isPaused()) return
-    if (isBlocked) this.socket.pause()
-    else this.socket.resume()
+    if (!this.#input.isEmpty && this.#state.kind === 'idle') this.#enqueue()
+    this.#input.applyFlowControl()
   }
 
   #canParse(): boolean {
-    const state = this.#state
-    if (state.kind === 'serving' || state.kind === 'drainingBody')
-      return !state.request.isComplete && state.request.wantsBody
-    return state.kind === 'readingHead'
+    const { receiving } = this
+    return receiving === undefined
+      ? this.#state.kind === 'readingHead'
+      : receiving.wantsBody || receiving.releasesChunks
   }
 
   /** Nothing is left to parse meanwhile, so that handlers which resume the request do not parse recursively. */
-  #parseNext(bytes: Buffer): void {
-    this.#unparsed = undefined
+  #parseNext(): void {
+    const bytes = this.#input.take()
+    if (bytes === undefined) return
     const end = this.#parser.parse(bytes, 0)
     const { kind } = this.#state
-    if (end < bytes.length && kind !== 'finishing' && kind !== 'closing') this.#unparsed = bytes.subarray(end)
+    if (end < bytes.length && kind !== 'finishing' && kind !== 'closing')
+      this.#input.append(bytes.subarray(end))
   }
 
   #handOver(head: Buffer): void {
@@ -220,17 +222,14 @@ export class ServerConnection
       this.#abort()
       return
     }
-    const rest = this.#unparsed ?? Buffer.alloc(0)
+    this.#input.handOver(head)
     this.#stop()
     socket
       .setTimeout(0)
-      .off('data', this.#onData)
       .off('drain', this.#onDrain)
       .off('timeout', this.#onTimeout)
       .off('end', this.#onEnd)
       .off('close', this.#onClose)
-      .pause()
-    socket.unshift(Buffer.concat([head, rest]))
     this.#handler.onHandOver(this, socket)
   }
 
@@ -249,7 +248,7 @@ export class ServerConnection
       return
     }
     if (state.kind === 'serving') {
-      this.#unparsed = undefined
+      this.#input.take()
       this.#state = { kind: 'finishing', response: state.response }
       state.request.abort()
       // The client would take an error response for the response to its next request.
@@ -265,7 +264,7 @@ export class ServerConnection
   /** Sends the last bytes first. */
   #close(): void {
     this.#stop()
-    if (this.socket.isPaused()) this.socket.resume()
+    this.#input.applyFlowControl()
     closeGracefully(this.socket)
   }
 
@@ -277,7 +276,7 @@ export class ServerConnection
     }
     this.#stop()
     this.#state = { kind: 'lingering', close: new LingeringClose(performance.now()) }
-    if (this.socket.isPaused()) this.socket.resume()
+    this.#input.applyFlowControl()
     this.socket.end()
   }
 
@@ -289,7 +288,7 @@ export class ServerConnection
   #stop(): void {
     const state = this.#state
     this.#state = closing
-    this.#unparsed = undefined
+    this.#input.take()
     if (state.kind === 'queued') this.#handler.scheduler.cancel(this.#startRequest)
     if (state.kind === 'lingering') this.#handler.lingerSlots.release(this.remoteAddress)
     if (state.kind === 'serving' || state.kind === 'drainingBody') state.request.abort()
@@ -324,6 +323,7 @@ export class ServerConnection
   readonly #onClose = (): void => {
     const state = this.#state
     this.#stop()
+    this.#input.close()
     if (state.kind === 'serving' || state.kind === 'finishing') state.response.onConnectionClose()
     this.#handler.onClose(this)
   }

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
+import { StreamSource } from '../../../src/http1/client/stream-source.ts'
 import { eventually } from '../../gateway/support/waiting.ts'
 import { scripted, writesBytes, type Script } from './scripted-upstream.ts'
 
@@ -95,7 +96,7 @@ it('closes a connection whose response arrived before the request was complete',
       this.push(Buffer.alloc(64 * 1024))
     },
   })
-  expect(String((await upstream.send({ method: 'POST', body })).body)).toBe('{}')
+  expect(String((await upstream.send({ method: 'POST', body: new StreamSource(body) })).body)).toBe('{}')
   expect(body.destroyed).toBe(true)
   expect(upstream.client.connectionCount()).toBe(0)
   const buffer = Buffer.alloc(16 * 1024 * 1024)
@@ -158,17 +159,20 @@ it.each([
   ['a character beyond latin1', { headers: ['a', '\u010a'] }],
   ['a second host', { headers: ['host', 'elsewhere'] }],
   ['a transfer-encoding', { headers: ['transfer-encoding', 'gzip'] }],
-  ['an invalid length', { headers: ['content-length', '5x'], body: Readable.from([Buffer.alloc(5)]) }],
+  [
+    'an invalid length',
+    { headers: ['content-length', '5x'], body: new StreamSource(Readable.from([Buffer.alloc(5)])) },
+  ],
   ['a blank in its target', { path: '/a b' }],
   ['a line end in its target', { path: '/a\r\nb' }],
   ['no slash before its target', { path: 'http://elsewhere/' }],
   [
     'fewer bytes than its length',
-    { body: Readable.from([Buffer.alloc(4)]), headers: ['content-length', '5'] },
+    { body: new StreamSource(Readable.from([Buffer.alloc(4)])), headers: ['content-length', '5'] },
   ],
   [
     'more bytes than its length',
-    { body: Readable.from([Buffer.alloc(6)]), headers: ['content-length', '5'] },
+    { body: new StreamSource(Readable.from([Buffer.alloc(6)])), headers: ['content-length', '5'] },
   ],
 ])('does not send a request with %s as it is', async (_what, request) => {
   const upstream = await scripted((socket, text) => {

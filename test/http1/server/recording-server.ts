@@ -113,12 +113,9 @@ export async function sendTo(recorder: RecordingServer, bytes: Buffer): Promise<
   client.on('error', () => undefined).resume()
   await once(client, 'connect')
   const port = client.localPort ?? 0
-  client.write(bytes)
-  for (;;) {
-    await new Promise(setImmediate)
-    const socket = recorder.sockets.get(port)
-    if (socket !== undefined && (socket.destroyed || socket.bytesRead >= bytes.length)) break
-  }
+  // Bytes that are written have arrived, in the same machine; an accepted connection is read in the next turn.
+  await new Promise<void>((resolve) => client.write(bytes, () => resolve()))
+  while (!recorder.sockets.has(port)) await new Promise(setImmediate)
   for (let turn = 0; turn < settlingTurns; turn += 1) await new Promise(setImmediate)
   client.resetAndDestroy()
   const { requests, error } = recorder.acceptedByPort.get(port) ?? { requests: [] }

@@ -1,4 +1,4 @@
-/** Shared by all connections for small reads: each has consumed its bytes before the next one reads. */
+/** Shared by all connections for small reads: each has consumed or copied its bytes before the next one reads. */
 export const sharedReadBuffer = Buffer.allocUnsafeSlow(64 * 1024)
 
 const largeBytes = 1024 * 1024
@@ -9,7 +9,7 @@ export function acquireBuffer(): Buffer {
   return pooled.pop() ?? Buffer.allocUnsafeSlow(largeBytes)
 }
 
-/** The buffer must not be used afterwards, also not by pending writes. */
+/** The buffer must not be used afterwards, also not by pending reads and writes. */
 export function releaseBuffer(buffer: Buffer): void {
   if (pooled.length < maxPooled) pooled.push(buffer)
 }

@@ -1,0 +1,89 @@
+import type { OnReadOpts } from 'node:net'
+import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
+import { sharedReadBuffer } from './buffer-pool.ts'
+import type { WriteCallback } from './message-writer.ts'
+import { PooledBuffer } from './pooled-buffer.ts'
+
+/** Smaller chunks are copied: that costs less than pausing the connection until they have been written. */
+const smallBytes = 16 * 1024
+
+export interface SocketReaderHandler {
+  /** Whether a body is being read whose chunks are retained. */
+  readonly retainsChunks: boolean
+  /** The bytes are valid until this returns, unless they are retained. Returns whether to go on reading. */
+  onRead(bytes: Buffer): boolean
+  /** No chunk is in use any more. */
+  onUnblocked(): void
+}
+
+/**
+ * Reads a socket into memory that is reused: a buffer that all sockets share, or pooled buffers for large bodies. A
+ * socket that emits `data` instead is not affected: its bytes are neither copied nor retained.
+ */
+export class SocketReader {
+  /** For the constructor of the socket. */
+  readonly onread: OnReadOpts
+  readonly #handler: SocketReaderHandler
+  /** That of the next read, or of the current one: either the shared one or the pooled one. */
+  #buffer: Buffer = sharedReadBuffer
+  #pooled: PooledBuffer | undefined
+  #retainedChunks = 0
+
+  constructor(handler: SocketReaderHandler) {
+    this.#handler = handler
+    this.onread = { buffer: () => this.#buffer, callback: (size) => this.#onRead(size) }
+  }
+
+  /** Whether chunks are in use, so that the socket should be paused. */
+  get isBlocked(): boolean {
+    return this.#retainedChunks > 0
+  }
+
+  /**
+   * Keeps bytes of the current read valid until the result is called, once. Undefined if they must be copied instead:
+   * they are few, or not in a pooled buffer.
+   */
+  retain(bytes: Buffer): WriteCallback | undefined {
+    const pooled = this.#pooled
+    if (bytes.length <= smallBytes || bytes.buffer !== pooled?.buffer.buffer) return undefined
+    const release = pooled.retain()
+    this.#retainedChunks += 1
+    return (error) => {
+      release(error)
+      this.#retainedChunks -= 1
+      if (this.#retainedChunks === 0) scheduleAtTickEnd(this.#onUnblocked)
+    }
+  }
+
+  /** Returns the bytes in memory that is not reused. */
+  copy(bytes: Buffer): Buffer {
+    return bytes.buffer === this.#buffer.buffer ? Buffer.from(bytes) : bytes
+  }
+
+  /** To be called when the socket is closed. */
+  close(): void {
+    this.#pooled?.close()
+    this.#pooled = undefined
+  }
+
+  #onRead(size: number): boolean {
+    const goesOn = this.#handler.onRead(this.#buffer.subarray(0, size))
+    this.#chooseBuffer(size)
+    return goesOn
+  }
+
+  /** Never one with chunks that are in use. */
+  #chooseBuffer(readBytes: number): void {
+    const { retainsChunks } = this.#handler
+    // A full read suggests a large body.
+    const isLarge = retainsChunks && (this.#pooled !== undefined || readBytes === sharedReadBuffer.length)
+    if (!isLarge || this.#pooled?.isInUse === true) this.close()
+    if (isLarge) this.#pooled ??= new PooledBuffer()
+    this.#buffer = this.#pooled?.buffer ?? sharedReadBuffer
+  }
+
+  /** Not at once, so that a connection with more to read than others is not read again and again. */
+  readonly #onUnblocked = (): void => {
+    if (this.#retainedChunks === 0) this.#handler.onUnblocked()
+  }
+}

@@ -1,0 +1,90 @@
+import type { Socket } from 'node:net'
+import { SocketReader, type SocketReaderHandler } from '../codec/socket-reader.ts'
+import { acceptSocket } from './accept-socket.ts'
+import type { IncomingRequest } from './incoming-request.ts'
+
+/** Once as many bytes cannot be parsed yet, nothing more is read. The end of the connection is noticed until then. */
+const maxUnparsedBytes = 16 * 1024
+
+export interface ConnectionInputHandler {
+  /** The request whose body is being received. */
+  readonly receiving: IncomingRequest | undefined
+  /** The bytes are valid until this returns. Those that are appended to the input are copied. */
+  onBytes(bytes: Buffer): void
+}
+
+/** The input of a connection: its socket, and received bytes that cannot be parsed yet. */
+export class ConnectionInput implements SocketReaderHandler {
+  readonly socket: Socket
+  readonly #handler: ConnectionInputHandler
+  readonly #reader = new SocketReader(this)
+  #unparsed: Buffer | undefined
+  #isHandedOver = false
+
+  constructor(accepted: Socket, handler: ConnectionInputHandler) {
+    this.#handler = handler
+    this.socket = acceptSocket(accepted, this.#reader.onread).on('data', this.#onData)
+  }
+
+  get retainsChunks(): boolean {
+    return this.#handler.receiving?.releasesChunks === true
+  }
+
+  get isEmpty(): boolean {
+    return this.#unparsed === undefined
+  }
+
+  append(bytes: Buffer): void {
+    this.#unparsed = this.#unparsed === undefined ? bytes : Buffer.concat([this.#unparsed, bytes])
+  }
+
+  /** Removes all bytes from the input. */
+  take(): Buffer | undefined {
+    const bytes = this.#unparsed
+    this.#unparsed = undefined
+    return bytes
+  }
+
+  /** Passes bytes of the body to the request that is being received. */
+  pass(chunk: Buffer): void {
+    const release = this.retainsChunks ? this.#reader.retain(chunk) : undefined
+    this.#handler.receiving?.receive(release ? chunk : this.#reader.copy(chunk), release)
+  }
+
+  /** Pauses or resumes the socket as needed. */
+  applyFlowControl(): void {
+    const { receiving } = this.#handler
+    const isPaused = receiving?.releasesChunks === true && !receiving.wantsBody
+    const isBlocked = isPaused || (this.#unparsed?.length ?? 0) >= maxUnparsedBytes || this.#reader.isBlocked
+    if (isBlocked === this.socket.isPaused()) return
+    if (isBlocked) this.socket.pause()
+    else this.socket.resume()
+  }
+
+  /** Leaves the socket to another server: paused, with a head and all that follows it to be read. */
+  handOver(head: Buffer): void {
+    this.#isHandedOver = true
+    this.socket.off('data', this.#onData).pause()
+    this.socket.unshift(Buffer.concat([head, this.take() ?? Buffer.alloc(0)]))
+  }
+
+  /** To be called when the socket is closed. */
+  close(): void {
+    this.#reader.close()
+  }
+
+  onRead(bytes: Buffer): boolean {
+    if (this.#isHandedOver) return this.socket.push(Buffer.from(bytes))
+    this.#onData(bytes)
+    return true
+  }
+
+  onUnblocked(): void {
+    if (!this.#isHandedOver) this.applyFlowControl()
+  }
+
+  readonly #onData = (bytes: Buffer): void => {
+    this.#handler.onBytes(bytes)
+    if (this.#unparsed !== undefined) this.#unparsed = this.#reader.copy(this.#unparsed)
+  }
+}

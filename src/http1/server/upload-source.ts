@@ -1,0 +1,141 @@
+import { toError } from '../../lib/errors/to-error.ts'
+import type { BodySink, BodySource } from '../codec/body-source.ts'
+import type { WriteCallback } from '../codec/message-writer.ts'
+import type { IncomingRequest } from './incoming-request.ts'
+import {
+  TimedReader,
+  type BodyConsumer,
+  type ContinueWriter,
+  type RequestBodyOptions,
+} from './timed-reader.ts'
+
+/** Receives the chunks of a body as they arrive. An error that it throws fails the body. */
+export interface UploadWatcher {
+  /** The chunk is valid until this returns. */
+  chunk(bytes: Buffer): void
+  /** Called before the last chunk is passed on. */
+  readonly end?: () => void
+}
+
+/** Enough of a body to connect to an upstream. */
+const startBytes = 16 * 1024
+
+/** Passes the body of a request on as it arrives, without copying large chunks. Stopping it leaves the connection open. */
+export class UploadSource implements BodySource, BodyConsumer {
+  readonly #reader: TimedReader
+  readonly #watcher: UploadWatcher
+  #sink: BodySink | undefined
+  /** Chunks that have arrived before there is a sink, or before the watcher has accepted the end. */
+  #held: Buffer[] = []
+  #received = 0
+  #isPaused = false
+  #end: 'complete' | 'stopped' | Error | undefined
+  #onStarted: ((error?: Error) => void) | undefined
+
+  constructor(
+    request: IncomingRequest,
+    response: ContinueWriter,
+    options: RequestBodyOptions,
+    watcher: UploadWatcher,
+  ) {
+    this.#watcher = watcher
+    this.#reader = new TimedReader(request, response, options, this)
+  }
+
+  get isComplete(): boolean {
+    return this.#end === 'complete'
+  }
+
+  /** Chunks are held only in memory that is not reused. */
+  get releasesChunks(): boolean {
+    return this.#sink !== undefined && this.#watcher.end === undefined
+  }
+
+  /** Resolves when 16 KiB of the body or all of it have arrived. Rejects with the error of a body that fails before. */
+  started(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#onStarted = (error) => (error ? reject(error) : resolve())
+      if (this.#end instanceof Error) reject(this.#end)
+      else if (this.#end === 'complete' || this.#received >= startBytes) resolve()
+      else this.#reader.read()
+    })
+  }
+
+  start(sink: BodySink): void {
+    this.#sink = sink
+    if (this.#end instanceof Error) {
+      sink.onError(this.#end)
+      return
+    }
+    this.#passHeld(this.isComplete || this.#watcher.end === undefined ? 0 : 1)
+    if (this.#sink === undefined) return
+    if (this.#end === 'complete') sink.onEnd()
+    else if (!this.#isPaused) this.#reader.read()
+  }
+
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    if (this.#sink !== undefined) this.#reader.read()
+  }
+
+  stop(): void {
+    this.#end ??= 'stopped'
+    this.#sink = undefined
+    this.#held = []
+    this.#reader.stop()
+  }
+
+  onData(chunk: Buffer, release: WriteCallback | undefined): boolean {
+    try {
+      this.#watcher.chunk(chunk)
+    } catch (error) {
+      release?.()
+      this.onError(toError(error))
+      return false
+    }
+    this.#received += chunk.length
+    if (release !== undefined && this.#sink !== undefined) {
+      this.#sink.onData(chunk, release)
+    } else {
+      this.#held.push(chunk)
+      if (this.#sink !== undefined) this.#passHeld(this.#watcher.end === undefined ? 0 : 1)
+    }
+    if (this.#received >= startBytes) this.#onStarted?.()
+    return this.#sink === undefined ? this.#received < startBytes : !this.#isPaused
+  }
+
+  onEnd(): void {
+    try {
+      this.#watcher.end?.()
+    } catch (error) {
+      this.onError(toError(error))
+      return
+    }
+    this.#end = 'complete'
+    if (this.#sink !== undefined) this.#passHeld(0)
+    this.#sink?.onEnd()
+    this.#onStarted?.()
+  }
+
+  onError(error: Error): void {
+    if (this.#end !== undefined) return
+    const sink = this.#sink
+    this.stop()
+    this.#end = error
+    sink?.onError(error)
+    this.#onStarted?.(error)
+  }
+
+  /** Passes chunks on, except the last `count`. The sink may stop the source. */
+  #passHeld(count: number): void {
+    while (this.#held.length > count) {
+      const chunk = this.#held.shift()
+      if (chunk !== undefined) this.#sink?.onData(chunk, undefined)
+    }
+  }
+}
