@@ -1,4 +1,10 @@
-import type { ExtraOperationName, Operation, ParameterType, PermissionGroup } from './operations.ts'
+import type {
+  ExtraOperationName,
+  Operation,
+  OperationName,
+  ParameterType,
+  PermissionGroup,
+} from './operations.ts'
 import { getOperation, isOperationName, operationNames } from './operations.ts'
 import { permissionNames } from './permissions.ts'
 import { foldParameterName } from './reserved-parameters.ts'
@@ -8,7 +14,7 @@ import { foldParameterName } from './reserved-parameters.ts'
  * values that are passed to what resolves names from outside: the route table, the permission table of the policies, and
  * the OpenAPI document. Nothing registers them globally, so gateways in one process do not share them. An extra operation
  * acts on the table in its path, states no facts, and has an unknown branch; so its name alone says all that a decision
- * depends on. Records of audit logs outlive settings: code that reads them finds no definition, only the name.
+ * on that table depends on. Declared members of its body name further objects, which other operations must be allowed on. Records of audit logs outlive settings: code that reads them finds no definition, only the name.
  */
 
 /** Declaration of an extra operation. The operation acts on the table that its path names. */
@@ -21,12 +27,14 @@ export interface ExtraOperationDeclaration {
   /** Undefined if policies must name the operation. */
   readonly group?: PermissionGroup | undefined
   readonly query: Readonly<Record<string, ParameterType>>
+  /** Members of the JSON body that hold the id of a further object, with the operation that must be allowed on it. */
+  readonly idMembers: Readonly<Record<string, OperationName>>
   readonly body: 'none' | 'json' | 'arrow'
   readonly response: 'json' | 'arrow'
 }
 
 function createExtraOperation(declaration: ExtraOperationDeclaration): Operation {
-  const { name, method, path, effect, group, query, body, response } = declaration
+  const { name, method, path, effect, group, query, idMembers, body, response } = declaration
   if (!isValidName(name)) throw new Error(`${name} cannot be the name of an extra operation`)
   return {
     name,
@@ -49,7 +57,8 @@ function createExtraOperation(declaration: ExtraOperationDeclaration): Operation
     readsAnyTable: undefined,
     emptyIsAbsent: new Set(['id', 'context']),
     namesJob: false,
-    recorded: Object.keys(query),
+    idMembers: new Map(Object.entries(idMembers)),
+    recorded: [...Object.keys(query), ...Object.keys(idMembers)],
     describes: [],
     routeMembers: body === 'arrow' ? [] : ['id'],
     effect,

@@ -995,6 +995,8 @@ export interface Operation {
   readonly readsAnyTable: 'always' | 'virtual_column' | undefined
   readonly emptyIsAbsent: ReadonlySet<string>
   readonly namesJob: boolean
+  /** Members of the body of an extra operation that hold the id of a further object, with the permission on it. */
+  readonly idMembers: ReadonlyMap<string, OperationName>
   readonly recorded: readonly string[]
   readonly describes: readonly string[]
   /** Members of a JSON body that repeat the route and must equal it. */
@@ -1015,6 +1017,8 @@ export interface BuiltInOperation extends Operation {
   readonly name: OperationName
   readonly group: PermissionGroup
 }
+
+const noIdMembers: ReadonlyMap<string, OperationName> = new Map()
 
 function completeOperation(name: OperationName): BuiltInOperation {
   const definition: OperationDefinition = operations[name]
@@ -1043,6 +1047,7 @@ function completeOperation(name: OperationName): BuiltInOperation {
     readsAnyTable: definition.readsAnyTable,
     emptyIsAbsent: new Set(['id', 'context', ...(definition.emptyIsAbsent ?? [])]),
     namesJob: definition.namesJob ?? false,
+    idMembers: noIdMembers,
     recorded: definition.recorded ?? [],
     describes: definition.describes ?? [],
     routeMembers: definition.body === 'json' || definition.body === 'none' ? routeMembers : [],

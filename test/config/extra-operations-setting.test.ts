@@ -22,7 +22,15 @@ function problemsOfTwo(one: object, other: object): readonly string[] {
 
 it('an extra operation is a change of no group with a JSON body, unless it is declared otherwise', () => {
   expect(upstreamSchema.parse({ url, extraOperations: [prewarm] }).extraOperations).toEqual([
-    { ...prewarm, method: 'POST', effect: 'change', query: {}, body: 'json', response: 'json' },
+    {
+      ...prewarm,
+      method: 'POST',
+      effect: 'change',
+      query: {},
+      idMembers: {},
+      body: 'json',
+      response: 'json',
+    },
   ])
 })
 
@@ -80,6 +88,31 @@ describe('the settings refuse', () => {
     ],
     ['a malformed parameter', { query: { 'a b': 'string' } }, '0.query.a b: expected a letter'],
     ['an unknown type', { query: { dry_run: 'flag' } }, '0.query.dry_run: Invalid option'],
+    [
+      'an id in a member that states one elsewhere',
+      { idMembers: { destination: 'CreateTable', id: 'CreateTable' } },
+      '0.idMembers.id: the name is that of a fact',
+    ],
+    [
+      'two members that some catalogs read as one',
+      { idMembers: { target_id: 'CreateTable', targetId: 'QueryTable' } },
+      '0.idMembers.targetId: some catalogs read targetId as target_id',
+    ],
+    [
+      'a query parameter of that name',
+      { idMembers: { target_id: 'CreateTable' }, query: { 'target-id': 'string' } },
+      '0.idMembers.target_id: the query parameter target-id has this name',
+    ],
+    [
+      'an id in a body that is not JSON',
+      { idMembers: { target: 'CreateTable' }, body: 'arrow' },
+      '0.idMembers.target: expected no id in a body of the form arrow',
+    ],
+    [
+      'a batch as permission',
+      { idMembers: { target: 'BatchCommitTables' } },
+      '0.idMembers.target: Invalid option',
+    ],
     ['an unknown member', { facts: {} }, 'Unrecognized key'],
   ])('%s', (_what, change, says) => {
     expect(problemsOf({ ...prewarm, ...change }).join('\n')).toContain(says)

@@ -133,7 +133,9 @@ function describeOperation(operation: Operation, components: Components) {
   const schemas = schemasByName[name]
   // It is accepted in a member `query`, too.
   const requestSchema = name === 'AnalyzeTableQueryPlan' ? queryTableRequestSchema : schemas?.request
-  const request = requestSchema ? describeSchema(requestSchema, components.schemas) : anyObject
+  const request = requestSchema
+    ? describeSchema(requestSchema, components.schemas)
+    : describeIdMembers(operation)
   const members = getMembers(request['properties'])
   const example = isOperationName(name) ? requestExamples[name] : undefined
   const requestBody = describeBody(operation, request, example, components)
@@ -156,6 +158,16 @@ function describeOperation(operation: Operation, components: Components) {
       ),
     },
   }
+}
+
+/** All that is known of the body of an extra operation. */
+function describeIdMembers({ idMembers }: Operation): JsonSchema {
+  if (idMembers.size === 0) return anyObject
+  const members = [...idMembers].map(([name, operation]) => {
+    const description = `The id of an object on which ${operation} must be allowed.`
+    return [name, { type: 'array', items: { type: 'string' }, minItems: 1, description }] as const
+  })
+  return { type: 'object', properties: Object.fromEntries(members) }
 }
 
 function tagFor({ object, path }: Operation): string {

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { describeNameProblem, describePathProblem, unifies } from '../../catalog-api/extra-operation.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { isDecisiveParameter } from '../../catalog-api/reserved-parameters.ts'
+import { getOperation, operationNames } from '../../catalog-api/operations.ts'
+import { foldParameterName, isDecisiveParameter } from '../../catalog-api/reserved-parameters.ts'
 import { parameterNameGrammar } from './allowed-query-parameters-setting.ts'
 
 const querySchema = z
@@ -16,6 +17,30 @@ const querySchema = z
   })
   .describe(
     'Query parameters of the operation with their types; `strings` may be repeated. All others are refused.',
+  )
+
+/** Operations on an object that an id names. */
+const operationsOnObjects = operationNames.filter((name) => {
+  const { object } = getOperation(name)
+  return object === 'table' || object === 'namespace'
+})
+
+const idMembersSchema = z
+  .record(z.string(), z.enum(operationsOnObjects))
+  .default({})
+  .superRefine((members, context) => {
+    const names = Object.keys(members)
+    for (const [index, name] of names.entries()) {
+      const before = names.slice(0, index).find((other) => isSameParameter(other, name))
+      const message =
+        before === undefined
+          ? describeParameterProblem(name)
+          : `some catalogs read ${name} as ${before}; expected another name`
+      if (message !== undefined) context.addIssue({ code: 'custom', path: [name], message })
+    }
+  })
+  .describe(
+    'Members of the JSON body that hold the id of a further object, each with the operation that policies must allow on it: `target: CreateTable`.',
   )
 
 const extraOperationSchema = z
@@ -42,10 +67,19 @@ const extraOperationSchema = z
         'Group of operations that allows it in policies; by default only its name does, not even `all`.',
       ),
     query: querySchema,
+    idMembers: idMembersSchema,
     body: z.enum(['none', 'json', 'arrow']).default('json').describe('Request body.'),
     response: z.enum(['json', 'arrow']).default('json').describe('Body of a successful response.'),
   })
-  .superRefine(({ method, body, effect, group }, context) => {
+  .superRefine(({ method, body, effect, group, query, idMembers }, context) => {
+    for (const name of Object.keys(idMembers)) {
+      const parameter = Object.keys(query).find((other) => isSameParameter(other, name))
+      const message =
+        body === 'json'
+          ? parameter && `the query parameter ${parameter} has this name; expected another one`
+          : `expected no id in a body of the form ${body}`
+      addProblem(context, message, ['idMembers', name])
+    }
     if (method === 'GET' && body !== 'none')
       context.addIssue({ code: 'custom', path: ['body'], message: 'expected none for the method GET' })
     if (effect !== 'read' && (group === 'browse' || group === 'query')) {
@@ -104,6 +138,10 @@ function describeParameterProblem(name: string): string | undefined {
     : undefined
 }
 
-function addProblem(context: z.core.$RefinementCtx, message: string | undefined): void {
-  if (message !== undefined) context.addIssue({ code: 'custom', message })
+function isSameParameter(one: string, other: string): boolean {
+  return foldParameterName(one) === foldParameterName(other)
+}
+
+function addProblem(context: z.core.$RefinementCtx, message: string | undefined, path: string[] = []): void {
+  if (message !== undefined) context.addIssue({ code: 'custom', path, message })
 }

@@ -14,6 +14,7 @@ import {
   type KnownFacts,
 } from '../../policy/conditions/operation-facts.ts'
 import { listBatchPermissions } from './batch-permissions.ts'
+import { listIdMemberPermissions } from './id-member-permissions.ts'
 import { assertManifestPath } from '../facts/manifest-path.ts'
 import { foldMemberName } from '../facts/member-spelling.ts'
 import type { StartedJob } from '../facts/started-jobs.ts'
@@ -86,6 +87,7 @@ export function* listRequestPermissions(
     yield readAnyTablePermission(readsAnyTable)
   }
   yield* listBatchPermissions(operation, members)
+  yield* listIdMemberPermissions(operation, members)
 }
 
 /**
@@ -125,10 +127,12 @@ export function requiresBody({ name, entries, namesJob }: Operation): boolean {
  * or state a fact in several sources. (The properties of an update must precede large members.)
  */
 export function isDecidedByBody(operation: Operation): boolean {
-  const { body, facts, factsWithSeveralSources, entries, readsAnyTable, namesJob, name } = operation
+  const { body, facts, factsWithSeveralSources, entries, readsAnyTable, namesJob, idMembers, name } =
+    operation
   if (body === 'arrow') return false
   if (body === 'map' || entries !== undefined || namesJob || name === 'CreateTableVersion') return true
   if (readsAnyTable !== undefined && readsAnyTable !== 'always') return true
+  if (idMembers.size > 0) return true
   return factsWithSeveralSources.length > 0 || facts.some(canRequirePermission)
 }
 

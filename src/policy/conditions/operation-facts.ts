@@ -98,6 +98,19 @@ function createFacts(operation: Operation, id: Identifier, facts: KnownFacts): O
   }
 }
 
+/** Facts of a permission on an object of which a request only states the id. */
+export const unknownFacts: OperationFacts = Object.freeze({
+  mode: unknown,
+  behavior: unknown,
+  branch: unknown,
+  tag: unknown,
+  destination: unknown,
+  manifestPath: unknown,
+  location: unknown,
+  metadata: unknown,
+  properties: unknown,
+})
+
 /** Facts of every extra operation: what it does to a table is unknown, so it may change every branch. */
 const extraOperationFacts: OperationFacts = Object.freeze({ ...noFacts, branch: unknown })
 

@@ -5,7 +5,7 @@ import { withUpstream, type GatewaySetup } from './open-gateway.ts'
 type WrittenOperations = NonNullable<z.input<typeof upstreamSchema>['extraOperations']>
 
 /** Parses extra operations as the settings file declares them. */
-function readExtraOperations(written: WrittenOperations) {
+export function readExtraOperations(written: WrittenOperations) {
   return upstreamSchema.parse({ url: 'http://catalog.example', extraOperations: written }).extraOperations
 }
 
