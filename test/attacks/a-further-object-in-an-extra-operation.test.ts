@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { recordsOf, ofKind } from '../audit/audit-fixtures.ts'
+import { expectError } from '../gateway/support/expect-error.ts'
 import { readExtraOperations } from '../gateway/support/extra-operations.ts'
 import { withUpstream } from '../gateway/support/open-gateway.ts'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
@@ -85,6 +86,19 @@ it('an allowed object is forwarded unchanged', async () => {
     const arrival = await attacked.expectForwarded({ as: 'owner', target, body })
     expect(String(await arrival.body)).toBe(body)
   }
+})
+
+it('an object of another upstream is refused', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    adjust: async (settings, folder) => {
+      const changed = (await setup.adjust?.(settings, folder)) ?? settings
+      const lake = changed.upstreams.map((one) => ({ ...one, name: 'lake', namespaces: [['lake']] }))
+      return { ...changed, upstreams: [...changed.upstreams, ...lake] }
+    },
+  })
+  const refused = await gateway.post(target, { body: { target_table: ['lake', 'copy'] } })
+  expectError(refused, { kind: 'InvalidInput', says: 'different catalogs' })
+  expect(upstream.requests).toEqual([])
 })
 
 it('the audit record contains the object', async () => {
