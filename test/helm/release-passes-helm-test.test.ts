@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process'
+import { createServer } from 'node:http'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { startProgram, temporaryFolder, type Program } from '../e2e/built-program.ts'
+import { freePort } from '../support/free-port.ts'
 import { chartFolder, goldenManifests, podsOf, type Manifest } from './chart.ts'
 import { mountPod, secretsOf, type Contents } from './mounted-pod.ts'
 
@@ -76,3 +78,21 @@ it.each([
     expect(await program.ended).toMatchObject({ status: 0 })
   }
 })
+
+it('the helm test tries again while the gateway is not there yet', async () => {
+  const root = await temporaryFolder()
+  const release = { root, manifests: goldenManifests('defaults'), secrets: await secretsOf(root) }
+  let requests = 0
+  const server = createServer(({ headers }, response) => {
+    requests += 1
+    const status = headers['x-api-key'] === 'the-key' ? 200 : 401
+    response.writeHead(requests === 1 ? 503 : status).end('{}')
+  })
+  const port = await freePort()
+  const result = helmTest(release, `http://127.0.0.1:${port}`, 'the-key')
+  setTimeout(() => server.listen(port, '127.0.0.1'), 1_000)
+  onTestFinished(() => void server.close())
+  const { isGood, said } = await result
+  expect(said).toMatch(/ECONNREFUSED.*trying again[^]*503: \{\}; trying again[^]*with the key: 200/)
+  expect(isGood).toBe(true)
+}, 30_000)

@@ -1,15 +1,30 @@
-// What `helm test` runs: a call that must be refused, and one that must be answered. Says what was wrong, and fails.
+// What `helm test` runs: a call that must be refused, and one that must succeed. Says what was wrong, and fails.
+import { setTimeout as sleep } from 'node:timers/promises'
+
 const { TARGET = '', API_KEY } = process.env
+/** Right after an installation, names and endpoints may not be there yet. */
+const deadline = Date.now() + 60_000
+
+async function call(headers) {
+  for (;;) {
+    const result = await fetch(TARGET, { headers, signal: AbortSignal.timeout(30_000) })
+      .then(async (response) => ({ status: response.status, text: await response.text() }))
+      .catch((error) => ({ status: undefined, text: `${error.message}: ${error.cause?.message ?? ''}` }))
+    if (![undefined, 502, 503, 504].includes(result.status) || Date.now() > deadline) return result
+    console.log(`${TARGET}: ${result.status ?? 'no response'}: ${result.text}; trying again`)
+    await sleep(2_000)
+  }
+}
 
 async function expectStatus(expected, what, headers) {
-  const answer = await fetch(TARGET, { headers, signal: AbortSignal.timeout(30_000) })
-  const body = await answer.text()
-  if (answer.status !== expected)
-    throw new Error(`${what}: ${expected} expected, but ${answer.status}: ${body}`)
-  console.log(`${what}: ${answer.status}`)
+  const { status, text } = await call(headers)
+  if (status !== expected) {
+    throw new Error(`${TARGET} ${what}: ${expected} expected, but ${status ?? 'no response'}: ${text}`)
+  }
+  console.log(`${what}: ${status}`)
 }
 
 await expectStatus(401, 'without a credential', {})
 await expectStatus(401, 'with a key that nobody made', { 'x-api-key': 'cgk_nobody_made_this' })
 if (API_KEY) await expectStatus(200, 'with the key', { 'x-api-key': API_KEY.trim() })
-else console.log('tests.apiKey.existingSecret is not set: no call that must be answered was tried')
+else console.log('tests.apiKey.existingSecret is not set: no call that must succeed was tried')
