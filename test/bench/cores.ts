@@ -31,3 +31,8 @@ function allowedCores(): readonly number[] {
     return Array.from({ length: last - first + 1 }, (_, index) => first + index)
   })
 }
+
+/** Binds this process, which is a part of the load. */
+export function bindThisProcess(core: number | undefined): void {
+  if (core !== undefined) spawnSync('taskset', ['-acp', String(core), String(process.pid)])
+}

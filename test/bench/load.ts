@@ -5,8 +5,8 @@ import { z } from 'zod'
 import type { Bodies } from './bodies.ts'
 import type { Callers } from './callers.ts'
 import { onCore } from './cores.ts'
-import { arrowStreamType } from '../../src/catalog-api/headers.ts'
-import type { Workload } from './workloads.ts'
+import type { Credential } from './peer.ts'
+import type { SmallWorkload } from './workloads.ts'
 
 const script = fileURLToPath(new URL('wrk.lua', import.meta.url))
 
@@ -21,8 +21,6 @@ export interface LoadSetup {
 const resultSchema = z.object({
   requests: z.int(),
   microseconds: z.int(),
-  /** Response bytes including heads, and incomplete responses at the end. */
-  bytes: z.int(),
   /** Latencies in microseconds. */
   p50: z.number(),
   p99: z.number(),
@@ -33,38 +31,43 @@ const resultSchema = z.object({
 
 export type LoadResult = z.output<typeof resultSchema>
 
+/** The header that carries a credential. */
+export function credentialHeader(
+  credential: Credential,
+  { apiKey, tokens }: Callers,
+): Readonly<Record<string, string>> {
+  return credential === 'key' ? { 'x-api-key': apiKey } : { authorization: `Bearer ${tokens[0]}` }
+}
+
 /** Runs a workload with wrk. Rejects if a response is unexpected, or if there is none. */
 export async function runLoad(
-  workload: Workload,
-  port: number,
+  workload: SmallWorkload,
+  { port, credential }: { readonly port: number; readonly credential: Credential },
   seconds: number,
   { callers, bodies, core, signal }: LoadSetup,
 ): Promise<LoadResult> {
-  const { body, credential, connections, path, tables, isChunked = false, isRefused = false } = workload
-  const isArrow = body?.startsWith('arrow') ?? false
-  const headers = [
-    ...(body === undefined ? [] : [`content-type: ${isArrow ? arrowStreamType : 'application/json'}`]),
-    ...(credential === 'key' ? [`x-api-key: ${callers.apiKey}`] : []),
-    ...(credential === 'token' ? [`authorization: Bearer ${callers.tokens[0]}`] : []),
-  ]
+  const { connections, path, tables, hasQuery, hasManyTokens, isRefused } = workload
+  const headers = {
+    ...(hasQuery === true && { 'content-type': 'application/json' }),
+    ...(hasManyTokens !== true && credentialHeader(credential, callers)),
+  }
   const result = await runWrk({
     connections,
     seconds,
-    headers,
+    headers: Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     url: `http://127.0.0.1:${port}${path}`,
     core,
     signal,
     environment: {
-      ...(body !== undefined && { BENCH_BODY_FILE: bodies.file(body) }),
-      ...(isChunked && { BENCH_CHUNKED: '1' }),
+      ...(hasQuery === true && { BENCH_BODY_FILE: bodies.file('query') }),
       ...(tables !== undefined && { BENCH_TABLES: String(tables) }),
-      ...(credential === 'tokens' && { BENCH_TOKENS_FILE: callers.tokensFile }),
+      ...(hasManyTokens === true && { BENCH_TOKENS_FILE: callers.tokensFile }),
     },
   })
-  const unexpected = isRefused ? result.requests - result.refused : result.refused
+  const unexpected = isRefused === true ? result.requests - result.refused : result.refused
   if (unexpected > 0)
-    throw new Error(`${unexpected} of ${result.requests} answers had another status than expected`)
-  if (result.broken > 0) throw new Error(`${result.broken} requests were not answered`)
+    throw new Error(`${unexpected} of ${result.requests} responses had another status than expected`)
+  if (result.broken > 0) throw new Error(`${result.broken} requests got no response`)
   return result
 }
 

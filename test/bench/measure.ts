@@ -1,62 +1,93 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { bytesCountPath } from './upstream-contract.ts'
-import { runLoad, type LoadSetup } from './load.ts'
-import { resetPeakMemory, peakMemory, processorMicroseconds } from './process-cost.ts'
+import { repeatTransfer } from './bulk-load.ts'
+import { disturb } from './disturb.ts'
+import { credentialHeader, runLoad, type LoadSetup } from './load.ts'
+import { pacedLatencies } from './paced-load.ts'
+import type { Credential } from './peer.ts'
+import { processorMicroseconds, residentMemory } from './process-cost.ts'
 import type { ServerProcess } from './server-process.ts'
-import type { Workload } from './workloads.ts'
+import { quantile } from './statistics.ts'
+import type { Transfers } from './transfers.ts'
+import { bodySizes } from './upstream-contract.ts'
+import { smallReadPath, type Workload } from './workloads.ts'
 
-/** One measurement of one server. */
+/** One measurement of one server; NaN for what its workload does not measure. */
 export interface Sample {
-  /** Requests, or megabytes (1,000,000 bytes) of bodies. */
-  readonly perSecond: number
-  /** CPU time of the server: microseconds per request, or per 100 kB of bodies (milliseconds per 100 MB). */
+  /** CPU time of the server: microseconds per request, or milliseconds per 100 MB of bodies. */
   readonly processorTime: number
-  /** Utilization of one core, from 0 to 1. */
-  readonly coreShare: number
-  /** Latencies in microseconds. */
-  readonly p50: number
+  /** Latency in milliseconds. */
   readonly p99: number
-  /** Peak memory in bytes. */
+  /** Resident memory in megabytes. */
   readonly memory: number
 }
 
 export interface Measured {
   readonly workload: Workload
   readonly server: ServerProcess
-  readonly upstream: ServerProcess
+  readonly credential: Credential
 }
 
-/** Measures a server under a workload. Rejects if a response is unexpected. */
-export async function measure(
-  { workload, server, upstream }: Measured,
-  seconds: number,
-  setup: LoadSetup,
-): Promise<Sample> {
-  resetPeakMemory(server.pid)
-  const bytesBefore = await bytesTaken(upstream)
-  const timeBefore = processorMicroseconds(server.pid)
-  const startedAt = performance.now()
-  const result = await runLoad(workload, server.port, seconds, setup)
-  const elapsed = (performance.now() - startedAt) * 1000
-  const used = processorMicroseconds(server.pid) - timeBefore
+export interface MeasureSetup {
+  readonly load: LoadSetup
+  readonly transfers: Transfers
+  readonly seconds: number
+}
+
+const bulkConnections = 4
+const besideConnections = 2
+/** Time for the transfers to fill buffers and sockets. */
+const besideLeadMs = 300
+
+/** Disturbs a server, and then measures it. Rejects if a response is unexpected. */
+export async function measure(measured: Measured, setup: MeasureSetup): Promise<Sample> {
+  const { server, credential } = measured
+  const transfers = (['download', 'upload'] as const).map((transfer) =>
+    setup.transfers.request(transfer, '64m', credential),
+  )
+  await disturb(server.port, { headers: credentialHeader(credential, setup.load.callers), transfers })
+  const before = processorMicroseconds(server.pid)
+  const { amount, p99 } = await runWorkload(measured, setup)
+  const processorTime = (processorMicroseconds(server.pid) - before) / amount
+  const memory = residentMemory(server.pid) / 1e6
   server.assertRunning()
-  const bytes = workload.bulk === 'up' ? (await bytesTaken(upstream)) - bytesBefore : result.bytes
-  const amount = workload.bulk === undefined ? result.requests : bytes / 100_000
-  const memory = peakMemory(server.pid)
   await server.emptyLog()
   // Lets the server release the connections of the load before the next measurement.
   await pause(100)
-  return {
-    perSecond: (workload.bulk === undefined ? result.requests : bytes / 1e6) / (result.microseconds / 1e6),
-    processorTime: used / amount,
-    coreShare: used / elapsed,
-    p50: result.p50,
-    p99: result.p99,
-    memory,
-  }
+  return { processorTime, p99, memory }
 }
 
-async function bytesTaken({ port }: ServerProcess): Promise<number> {
-  const response = await fetch(`http://127.0.0.1:${port}${bytesCountPath}`)
-  return ((await response.json()) as { bytes: number }).bytes
+/** Runs a workload; resolves to its requests, or to its bodies in units of 100 kB. */
+async function runWorkload(
+  { workload, server: { port }, credential }: Measured,
+  { load, transfers, seconds }: MeasureSetup,
+): Promise<{ readonly amount: number; readonly p99: number }> {
+  if (workload.kind === 'small') {
+    const { duration = 1 } = workload
+    const { requests, p99 } = await runLoad(workload, { port, credential }, seconds * duration, load)
+    return { amount: requests, p99: p99 / 1000 }
+  }
+  const size = workload.kind === 'bulk' ? '64m' : '256m'
+  const request = transfers.request(workload.transfer, size, credential)
+  const endAt = performance.now() + seconds * 1000
+  let isOver = false
+  const transferring = Promise.all(
+    Array.from({ length: workload.kind === 'bulk' ? bulkConnections : besideConnections }, () =>
+      repeatTransfer(port, request, () => isOver || (workload.kind === 'bulk' && performance.now() > endAt)),
+    ),
+  )
+  if (workload.kind === 'bulk') {
+    const complete = (await transferring).reduce((sum, each) => sum + each, 0)
+    return { amount: (complete * bodySizes[size]) / 100_000, p99: NaN }
+  }
+  const headers = credentialHeader(credential, load.callers)
+  const small = async (): Promise<readonly number[]> => {
+    await pause(besideLeadMs)
+    try {
+      return await pacedLatencies({ port, path: smallReadPath, headers }, seconds)
+    } finally {
+      isOver = true
+    }
+  }
+  const [latencies] = await Promise.all([small(), transferring])
+  return { amount: NaN, p99: quantile(latencies, 0.99) }
 }

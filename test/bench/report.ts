@@ -1,93 +1,101 @@
-import type { Sample } from './measure.ts'
-import type { Workload } from './workloads.ts'
+import { z } from 'zod'
+import { rows, type Figures, type Row } from './rows.ts'
 
-/** Baseline of all ratios. */
-const yardstick = 'haproxy'
+/** The server whose figures in the same run make those of different machines comparable. */
+const yardstick = 'envoy'
+const regressionFactor = 1.15
+/** Of the goals, which are for Node 24. */
+const acceptedFactors: ReadonlyMap<string, number> = new Map([
+  ['gateway-20', 1.2],
+  ['gateway-24', 1],
+])
 
-/** Samples of a workload by server name; undefined is a failed round. */
-export type Rounds = ReadonlyMap<string, readonly (Sample | undefined)[]>
+/** Medians by row and server. */
+export const mediansSchema = z.record(z.string(), z.record(z.string(), z.number()))
+export type Medians = z.output<typeof mediansSchema>
+
+export function mediansOf(figures: Figures): Medians {
+  return Object.fromEntries(
+    [...figures].map(([row, ofRow]) => [
+      row,
+      Object.fromEntries([...ofRow].map(([server, values]) => [server, roundedMedian(values)])),
+    ]),
+  )
+}
+
+/** Formats the table with a column per server; missed goals are bold. */
+export function tableOf(medians: Medians, servers: readonly string[]): string {
+  const measured = rows.filter(({ name }) => medians[name] !== undefined)
+  const cells = measured.map((row) => [
+    row.what,
+    row.goal === undefined ? '' : row.goal === 'envoy' ? "envoy's" : String(row.goal),
+    ...servers.map((server) => {
+      const median = medians[row.name]?.[server]
+      if (median === undefined) return ''
+      return isMissed(row, medians, server) ? `**${median}**` : String(median)
+    }),
+  ])
+  return markdownTable(['', 'goal', ...servers], cells)
+}
+
+/** Describes each missed goal. */
+export function missedGoals(medians: Medians): readonly string[] {
+  return rows.flatMap((row) =>
+    [...acceptedFactors.keys()]
+      .filter((server) => isMissed(row, medians, server))
+      .map(
+        (server) =>
+          `${server}: ${row.what}: ${medians[row.name]?.[server]}; goal ${limitOf(row, medians, server)?.toFixed(1)}`,
+      ),
+  )
+}
 
 /**
- * Formats a Markdown table of the medians over the rounds. Ratios are medians of the ratios within each round, so that
- * other load on the machine cancels out.
+ * Describes each figure of the gateway that is at least 15 % worse than in `committed`, relative to Envoy in the same
+ * run.
  */
-export function tableOf({ bulk }: Workload, rounds: Rounds): string {
-  const isBulk = bulk !== undefined
-  const heading = [
-    'server',
-    isBulk ? 'MB/s' : 'requests/s',
-    'of HAProxy',
-    'of direct',
-    isBulk ? 'CPU ms / 100 MB' : 'CPU us / request',
-    'of HAProxy',
-    'of a core',
-    'p50 ms',
-    'p99 ms',
-    'peak MB',
-  ]
-  const rows = [...rounds].map(([name, samples]) => {
-    const median = (member: keyof Sample): number => medianOf(valuesOf(samples, member))
-    const ratio = (member: keyof Sample, other: string): string =>
-      percentage(ratioOf(samples, rounds.get(other), member))
-    return [
-      name,
-      whole(median('perSecond')),
-      ratio('perSecond', yardstick),
-      ratio('perSecond', 'direct'),
-      tenths(median('processorTime')),
-      ratio('processorTime', yardstick),
-      percentage(median('coreShare')),
-      milliseconds(median('p50')),
-      milliseconds(median('p99')),
-      whole(median('memory') / 1e6),
-    ]
+export function regressions(medians: Medians, committed: Medians): readonly string[] {
+  return rows.flatMap(({ name, what }) => {
+    const [now, then] = [medians[name] ?? {}, committed[name] ?? {}]
+    return Object.keys(now).flatMap((server) => {
+      if (server === yardstick || !(server.startsWith('gateway') || server === 'plugin')) return []
+      const ratio = relative(now, server) / relative(then, server)
+      if (!(ratio >= regressionFactor)) return []
+      const ratios = [then, now].map((each) => relative(each, server).toFixed(2)).join(' to ')
+      return [
+        `${server}: ${what}: ${Math.round((ratio - 1) * 100)} % worse, from ${ratios} times ${yardstick}`,
+      ]
+    })
   })
-  return markdownTable(heading, rows)
 }
 
 /** Formats a Markdown table with all columns but the first right-aligned. */
-export function markdownTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+export function markdownTable(heading: readonly string[], cells: readonly (readonly string[])[]): string {
   const rule = heading.map((_, index) => (index === 0 ? '---' : '---:'))
-  return [heading, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+  return [heading, rule, ...cells].map((row) => `| ${row.join(' | ')} |`).join('\n')
 }
 
-/** Median of the ratios of two servers within each round; NaN without rounds. */
-export function ratioOf(
-  samples: readonly (Sample | undefined)[],
-  others: readonly (Sample | undefined)[] | undefined,
-  member: keyof Sample,
-): number {
-  const ratios = samples.map(
-    (sample, round) => (sample?.[member] ?? NaN) / (others?.[round]?.[member] ?? NaN),
-  )
-  return medianOf(ratios.filter((ratio) => !Number.isNaN(ratio)))
+function isMissed(row: Row, medians: Medians, server: string): boolean {
+  const limit = limitOf(row, medians, server)
+  return limit !== undefined && (medians[row.name]?.[server] ?? 0) > limit
 }
 
-function valuesOf(samples: readonly (Sample | undefined)[], member: keyof Sample): number[] {
-  return samples.flatMap((sample) => (sample === undefined ? [] : [sample[member]]))
+/** The most that is accepted of a server; undefined if there is no goal for it. */
+function limitOf({ name, goal }: Row, medians: Medians, server: string): number | undefined {
+  const factor = acceptedFactors.get(server)
+  const most = goal === 'envoy' ? medians[name]?.['envoy'] : goal
+  return factor === undefined || most === undefined ? undefined : most * factor
 }
 
-/** Median; NaN without values. */
-export function medianOf(values: readonly number[]): number {
+function relative(ofRow: Readonly<Record<string, number>>, server: string): number {
+  return (ofRow[server] ?? NaN) / (ofRow[yardstick] ?? NaN)
+}
+
+/** Median with three significant digits. */
+function roundedMedian(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other)
   const middle = sorted.length >> 1
   const upper = sorted[middle] ?? NaN
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2
-}
-
-/** Without a completed request there is no latency. */
-function milliseconds(microseconds: number): string {
-  return microseconds > 0 ? (microseconds / 1000).toFixed(2) : '-'
-}
-
-function percentage(ratio: number): string {
-  return Number.isNaN(ratio) ? '-' : `${Math.round(ratio * 100)} %`
-}
-
-function tenths(value: number): string {
-  return Number.isNaN(value) ? '-' : value.toFixed(1)
-}
-
-function whole(value: number): string {
-  return Number.isNaN(value) ? '-' : Math.round(value).toLocaleString('en')
+  const median = sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2
+  return median >= 100 ? Math.round(median) : Number(median.toPrecision(median >= 10 ? 3 : 2))
 }

@@ -1,23 +1,18 @@
-import { execFile } from 'node:child_process'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { makeBodies } from './bodies.ts'
 import { makeCallers } from './callers.ts'
 import { companions, runCompanion } from './companions.ts'
-import { chooseCores } from './cores.ts'
+import { bindThisProcess, chooseCores } from './cores.ts'
 import type { BenchOptions } from './options.ts'
-import type { BodySize } from './upstream-contract.ts'
-import { goalsTable, type Run } from './goals.ts'
-import { programVersion } from './peers/program-version.ts'
 import { peers } from './peers.ts'
-import { tableOf, type Rounds } from './report.ts'
-import { machineNow, resultsOf, type Section } from './results.ts'
-import { leadSeconds, measureRounds, takingPart } from './rounds.ts'
-import { stopServers } from './server-process.ts'
-import { startServers, type Servers } from './servers.ts'
-import { workloads, type Workload } from './workloads.ts'
+import { findProgram } from './peers/find-program.ts'
+import { machineNow, writePage } from './performance-page.ts'
+import { mediansOf, mediansSchema, missedGoals, regressions, tableOf, type Medians } from './report.ts'
+import { measureRounds } from './rounds.ts'
+import { providePrograms, startServers } from './servers.ts'
+import { Transfers } from './transfers.ts'
+import { workloads } from './workloads.ts'
 
 export interface BenchSurroundings {
   /** Folder for the files of the run; the caller removes it after the servers have stopped. */
@@ -26,95 +21,66 @@ export interface BenchSurroundings {
   readonly signal: AbortSignal
 }
 
-/** Pause between measurements for the load to start and stop. */
-const betweenSeconds = 0.4
-
-const resultsFile = fileURLToPath(new URL('results.md', import.meta.url))
-const formatter = fileURLToPath(new URL('../../node_modules/.bin/oxfmt', import.meta.url))
+const mediansFile = fileURLToPath(new URL('medians.json', import.meta.url))
 
 /**
- * Runs the selected measurements, prints a table for each part, and writes `results.md` if requested. Leaves servers
- * running. Rejects if nothing can be measured.
+ * Runs the selected measurements, and prints the table, missed goals and regressions; writes them if requested. Leaves
+ * servers running. Rejects if nothing can be measured.
  */
-export async function runBench(
+export async function runBench(options: BenchOptions, surroundings: BenchSurroundings): Promise<void> {
+  if (process.platform !== 'linux') {
+    throw new Error('the costs of processes are read from /proc: the bench needs Linux')
+  }
+  if (options.workloads.length > 0) await measureServers(options, surroundings)
+  for (const companion of companions.filter(({ name }) => options.companions.includes(name))) {
+    surroundings.say(companion.name)
+    process.stdout.write(`\n${companion.what}\n\n${await runCompanion(companion, surroundings.signal)}\n`)
+  }
+}
+
+async function measureServers(
   options: BenchOptions,
   { folder, say, signal }: BenchSurroundings,
 ): Promise<void> {
-  if (process.platform !== 'linux') {
-    throw new Error('what processes cost is read from /proc: the bench needs Linux')
-  }
-  const wrk = programVersion('wrk', '-v', /wrk (?:debian\/)?(\S+)/)
+  const wrk = findProgram('wrk', '-v', /wrk (?:debian\/)?(\S+)/)
+  const requested = peers.filter(({ name }) => options.servers.includes(name))
+  const provided = await providePrograms(requested, say)
   const cores = chooseCores()
+  bindThisProcess(cores.load)
   const before = machineNow()
-  const chosen = workloads.filter(({ name }) => options.workloads.includes(name))
-  const parts = companions.filter(({ name }) => options.companions.includes(name))
   say('making keys, tokens and bodies')
-  // The proof uses bodies of 1 MiB in any case.
-  const sizes: readonly BodySize[] = chosen.some(({ name }) => name.includes('64m')) ? ['1m', '64m'] : ['1m']
-  const permissionsTokens = chosen.some(({ credential }) => credential === 'tokens')
-  const load = {
-    callers: await makeCallers(folder, permissionsTokens ? options.tokens : 1),
-    bodies: await makeBodies(folder, sizes),
-    core: cores.load,
-    signal,
-  }
-  const requested = peers.filter(({ name }) => options.peers.includes(name))
-  const sections: Section[] = []
-  const add = (what: string, text: string): void => {
-    sections.push({ what, text })
-    process.stdout.write(`\n${what}\n\n${text}\n\n`)
-  }
-  const start = async (number: number): Promise<Servers> => {
-    const own = join(folder, `run-${number}`)
-    await mkdir(own)
-    return startServers(requested, { folder: own, cores, load, sizes, profileFolder: options.profile, say })
-  }
+  const callers = await makeCallers(folder, options.tokens)
+  const bodies = await makeBodies(folder, ['64m', '100m', '256m'])
+  const load = { callers, bodies, core: cores.load, signal }
+  const profileFolder = options.profile
+  const servers = await startServers(provided.programs, { folder, cores, load, profileFolder, say })
+  const chosen = workloads.filter(({ name }) => options.workloads.includes(name))
+  const transfers = new Transfers(bodies, callers)
+  const { figures, failures } = await measureRounds(chosen, servers, { ...options, load, transfers, say })
 
-  let servers = await start(1)
-  const remaining = countdown(chosen, parts, servers, options)
-  const runs: Run[] = []
-  while (runs.length < options.runs) {
-    if (runs.length > 0) {
-      await stopServers()
-      servers = await start(runs.length + 1)
-      // The tables are those of the last run.
-      sections.length = 0
-    }
-    const run = new Map<string, Rounds>()
-    for (const workload of chosen) {
-      say(`${workload.name} (${remaining()})`)
-      const rounds = await measureRounds(workload, servers, { ...options, load, say })
-      run.set(workload.name, rounds)
-      add(workload.what, tableOf(workload, rounds))
-    }
-    runs.push(run)
-  }
-  for (const companion of parts) {
-    say(`${companion.name} (${remaining()})`)
-    add(companion.what, `\`\`\`\n${await runCompanion(companion, signal)}\n\`\`\``)
-  }
-  const goals = goalsTable(runs)
-  process.stdout.write(`\nwhat is asked of the gateway\n\n${goals}\n`)
+  const medians = mediansOf(figures)
+  const columns = [servers.direct, ...servers.verified].map(({ name }) => name)
+  const table = tableOf(medians, columns)
+  const missing = new Map([...provided.missing, ...servers.missing])
+  print('medians', [table])
+  print(
+    'skipped',
+    [...missing].map(([name, reason]) => `${name}: ${reason}`),
+  )
+  print('failed measurements', failures)
+  print('missed goals', missedGoals(medians))
+  print('regressions', regressionsSinceCommitted(medians))
   if (!options.write) return
-  const isPinned = cores.server !== undefined
-  await writeFile(resultsFile, resultsOf(goals, sections, { options, servers, before, isPinned, wrk }))
-  await promisify(execFile)(formatter, [resultsFile])
-  say(`written: ${resultsFile}`)
+  await writePage(table, medians, { options, servers, missing, before, cores, wrk: wrk.version })
+  say('written: docs/performance.md and test/bench/medians.json')
 }
 
-/** Estimates the remaining time on an idle machine after each part. */
-function countdown(
-  chosen: readonly Workload[],
-  parts: readonly { readonly seconds: number }[],
-  { proven }: Servers,
-  { runs, rounds, seconds }: BenchOptions,
-): () => string {
-  const eachSeconds = 5 + rounds * (leadSeconds + seconds) + (2 * rounds + 1) * betweenSeconds
-  const ofOneRun = chosen.map((workload) => takingPart(workload, proven).length * eachSeconds)
-  const left = [...Array.from({ length: runs }, () => ofOneRun).flat(), ...parts.map((part) => part.seconds)]
-  return () => {
-    const total = left.reduce((sum, each) => sum + each, 0)
-    left.shift()
-    return `about ${Math.ceil(total / 60)} min left`
-  }
+function regressionsSinceCommitted(medians: Medians): readonly string[] {
+  if (!existsSync(mediansFile)) return ['unknown: there is no test/bench/medians.json']
+  const committed = mediansSchema.parse(JSON.parse(readFileSync(mediansFile, 'utf8')))
+  return regressions(medians, committed)
+}
+
+function print(what: string, lines: readonly string[]): void {
+  process.stdout.write(`\n${what}:\n\n${lines.length === 0 ? 'none' : lines.join('\n')}\n`)
 }

@@ -19,6 +19,7 @@ export interface ServerStart {
   readonly port: number
   /** Core to run on; undefined for any. */
   readonly core: number | undefined
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export interface ServerProcess {
@@ -28,6 +29,7 @@ export interface ServerProcess {
   assertRunning(): void
   /** Truncates the log, so that long runs do not fill the disk. */
   emptyLog(): Promise<void>
+  stop(): Promise<void>
 }
 
 /** Starts a server and waits until it accepts connections. Rejects with the end of its output on failure. */
@@ -37,12 +39,17 @@ export async function startServer({
   command,
   port,
   core,
+  environment = {},
 }: ServerStart): Promise<ServerProcess> {
   if (isStopping) throw new Error('everything is being stopped')
   const log = join(folder, `${name}.log`)
   const output = openSync(log, 'a')
   const [program, ...parameters] = onCore(core, command)
-  const child = spawn(program, parameters, { stdio: ['ignore', output, output], cwd: folder })
+  const child = spawn(program, parameters, {
+    stdio: ['ignore', output, output],
+    cwd: folder,
+    env: { ...process.env, ...environment },
+  })
   closeSync(output)
   running.add(child)
   child.once('exit', () => running.delete(child))
@@ -65,6 +72,7 @@ export async function startServer({
       if (hasEnded(child)) throw new Error(`${name} has ended by itself`)
     },
     emptyLog: () => truncate(log),
+    stop: () => stopProcess(child),
   }
 }
 

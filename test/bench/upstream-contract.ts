@@ -2,10 +2,13 @@
 
 const mebibyte = 1024 * 1024
 
-/** Name of the size of a large body, as used in table names. */
-export type BodySize = '1m' | '64m'
-
-export const bodySizes: Readonly<Record<BodySize, number>> = { '1m': mebibyte, '64m': 64 * mebibyte }
+/** Sizes of large bodies by their names, as used in table names. */
+export const bodySizes = {
+  '64m': 64 * mebibyte,
+  '100m': 100 * mebibyte,
+  '256m': 256 * mebibyte,
+} as const
+export type BodySize = keyof typeof bodySizes
 
 export const smallResponse = JSON.stringify({
   versions: [{ version: 7, timestamp: '2026-01-01T00:00:00Z', metadata: { rows: '1000' } }],
@@ -13,11 +16,11 @@ export const smallResponse = JSON.stringify({
 
 export const commitResponse = JSON.stringify({ version: { version: 7 } })
 
-/** With this header, the response is the SHA-256 of the request body. */
-export const digestHeader = 'x-bench-digest'
+/** For requests on this table, the response is the SHA-256 of the request body. */
+export const digestTable = 'digest'
 
-/** Path that returns the number of received body bytes. */
-export const bytesCountPath = '/bench/bytes'
+/** Status for a path with dot segments, which a server in front of the upstream must not forward. */
+export const dotSegmentsStatus = 508
 
 /** Creates a download body without repeated parts. */
 export function downloadOf(bytes: number): Buffer {

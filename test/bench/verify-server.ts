@@ -3,77 +3,113 @@ import { readFile } from 'node:fs/promises'
 import { request, type IncomingMessage } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { arrowStreamType } from '../../src/catalog-api/headers.ts'
-import type { LoadSetup } from './load.ts'
-import { bodySizes, digestHeader, downloadOf, smallResponse, type BodySize } from './upstream-contract.ts'
+import { credentialHeader, type LoadSetup } from './load.ts'
+import type { Credential } from './peer.ts'
+import {
+  bodySizes,
+  digestTable,
+  dotSegmentsStatus,
+  downloadOf,
+  smallResponse,
+  type BodySize,
+} from './upstream-contract.ts'
+import { refusedPath, smallReadPath } from './workloads.ts'
 
 const slowChunks = 8
 const pauseMs = 20
+const responseMs = 120_000
 
-export interface Proven {
+const allowed = '/v1/table/bench$small'
+const denied = '/v1/table/secret$small'
+
+export interface Verified {
   readonly port: number
+  readonly credentials: readonly Credential[]
+  /** Whether it authenticates and authorizes requests. */
   readonly checks: boolean
-  readonly sizes: readonly BodySize[]
 }
 
 /**
  * Verifies that a server transfers bytes exactly in both directions, with content length and chunked, with fast and
- * slow peers, and that it refuses unauthorized callers. Rejects with the error: such a server is not measured.
+ * slow peers, that it refuses unauthorized callers, and that neither dot segments nor percent-encoding change what a
+ * caller may do. Rejects with the error: such a server is not measured.
  */
-export async function verifyServer(
-  { port, checks, sizes }: Proven,
-  { callers, bodies }: LoadSetup,
-): Promise<void> {
-  const token = { authorization: `Bearer ${callers.tokens[0]}` }
-  const json = { ...token, 'content-type': 'application/json' }
-  const query = await readFile(bodies.file('query'))
-  const ask = (sent: Partial<Sent>): Promise<Received> =>
-    exchange({ port, path: '/v1/table/bench$small/query', headers: json, body: query, ...sent })
-
-  const read = await ask({
-    path: '/v1/table/bench$small/version/list',
-    headers: { 'x-api-key': callers.apiKey },
-    body: undefined,
-  })
-  expectSame('the small read', [read.status, read.digest], [200, digestOf(smallResponse)])
-  const reported = await ask({ headers: { ...json, [digestHeader]: '1' } })
-  expectSame('the body of the JSON call', reported.digest, digestResponse(query))
-
-  for (const size of sizes) {
-    const upload = await readFile(bodies.file(`arrow-${size}`))
-    const wanted = digestOf(downloadOf(bodySizes[size]))
-    for (const isSlow of [false, true]) {
-      for (const framing of ['sized', 'chunked'] as const) {
-        const how = `of ${size}, ${framing}, ${isSlow ? 'slow' : 'fast'}`
-        const headers = { ...token, 'content-type': arrowStreamType, [digestHeader]: '1' }
-        const path = '/v1/table/bench$small/insert'
-        const { digest } = await ask({
-          path,
-          headers,
-          body: upload,
-          isChunked: framing === 'chunked',
-          isSlow,
-        })
-        expectSame(`the upload ${how}`, digest, digestResponse(upload))
-        const down = await ask({ path: `/v1/table/bench$${framing}-${size}/query`, isSlow })
-        expectSame(`the download ${how}`, down.digest, wanted)
-      }
-    }
-  }
-
-  if (!checks) return
-  const content = { 'content-type': 'application/json' }
-  const refusals: readonly (readonly [string, Partial<Sent>, number])[] = [
-    ['no credential', { headers: content }, 401],
-    [
-      'an unknown key',
-      { headers: { ...content, 'x-api-key': `${callers.apiKey.slice(0, -8)}AAAAAAAA` } },
-      401,
-    ],
-    ['a forged token', { headers: { ...content, authorization: `Bearer ${callers.forgedToken}` } }, 401],
-    ['another namespace', { path: '/v1/table/secret$small/query' }, 403],
+export async function verifyServer(server: Verified, load: LoadSetup): Promise<void> {
+  for (const credential of server.credentials) await verifyPaths(server, credential, load)
+  await verifyBodies(server, load)
+  if (!server.checks) return
+  const { callers } = load
+  const unknownKey = { 'x-api-key': `${callers.apiKey.slice(0, -8)}AAAAAAAA` }
+  const forgedToken = { authorization: `Bearer ${callers.forgedToken}` }
+  const refusals: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+    ['no credential', {}],
+    ...(server.credentials.includes('key') ? [['an unknown key', unknownKey] as const] : []),
+    ...(server.credentials.includes('token') ? [['a forged token', forgedToken] as const] : []),
   ]
-  for (const [what, sent, status] of refusals) {
-    expectSame(`the status for ${what}`, (await ask(sent)).status, status)
+  for (const [what, headers] of refusals) {
+    const { status } = await exchange({ port: server.port, path: smallReadPath, headers })
+    expectSame(`the status for ${what}`, status, 401)
+  }
+}
+
+async function verifyPaths(
+  { port, checks }: Verified,
+  credential: Credential,
+  { callers }: LoadSetup,
+): Promise<void> {
+  const headers = credentialHeader(credential, callers)
+  const statusOf = async (path: string): Promise<number | undefined> =>
+    (await exchange({ port, path, headers })).status
+  for (const path of [smallReadPath, smallReadPath.replace('$', '%24')]) {
+    const { status, digest } = await exchange({ port, path, headers })
+    expectSame(
+      `the small read with a ${credential} of ${path}`,
+      [status, digest],
+      [200, digestOf(smallResponse)],
+    )
+  }
+  if (!checks) return
+  for (const path of [refusedPath, refusedPath.replace('$', '%24')]) {
+    expectSame(`the status with a ${credential} for ${path}`, await statusOf(path), 403)
+  }
+  for (const dots of ['..', '%2e%2e', '.%2E']) {
+    const escape = `${allowed}/${dots}/secret$small/version/list`
+    const status = (await statusOf(escape)) ?? 0
+    if (status < 400 || status >= 500)
+      throw new Error(`the status for ${escape} is ${status}, not of a refusal`)
+    const back = await statusOf(`${denied}/${dots}/bench$small/version/list`)
+    if (back === dotSegmentsStatus) throw new Error('dot segments were forwarded')
+  }
+}
+
+async function verifyBodies({ port, credentials }: Verified, { callers, bodies }: LoadSetup): Promise<void> {
+  const [credential = 'key'] = credentials.toReversed()
+  const json = { ...credentialHeader(credential, callers), 'content-type': 'application/json' }
+  const arrow = { ...json, 'content-type': arrowStreamType }
+  const query = await readFile(bodies.file('query'))
+  const path = `/v1/table/bench$${digestTable}/query`
+  const small = await exchange({ port, path, headers: json, body: query })
+  expectSame('the body of the JSON call', small.digest, digestResponse(query))
+
+  const insertPath = `/v1/table/bench$${digestTable}/insert`
+  const uploads: readonly (readonly [BodySize, Partial<Sent>])[] = [
+    ['64m', {}],
+    ['64m', { isSlow: true }],
+    ['100m', { isChunked: true }],
+    ['64m', { isChunked: true, isSlow: true }],
+  ]
+  for (const [size, how] of uploads) {
+    const body = await readFile(bodies.file(`arrow-${size}`))
+    const { digest } = await exchange({ port, path: insertPath, headers: arrow, body, ...how })
+    expectSame(`the upload of ${size} (${JSON.stringify(how)})`, digest, digestResponse(body))
+  }
+  const wanted = digestOf(downloadOf(bodySizes['64m']))
+  for (const framing of ['sized', 'chunked']) {
+    for (const isSlow of [false, true]) {
+      const table = `/v1/table/bench$${framing}-64m/query`
+      const { digest } = await exchange({ port, path: table, headers: json, body: query, isSlow })
+      expectSame(`the ${framing} download${isSlow ? ' by a slow client' : ''}`, digest, wanted)
+    }
   }
 }
 
@@ -81,7 +117,7 @@ interface Sent {
   readonly port: number
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: Buffer | undefined
+  readonly body?: Buffer
   readonly isChunked?: boolean
   /** Sends and reads with pauses, in uneven chunks. */
   readonly isSlow?: boolean
@@ -94,7 +130,7 @@ interface Received {
 
 async function exchange(sent: Sent): Promise<Received> {
   const { port, path, headers, body, isChunked = false, isSlow = false } = sent
-  const framing = isChunked || body === undefined ? {} : { 'content-length': body.length }
+  const framing = isChunked ? {} : { 'content-length': body?.length ?? 0 }
   const outgoing = request({
     host: '127.0.0.1',
     port,
@@ -102,6 +138,7 @@ async function exchange(sent: Sent): Promise<Received> {
     method: 'POST',
     headers: { ...headers, ...framing },
     agent: false,
+    signal: AbortSignal.timeout(responseMs),
   })
   const responded = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', resolve).once('error', reject)
@@ -139,6 +176,6 @@ function digestOf(bytes: Buffer | string): string {
 }
 
 function expectSame(what: string, actual: unknown, expected: unknown): void {
-  const [sent, wanted] = [actual, expected].map((value) => JSON.stringify(value))
-  if (sent !== wanted) throw new Error(`${what} is not exact: ${sent}, not ${wanted}`)
+  const [received, wanted] = [actual, expected].map((value) => JSON.stringify(value))
+  if (received !== wanted) throw new Error(`${what} is ${received}, not ${wanted}`)
 }

@@ -1,118 +1,115 @@
-import type { BodySize } from './upstream-contract.ts'
+import type { Credential } from './peer.ts'
 
-/** One kind of request, repeated over persistent connections. */
-export interface Workload {
-  readonly name: string
-  /** Description for the results. */
-  readonly what: string
+/** Small requests of one kind, repeated over persistent connections. */
+export interface SmallWorkload {
+  readonly kind: 'small'
   readonly path: string
-  readonly credential: 'key' | 'token' | 'tokens'
   readonly connections: number
   /** Number of tables requested in turn; by default only that of the path. */
   readonly tables?: number
-  /** Request body; none by default. */
-  readonly body?: 'query' | `arrow-${BodySize}`
-  readonly isChunked?: boolean
+  /** Whether the request has a small JSON body. */
+  readonly hasQuery?: boolean
+  /** Whether each request has another token. */
+  readonly hasManyTokens?: boolean
   /** Whether every response must be 403. */
   readonly isRefused?: boolean
-  /** Direction of counted bytes, if throughput matters more than requests. */
-  readonly bulk?: 'up' | 'down'
+  /** Factor of the duration; by default 1. */
+  readonly duration?: number
 }
 
-const usual = { connections: 32, tables: 100 } as const
-/** Few, so that the latency of a large body does not include queueing. */
-const bulk = { connections: 4, credential: 'token' } as const
-const down = { ...bulk, body: 'query', bulk: 'down' } as const
+/** Bodies of 64 MiB, one after the other on each of four connections. */
+export interface BulkWorkload {
+  readonly kind: 'bulk'
+  readonly transfer: Transfer
+}
+
+/** 500 small requests a second, beside two connections that transfer bodies of 256 MiB. */
+export interface BesideWorkload {
+  readonly kind: 'beside'
+  readonly transfer: Transfer
+}
+
+export type Transfer = 'download' | 'upload' | 'upload-chunked'
+
+export type Workload = (SmallWorkload | BulkWorkload | BesideWorkload) & {
+  readonly name: string
+  /** Description for the results. */
+  readonly what: string
+  /** The only credential for it; by default any that the server can verify. */
+  readonly credential?: Credential
+  /** Whether the upstream without a server in front of it is measured too. */
+  readonly hasDirect?: boolean
+}
+
+export const smallReadPath = '/v1/table/bench$small/version/list'
+export const refusedPath = '/v1/table/secret$small/version/list'
+export const uploadPath = '/v1/table/bench$small/insert'
+const queryPath = '/v1/table/bench$small/query'
+
+const usual = { kind: 'small', connections: 32, tables: 100 } as const
 
 export const workloads: readonly Workload[] = [
   {
     ...usual,
-    name: 'small-read',
+    name: 'key',
     what: 'a small read with an API key: ListTableVersions of a hundred tables in turn, 32 connections',
-    path: '/v1/table/bench$small/version/list',
+    path: smallReadPath,
     credential: 'key',
   },
   {
     ...usual,
-    name: 'small-json',
+    name: 'token',
     what: 'a small JSON call with one RS256 token: QueryTable, 32 connections',
-    path: '/v1/table/bench$small/query',
+    path: queryPath,
     credential: 'token',
-    body: 'query',
+    hasQuery: true,
   },
   {
     ...usual,
-    name: 'many-tokens',
-    what: 'the same with many RS256 tokens in turn',
-    path: '/v1/table/bench$small/query',
-    credential: 'tokens',
-    body: 'query',
+    name: 'tokens',
+    what: 'the same with 10,000 RS256 tokens in turn',
+    path: queryPath,
+    credential: 'token',
+    hasQuery: true,
+    hasManyTokens: true,
   },
   {
     ...usual,
     name: 'refusals',
-    what: 'a denied small read (403), 32 connections',
-    path: '/v1/table/secret$small/version/list',
-    credential: 'key',
+    what: 'a small read that is denied by its path (403), 32 connections',
+    path: refusedPath,
     isRefused: true,
   },
   {
     ...usual,
-    name: 'one-connection',
-    what: 'the small read with an API key over one connection: latency added to direct',
-    path: '/v1/table/bench$small/version/list',
-    credential: 'key',
-    connections: 1,
-  },
-  {
-    ...usual,
-    name: 'many-connections',
-    what: 'the small read with an API key over 1,000 connections',
-    path: '/v1/table/bench$small/version/list',
-    credential: 'key',
+    name: 'connections',
+    what: 'the small read over 1,000 connections',
+    path: smallReadPath,
     connections: 1_000,
+    // Opening the connections is to count little.
+    duration: 2,
+    hasDirect: true,
   },
+  { kind: 'bulk', name: 'download', what: 'a response of 64 MiB, 4 connections', transfer: 'download' },
+  { kind: 'bulk', name: 'upload', what: 'an upload of 64 MiB of Arrow, 4 connections', transfer: 'upload' },
   {
-    ...bulk,
-    name: 'upload-1m',
-    what: 'an upload of 1 MiB of Arrow: InsertIntoTable, 4 connections',
-    path: '/v1/table/bench$small/insert',
-    body: 'arrow-1m',
-    bulk: 'up',
-  },
-  {
-    ...bulk,
-    name: 'upload-64m',
-    what: 'an upload of 64 MiB of Arrow, 4 connections',
-    path: '/v1/table/bench$small/insert',
-    body: 'arrow-64m',
-    bulk: 'up',
-  },
-  {
-    ...bulk,
-    name: 'upload-64m-chunked',
+    kind: 'bulk',
+    name: 'upload-chunked',
     what: 'the same in chunks of 64 KiB',
-    path: '/v1/table/bench$small/insert',
-    body: 'arrow-64m',
-    isChunked: true,
-    bulk: 'up',
+    transfer: 'upload-chunked',
   },
   {
-    ...down,
-    name: 'download-1m',
-    what: 'a response of 1 MiB to QueryTable, 4 connections',
-    path: '/v1/table/bench$sized-1m/query',
+    kind: 'beside',
+    name: 'beside-downloads',
+    what: '500 small reads a second beside two downloads of 256 MiB at a time',
+    transfer: 'download',
+    hasDirect: true,
   },
   {
-    ...down,
-    name: 'download-64m',
-    what: 'a response of 64 MiB, 4 connections',
-    path: '/v1/table/bench$sized-64m/query',
-  },
-  {
-    ...down,
-    name: 'download-64m-chunked',
-    what: 'the same in chunks of 64 KiB',
-    path: '/v1/table/bench$chunked-64m/query',
+    kind: 'beside',
+    name: 'beside-uploads',
+    what: '500 small reads a second beside two uploads of 256 MiB at a time',
+    transfer: 'upload',
+    hasDirect: true,
   },
 ]

@@ -1,69 +1,51 @@
-import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { stringify } from 'yaml'
 import { version } from '../../../src/version.ts'
-import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.ts'
-import { audience, callerName, issuer } from '../callers.ts'
-import type { Peer } from '../peer.ts'
 import { freePort } from '../../support/free-port.ts'
+import { fetchNode, type NodeMajor } from '../fetched-programs.ts'
+import type { Peer } from '../peer.ts'
 import { startServer } from '../server-process.ts'
+import { writeGatewaySettings } from './gateway-settings.ts'
 
-const program = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
+const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
+const pluginScript = fileURLToPath(new URL('plugin-process.ts', import.meta.url))
 
-/** What the callers of the bench may do. */
-export const policies: readonly WrittenPolicy[] = [
-  { name: 'root', namespace: [], onDeny: 403, rules: [] },
-  {
-    name: 'bench',
-    namespace: ['bench'],
-    onDeny: 403,
-    rules: [
-      {
-        id: 'callers',
-        effect: 'allow',
-        subjects: { users: [callerName, `corp:${callerName}`] },
-        operations: ['read', 'create', 'write', 'commit'],
-      },
-    ],
-  },
-]
+/** The gateway as built, with all features enabled, on a version of Node. */
+export function gatewayOn(major: NodeMajor): Peer {
+  const name = `gateway-${major}`
+  return {
+    name,
+    what: 'this gateway: `serve` with policies, body checks, strict audit of changes, metrics and a log line a request',
+    credentials: ['key', 'token'],
+    isJit: true,
+    provide: () => provide(major),
+    async start({ profileFolder, ...setup }) {
+      const port = await freePort()
+      const file = await writeGatewaySettings(setup, { listen: { port }, admin: { port: 0 } })
+      const profiling =
+        profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${join(profileFolder, name)}`]
+      const command = [setup.program.file, ...profiling, main, 'serve', '--config', file] as const
+      return startServer({ name, folder: setup.folder, command, port, core: setup.core })
+    },
+  }
+}
 
-/** The gateway as built, with all features enabled. */
-export const gateway: Peer = {
-  name: 'gateway',
-  what: 'this gateway: `serve` with policies, body checks, strict audit of changes, metrics and a log line a request',
-  checks: true,
-  version: () => version,
-  async start({ folder, upstreamPort, callers, core, profileFolder }) {
+/** The plugin as built, in an application of Fastify. */
+export const plugin: Peer = {
+  name: 'plugin',
+  what: 'the plugin of this gateway in a Fastify application, with the same settings',
+  credentials: ['key', 'token'],
+  isJit: true,
+  provide: () => provide(24),
+  async start(setup) {
     const port = await freePort()
-    const file = join(folder, 'gateway.yaml')
-    await mkdir(join(folder, 'policies'))
-    await writeFile(join(folder, 'policies', 'policies.yaml'), formatPolicies(policies))
-    await writeFile(
-      file,
-      stringify({
-        listen: { port },
-        admin: { port: 0 },
-        // Queues a thousand concurrent clients; by default most would be refused.
-        upstream: { url: `http://127.0.0.1:${upstreamPort}`, maxPendingRequests: 1_000 },
-        identity: {
-          apiKeys: { store: callers.storeFile, pepperFile: callers.pepperFile },
-          issuers: [
-            { name: 'corp', issuer, audience, algorithms: ['RS256'], jwks: { file: callers.keySetFile } },
-          ],
-        },
-        policies: { folder: 'policies' },
-        audit: { folder: 'audit' },
-      }),
-    )
-    const profiling = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
-    return startServer({
-      name: 'gateway',
-      folder,
-      command: [process.execPath, ...profiling, program, 'serve', '--config', file],
-      port,
-      core,
-    })
+    const file = await writeGatewaySettings(setup, {})
+    const command = [setup.program.file, pluginScript, String(port), file, 'HTTP/1.1'] as const
+    return startServer({ name: 'plugin', folder: setup.folder, command, port, core: setup.core })
   },
+}
+
+async function provide(major: NodeMajor) {
+  const node = await fetchNode(major)
+  return { file: node.file, version: `${version} on Node ${node.version}` }
 }

@@ -4,37 +4,18 @@ import { audience, callerName, issuer } from '../callers.ts'
 import type { Peer, PeerSetup } from '../peer.ts'
 import { freePort } from '../../support/free-port.ts'
 import { startServer, type ServerProcess } from '../server-process.ts'
-import { programVersion } from './program-version.ts'
+import { findProgram } from './find-program.ts'
 
 export const haproxy: Peer = {
   name: 'haproxy',
   what: 'HAProxy with a map of keys, `jwt_verify`, a map of who may do what, and a log line a request',
-  checks: true,
-  version,
-  start: (setup) => start('haproxy', setup, ''),
+  credentials: ['key', 'token'],
+  isJit: false,
+  provide: async () => findProgram('haproxy', '-v', /HAProxy version (\S+)/),
+  start,
 }
 
-/** HAProxy with the options that its manual recommends for large bodies. */
-export const haproxyForBulk: Peer = {
-  name: 'haproxy-bulk',
-  what: 'the same HAProxy with buffers of 64 KiB and `splice-auto`',
-  checks: true,
-  onlyBulk: true,
-  version,
-  start: (setup) =>
-    start('haproxy-bulk', setup, 'tune.bufsize 65536\n  tune.pipesize 1048576', 'option splice-auto'),
-}
-
-function version(): string {
-  return programVersion('haproxy', '-v', /HAProxy version (\S+)/)
-}
-
-async function start(
-  name: string,
-  { folder, upstreamPort, callers, core }: PeerSetup,
-  tuning: string,
-  option = '',
-): Promise<ServerProcess> {
+async function start({ folder, program, upstreamPort, callers, core }: PeerSetup): Promise<ServerProcess> {
   const port = await freePort()
   const rightsFile = join(folder, 'rights.map')
   await writeFile(rightsFile, `${callerName}:/v1/table/bench$ allow\n`)
@@ -45,12 +26,10 @@ async function start(
   nbthread 1
   maxconn 4096
   log stdout format raw local0
-  ${tuning}
 defaults
   mode http
   log global
   option httplog
-  ${option}
   timeout connect 5s
   timeout client 60s
   timeout server 60s
@@ -68,7 +47,8 @@ frontend in
   http-request deny deny_status 401 if has_token !{ var(txn.token),jwt_verify(txn.algorithm,"${callers.publicKeyFile}") -m int 1 }
   http-request set-var(txn.principal) var(txn.token),jwt_payload_query('$.sub') if has_token
   http-request deny deny_status 401 unless { var(txn.principal) -m found }
-  http-request set-var(txn.path) path
+  http-request set-var(txn.path) path,url_dec
+  http-request deny deny_status 400 if { var(txn.path) -m sub .. }
   http-request deny deny_status 403 unless { var(txn.principal),concat(:,txn.path),map_beg(${rightsFile}) -m found }
   http-request del-header x-api-key
   http-request del-header authorization
@@ -78,5 +58,5 @@ backend upstream
   server upstream 127.0.0.1:${upstreamPort} maxconn 128
 `,
   )
-  return startServer({ name, folder, command: ['haproxy', '-db', '-f', file], port, core })
+  return startServer({ name: 'haproxy', folder, command: [program.file, '-db', '-f', file], port, core })
 }

@@ -24,7 +24,10 @@ const options = {
 const server = await createApplication({ protocol, certFile, keyFile, options })
 server.addHook('preHandler', async ({ headers, url }, reply) => {
   const principal = await principalOf(headers)
-  const isAllowed = rights.get(principal ?? '')?.some((prefix) => url.startsWith(prefix)) ?? false
+  const path = url.replace('%24', '$')
+  const isAllowed =
+    !/\.\.|%2e/i.test(path) &&
+    (rights.get(principal ?? '')?.some((prefix) => path.startsWith(prefix)) ?? false)
   return isAllowed
     ? undefined
     : reply.code(principal === undefined ? 401 : 403).send({ error: 'not allowed' })

@@ -1,27 +1,27 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Peer } from '../peer.ts'
 import { freePort } from '../../support/free-port.ts'
+import { fetchNode } from '../fetched-programs.ts'
+import type { Peer } from '../peer.ts'
 import { startServer } from '../server-process.ts'
 
-const program = fileURLToPath(new URL('http-proxy-process.ts', import.meta.url))
+const script = fileURLToPath(new URL('http-proxy-process.ts', import.meta.url))
 
 export const httpProxy: Peer = {
   name: 'http-proxy',
   what: 'fastify and @fastify/http-proxy, with keys, tokens (verified once) and rights looked up in a `preHandler`',
-  checks: true,
-  version: () => `fastify ${versionOf('fastify')}, @fastify/http-proxy ${versionOf('@fastify/http-proxy')}`,
-  async start({ folder, upstreamPort, callers, core }) {
+  credentials: ['key', 'token'],
+  isJit: true,
+  async provide() {
+    const { file, version } = await fetchNode(24)
+    const versions = ['fastify', '@fastify/http-proxy'].map((name) => `${name} ${versionOf(name)}`)
+    return { file, version: `${versions.join(', ')} on Node ${version}` }
+  },
+  async start({ folder, program, upstreamPort, callers, core }) {
     const port = await freePort()
     const parameters = [port, upstreamPort, callers.keyMapFile, callers.keySetFile].map(String)
-    const command = [
-      process.execPath,
-      '--import',
-      import.meta.resolve('tsx'),
-      program,
-      ...parameters,
-    ] as const
-    return startServer({ name: 'http-proxy', folder, command: [...command], port, core })
+    const command = [program.file, script, ...parameters] as const
+    return startServer({ name: 'http-proxy', folder, command, port, core })
   },
 }
 

@@ -1,46 +1,25 @@
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { audience, callerName, issuer } from '../callers.ts'
+import { audience, callerName, issuer, type Callers } from '../callers.ts'
 import type { Peer, PeerSetup } from '../peer.ts'
 import { freePort } from '../../support/free-port.ts'
 import { startServer, type ServerProcess } from '../server-process.ts'
-import { programVersion } from './program-version.ts'
+import { findProgram } from './find-program.ts'
 
 const moduleFolders = ['/usr/share/nginx/modules', '/usr/lib/nginx/modules', '/usr/lib64/nginx/modules']
 
+/** nginx with checks in Lua, as in OpenResty. */
 export const nginx: Peer = {
   name: 'nginx',
-  what: 'nginx that forwards everything and checks nothing, with a log line a request',
-  checks: false,
-  version,
-  start: (setup) => start('nginx', setup),
+  what: 'nginx with keys, RS256 tokens and rights checked by its Lua module and OpenSSL, and a log line a request',
+  credentials: ['key', 'token'],
+  isJit: false,
+  provide: async () => findProgram('nginx', '-v', /nginx\/(\S+)/),
+  start,
 }
 
-/** nginx with checks in Lua, as in OpenResty. */
-export const nginxLua: Peer = {
-  name: 'nginx-lua',
-  what: 'nginx with keys, RS256 tokens and rights checked by its Lua module and OpenSSL',
-  checks: true,
-  version,
-  start: (setup) => start('nginx-lua', setup, { modules: modulesOfLua(), ...checksInLua(setup) }),
-}
-
-interface Additions {
-  readonly modules: string
-  readonly server: string
-  readonly location: string
-}
-
-function version(): string {
-  return programVersion('nginx', '-v', /nginx\/(\S+)/)
-}
-
-async function start(
-  name: string,
-  { folder, upstreamPort, core }: PeerSetup,
-  { modules, server, location }: Additions = { modules: '', server: '', location: '' },
-): Promise<ServerProcess> {
+async function start({ folder, program, upstreamPort, callers, core }: PeerSetup): Promise<ServerProcess> {
   const port = await freePort()
   await mkdir(join(folder, 'temporary'))
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
@@ -48,7 +27,7 @@ async function start(
     .join(' ')
   await writeFile(
     join(folder, 'nginx.conf'),
-    `${modules}
+    `${modulesOfLua()}
 daemon off;
 master_process off;
 worker_processes 1;
@@ -57,7 +36,7 @@ error_log stderr warn;
 events { worker_connections 4096; }
 http {
   ${temporary}
-  access_log ${folder}/${name}.log combined buffer=64k;
+  access_log ${folder}/nginx.log combined buffer=64k;
   keepalive_requests 1000000000;
   client_max_body_size 0;
   client_body_buffer_size 64k;
@@ -66,11 +45,11 @@ http {
     keepalive 128;
     keepalive_requests 1000000000;
   }
-  ${server}
+  init_by_lua_block {${checksInLua(callers)}}
   server {
     listen 127.0.0.1:${port};
     location / {
-      ${location}
+      access_by_lua_block { check() }
       proxy_pass http://catalog;
       proxy_http_version 1.1;
       proxy_set_header Connection "";
@@ -86,19 +65,20 @@ http {
 }
 `,
   )
-  const command = ['nginx', '-e', 'stderr', '-p', folder, '-c', join(folder, 'nginx.conf')] as const
-  return startServer({ name, folder, command: [...command], port, core })
+  const command = [program.file, '-e', 'stderr', '-p', folder, '-c', join(folder, 'nginx.conf')] as const
+  return startServer({ name: 'nginx', folder, command, port, core })
 }
 
 function modulesOfLua(): string {
   const folder = moduleFolders.find((each) => existsSync(join(each, 'ngx_http_lua_module.so')))
-  if (folder === undefined) throw new Error('its Lua module is not on this machine')
+  if (folder === undefined)
+    throw new Error('its Lua module is not on this machine: apt-get install libnginx-mod-http-lua')
   const needed = ['ndk_http_module.so', 'ngx_http_lua_module.so']
   return needed.map((file) => `load_module ${join(folder, file)};`).join('\n')
 }
 
-function checksInLua({ callers }: PeerSetup): Pick<Additions, 'server' | 'location'> {
-  const server = `init_by_lua_block {
+function checksInLua(callers: Callers): string {
+  return `
     local function read(file)
       local handle = assert(io.open(file, 'rb'))
       local text = handle:read('*a')
@@ -125,6 +105,8 @@ function checksInLua({ callers }: PeerSetup): Pick<Additions, 'server' | 'locati
     end
 
     function check()
+      local target = ngx.var.request_uri:lower()
+      if target:find('..', 1, true) or target:find('%2e', 1, true) then return ngx.exit(400) end
       local api_key, authorization = ngx.var.http_x_api_key, ngx.var.http_authorization
       local principal
       if api_key then principal = principals[api_key]
@@ -133,6 +115,5 @@ function checksInLua({ callers }: PeerSetup): Pick<Additions, 'server' | 'locati
       local prefix = rights[principal]
       if not prefix or ngx.var.uri:sub(1, #prefix) ~= prefix then return ngx.exit(403) end
     end
-  }`
-  return { server, location: 'access_by_lua_block { check() }' }
+  `
 }

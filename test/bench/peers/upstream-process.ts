@@ -1,12 +1,13 @@
 // Upstream of all measurements: responds as fast as a Node process can. It only parses the framing of a request and the
 // table name, which selects the response. Arguments: its port, and the sizes of the large bodies.
 import { createHash, type Hash } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
 import { createServer, type Socket } from 'node:net'
 import {
   bodySizes,
-  bytesCountPath,
   commitResponse,
-  digestHeader,
+  digestTable,
+  dotSegmentsStatus,
   downloadOf,
   smallResponse,
   type BodySize,
@@ -25,7 +26,7 @@ const downloads = new Map<string, Buffer>(
     ] as const
   }),
 )
-let bodyBytes = 0
+const withDotSegments = responseOf(Buffer.from('{}'), dotSegmentsStatus)
 
 createServer({ noDelay: true }, serve).listen(Number(port), '127.0.0.1')
 
@@ -48,7 +49,6 @@ function serve(socket: Socket): void {
   /** Consumes the available body data. */
   function take(chunk: Buffer, at: number): number {
     const end = Math.min(chunk.length, at + left)
-    bodyBytes += end - at
     digest?.update(chunk.subarray(at, end))
     left -= end - at
     if (left > 0) return end
@@ -76,7 +76,7 @@ function serve(socket: Socket): void {
 
   function readHead(head: string): void {
     response = responseTo(head)
-    digest = head.includes(digestHeader) ? createHash('sha256') : undefined
+    digest = head.includes(`${digestTable}/`) ? createHash('sha256') : undefined
     left = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0)
     if (left > 0) expected = 'body'
     else if (/\r\ntransfer-encoding: *chunked/i.test(head)) expected = 'size'
@@ -100,13 +100,13 @@ function serve(socket: Socket): void {
 
 function responseTo(head: string): Buffer {
   const path = head.slice(head.indexOf(' ') + 1, head.indexOf(' HTTP'))
-  if (path === bytesCountPath) return responseOf(Buffer.from(`{"bytes":${bodyBytes}}`))
+  if (/\.\.|%2e/i.test(path)) return withDotSegments
   if (path.endsWith('/version/create')) return committed
   return downloads.get(path.slice(path.search(/\$|%24/)).replace('%24', '$')) ?? small
 }
 
-function responseOf(body: Buffer): Buffer {
-  return Buffer.concat([headOf(`content-length: ${body.length}`), body])
+function responseOf(body: Buffer, status = 200): Buffer {
+  return Buffer.concat([headOf(`content-length: ${body.length}`, status), body])
 }
 
 function chunkedResponseOf(body: Buffer): Buffer {
@@ -118,6 +118,8 @@ function chunkedResponseOf(body: Buffer): Buffer {
   return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')])
 }
 
-function headOf(framing: string): Buffer {
-  return Buffer.from(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${framing}\r\n\r\n`)
+function headOf(framing: string, status = 200): Buffer {
+  return Buffer.from(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\n${framing}\r\n\r\n`,
+  )
 }
