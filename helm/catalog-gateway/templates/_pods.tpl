@@ -19,6 +19,31 @@ tolerations: {{ toYaml . | nindent 2 }}
 {{- with .affinity }}
 affinity: {{ toYaml . | nindent 2 }}
 {{- end }}
+{{- with .hostAliases }}
+hostAliases: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .dnsPolicy }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with .dnsConfig }}
+dnsConfig: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* How a workload replaces its pods; takes (list VALUES FIELD), the field that has the strategy. */}}
+{{- define "catalog-gateway.rollout" -}}
+{{- $field := index . 1 -}}
+{{- with index . 0 -}}
+{{- with .minReadySeconds }}
+minReadySeconds: {{ . }}
+{{- end }}
+{{- if ne (toString .revisionHistoryLimit) "" }}
+revisionHistoryLimit: {{ .revisionHistoryLimit }}
+{{- end }}
+{{- with .updateStrategy }}
+{{ $field }}: {{ toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 {{- end }}
 
