@@ -33,6 +33,9 @@
 {{- if and .Values.serviceMonitor.enabled .Values.networkPolicy.enabled (not .Values.networkPolicy.adminFrom) -}}
 {{- $errors = append $errors "the NetworkPolicy would keep Prometheus out; expected networkPolicy.adminFrom" -}}
 {{- end -}}
+{{- if and .Values.service.nodePort (eq .Values.service.type "ClusterIP") -}}
+{{- $errors = append $errors (printf "service.nodePort is %v and service.type is ClusterIP, which has no node ports; expected NodePort or LoadBalancer" .Values.service.nodePort) -}}
+{{- end -}}
 {{- if and .Values.ingress.enabled (not .Values.ingress.hosts) -}}
 {{- $errors = append $errors "expected ingress.hosts with ingress.enabled" -}}
 {{- end -}}

@@ -32,13 +32,21 @@ app.kubernetes.io/instance: {{ $root.Release.Name }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 
-{{/* Takes (list . COMPONENT). */}}
+{{/* Labels of objects; takes (list . COMPONENT). Pod templates have only the selector, because a new label would restart pods. */}}
 {{- define "catalog-gateway.labels" -}}
+{{- include "catalog-gateway.labelsWith" (append . dict) }}
+{{- end }}
+
+{{/* Takes (list . COMPONENT LABELS). */}}
+{{- define "catalog-gateway.labelsWith" -}}
 {{- $root := index . 0 -}}
 {{ include "catalog-gateway.selector" . }}
 app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ $root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" }}
+{{- with merge (dict) (index . 2) $root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{- define "catalog-gateway.image" -}}
