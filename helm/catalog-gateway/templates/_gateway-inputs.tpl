@@ -5,8 +5,9 @@ What `serve` and `check` read besides arguments. SOURCES names the ConfigMap `po
 
 {{/* Takes (list . SOURCES). */}}
 {{- define "catalog-gateway.gatewayEnvironment" -}}
+{{- $root := index . 0 -}}
 {{- $sources := index . 1 -}}
-{{- with index . 0 -}}
+{{- with $root -}}
 {{- $isBeforeBundled := include "catalog-gateway.isBeforeBundledCatalog" . -}}
 {{- if or $isBeforeBundled .Values.extraEnv }}
 env:
@@ -20,11 +21,11 @@ env:
     value: Bearer $(CATALOG_ACCESS_TOKEN)
   {{- end }}
   {{- with .Values.extraEnv }}
-  {{- toYaml . | nindent 2 }}
+  {{- tpl (toYaml .) $root | nindent 2 }}
   {{- end }}
 {{- end }}
 {{- with .Values.extraEnvFrom }}
-envFrom: {{ toYaml . | nindent 2 }}
+envFrom: {{ tpl (toYaml .) $root | nindent 2 }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -36,7 +37,7 @@ envFrom: {{ toYaml . | nindent 2 }}
 - { name: policies, mountPath: /etc/catalog-gateway/policies/inline, readOnly: true }
 {{- end }}
 {{- range $index, $name := .Values.policies.existingConfigMaps }}
-- { name: policies-{{ $index }}, mountPath: /etc/catalog-gateway/policies/{{ $name }}, readOnly: true }
+- { name: policies-{{ $index }}, mountPath: /etc/catalog-gateway/policies/{{ tpl $name $ }}, readOnly: true }
 {{- end }}
 {{- if .Values.apiKeys.existingSecret }}
 - { name: api-keys, mountPath: /etc/catalog-gateway/api-keys, readOnly: true }
@@ -48,17 +49,18 @@ envFrom: {{ toYaml . | nindent 2 }}
 - { name: page-tokens, mountPath: /etc/catalog-gateway/page-tokens, readOnly: true }
 {{- end }}
 {{- range $index, $name := .Values.existingSecrets }}
-- { name: secret-{{ $index }}, mountPath: /etc/catalog-gateway/secrets/{{ $name }}, readOnly: true }
+- { name: secret-{{ $index }}, mountPath: /etc/catalog-gateway/secrets/{{ tpl $name $ }}, readOnly: true }
 {{- end }}
 {{- with .Values.extraVolumeMounts }}
-{{- toYaml . | nindent 0 }}
+{{- tpl (toYaml .) $ | nindent 0 }}
 {{- end }}
 {{- end }}
 
 {{/* Takes (list . SOURCES). */}}
 {{- define "catalog-gateway.gatewayVolumes" -}}
+{{- $root := index . 0 -}}
 {{- $sources := index . 1 -}}
-{{- with index . 0 -}}
+{{- with $root -}}
 {{- include "catalog-gateway.settingsVolume" "gateway.yaml" }}
 {{- with include "catalog-gateway.inlinePolicies" . | fromJson }}
 - name: policies
@@ -71,11 +73,11 @@ envFrom: {{ toYaml . | nindent 2 }}
 {{- end }}
 {{- range $index, $name := .Values.policies.existingConfigMaps }}
 - name: policies-{{ $index }}
-  configMap: { name: {{ $name }} }
+  configMap: { name: {{ tpl $name $root }} }
 {{- end }}
 {{- with .Values.apiKeys.existingSecret }}
 - name: api-keys
-  secret: { secretName: {{ . }}, defaultMode: 0440 }
+  secret: { secretName: {{ tpl . $root }}, defaultMode: 0440 }
 {{- end }}
 {{- if include "catalog-gateway.hasBootstrapKey" . }}
 - name: bootstrap-key
@@ -83,14 +85,14 @@ envFrom: {{ toYaml . | nindent 2 }}
 {{- end }}
 {{- with .Values.pageTokens.existingSecret }}
 - name: page-tokens
-  secret: { secretName: {{ . }}, defaultMode: 0440 }
+  secret: { secretName: {{ tpl . $root }}, defaultMode: 0440 }
 {{- end }}
 {{- range $index, $name := .Values.existingSecrets }}
 - name: secret-{{ $index }}
-  secret: { secretName: {{ $name }}, defaultMode: 0440 }
+  secret: { secretName: {{ tpl $name $root }}, defaultMode: 0440 }
 {{- end }}
 {{- with .Values.extraVolumes }}
-{{- toYaml . | nindent 0 }}
+{{- tpl (toYaml .) $root | nindent 0 }}
 {{- end }}
 {{- end }}
 {{- end }}

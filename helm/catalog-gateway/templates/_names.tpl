@@ -20,7 +20,7 @@ releases apart that only differ further on.
 {{/* Takes (list . COMPONENT SERVICEACCOUNT). */}}
 {{- define "catalog-gateway.serviceAccountName" -}}
 {{- with index . 2 -}}
-{{- default (ternary (include "catalog-gateway.componentName" $) "default" .create) .name -}}
+{{- default (ternary (include "catalog-gateway.componentName" $) "default" .create) (tpl .name (index $ 0)) -}}
 {{- end -}}
 {{- end }}
 

@@ -4,11 +4,11 @@
 securityContext: {{ toYaml $root.Values.podSecurityContext | nindent 2 }}
 enableServiceLinks: false
 {{- with $root.Values.imagePullSecrets }}
-imagePullSecrets: {{ toYaml . | nindent 2 }}
+imagePullSecrets: {{ tpl (toYaml .) $root | nindent 2 }}
 {{- end }}
 {{- with (index . 1) }}
 {{- with .priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ tpl . $root }}
 {{- end }}
 {{- with .nodeSelector }}
 nodeSelector: {{ toYaml . | nindent 2 }}

@@ -25,5 +25,5 @@
 {{- end }}
 
 {{- define "catalog-gateway.catalogTokenSecret" -}}
-{{- default (printf "%s-catalog-token" (include "catalog-gateway.fullname" .)) .Values.catalog.accessToken.existingSecret -}}
+{{- default (printf "%s-catalog-token" (include "catalog-gateway.fullname" .)) (tpl .Values.catalog.accessToken.existingSecret .) -}}
 {{- end }}
