@@ -100,16 +100,11 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
   }
 
   applyFlowControl(): void {
-    const state = this.#state
-    if (state.kind === 'closed') return
-    const isBlocked = this.#reader.isBlocked || ('controller' in state && state.controller.isPaused)
+    if (this.#state.kind === 'closed') return
+    const isBlocked = this.#isBlocked()
     if (isBlocked === this.#socket.isPaused()) return
-    if (isBlocked) {
-      this.#socket.pause()
-    } else {
-      this.#lastActivityAt = performance.now()
-      this.#socket.resume()
-    }
+    if (isBlocked) this.#socket.pause()
+    else scheduleAtTickEnd(() => this.onUnblocked())
   }
 
   checkTimeouts(now: number): void {
@@ -152,7 +147,14 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
   }
 
   onUnblocked(): void {
-    this.applyFlowControl()
+    if (this.#state.kind === 'closed' || this.#isBlocked()) return
+    this.#lastActivityAt = performance.now()
+    this.#socket.resume()
+  }
+
+  #isBlocked(): boolean {
+    const state = this.#state
+    return this.#reader.isBlocked || ('controller' in state && state.controller.isPaused)
   }
 
   onResponseStart(head: ResponseHead): void {

@@ -12,13 +12,15 @@ export interface SocketReaderHandler {
   readonly retainsChunks: boolean
   /** The bytes are valid until this returns, unless they are retained. Returns whether to go on reading. */
   onRead(bytes: Buffer): boolean
-  /** No chunk is in use any more. */
+  /** No chunk is in use any more: the socket may be resumed. Called at the end of a tick. */
   onUnblocked(): void
 }
 
 /**
- * Reads a socket into memory that is reused: a buffer that all sockets share, or pooled buffers for large bodies. A
- * socket that emits `data` instead is not affected: its bytes are neither copied nor retained.
+ * Reads a socket into memory that is reused: a buffer that all sockets share, or a pooled buffer for a large body. While
+ * chunks are in use, node reads nothing more, so the socket must only be resumed while the reader is not blocked, and at
+ * the end of a tick: within a read, `resume` would take effect after the chunks of that read. A socket that emits `data`
+ * instead is not affected: its bytes are neither copied nor retained.
  */
 export class SocketReader {
   /** For the constructor of the socket. */
@@ -27,16 +29,15 @@ export class SocketReader {
   /** That of the next read, or of the current one: either the shared one or the pooled one. */
   #buffer: Buffer = sharedReadBuffer
   #pooled: PooledBuffer | undefined
-  #retainedChunks = 0
 
   constructor(handler: SocketReaderHandler) {
     this.#handler = handler
     this.onread = { buffer: () => this.#buffer, callback: (size) => this.#onRead(size) }
   }
 
-  /** Whether chunks are in use, so that the socket should be paused. */
+  /** Whether chunks are in use, so that the socket must be paused. */
   get isBlocked(): boolean {
-    return this.#retainedChunks > 0
+    return this.#pooled?.isInUse === true
   }
 
   /**
@@ -47,11 +48,9 @@ export class SocketReader {
     const pooled = this.#pooled
     if (bytes.length <= smallBytes || bytes.buffer !== pooled?.buffer.buffer) return undefined
     const release = pooled.retain()
-    this.#retainedChunks += 1
     return (error) => {
       release(error)
-      this.#retainedChunks -= 1
-      if (this.#retainedChunks === 0) scheduleAtTickEnd(this.#onUnblocked)
+      if (pooled === this.#pooled && !pooled.isInUse) scheduleAtTickEnd(this.#onUnblocked)
     }
   }
 
@@ -69,21 +68,26 @@ export class SocketReader {
   #onRead(size: number): boolean {
     const goesOn = this.#handler.onRead(this.#buffer.subarray(0, size))
     this.#chooseBuffer(size)
-    return goesOn
+    return goesOn && !this.isBlocked
   }
 
-  /** Never one with chunks that are in use. */
   #chooseBuffer(readBytes: number): void {
     const { retainsChunks } = this.#handler
     // A full read suggests a large body.
     const isLarge = retainsChunks && (this.#pooled !== undefined || readBytes === sharedReadBuffer.length)
-    if (!isLarge || this.#pooled?.isInUse === true) this.close()
     if (isLarge) this.#pooled ??= new PooledBuffer()
+    else this.#endBody()
     this.#buffer = this.#pooled?.buffer ?? sharedReadBuffer
+  }
+
+  /** The next message does not wait for the last chunks of this one. */
+  #endBody(): void {
+    if (this.isBlocked) scheduleAtTickEnd(this.#onUnblocked)
+    this.close()
   }
 
   /** Not at once, so that a connection with more to read than others is not read again and again. */
   readonly #onUnblocked = (): void => {
-    if (this.#retainedChunks === 0) this.#handler.onUnblocked()
+    if (!this.isBlocked) this.#handler.onUnblocked()
   }
 }

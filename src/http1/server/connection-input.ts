@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
 import { SocketReader, type SocketReaderHandler } from '../codec/socket-reader.ts'
 import { acceptSocket } from './accept-socket.ts'
 import type { IncomingRequest } from './incoming-request.ts'
@@ -51,14 +52,12 @@ export class ConnectionInput implements SocketReaderHandler {
     this.#handler.receiving?.receive(release ? chunk : this.#reader.copy(chunk), release)
   }
 
-  /** Pauses or resumes the socket as needed. */
+  /** Pauses the socket at once, or resumes it at the end of the tick, as needed. */
   applyFlowControl(): void {
-    const { receiving } = this.#handler
-    const isPaused = receiving?.releasesChunks === true && !receiving.wantsBody
-    const isBlocked = isPaused || (this.#unparsed?.length ?? 0) >= maxUnparsedBytes || this.#reader.isBlocked
+    const isBlocked = this.#isBlocked()
     if (isBlocked === this.socket.isPaused()) return
     if (isBlocked) this.socket.pause()
-    else this.socket.resume()
+    else scheduleAtTickEnd(() => this.onUnblocked())
   }
 
   /** Leaves the socket to another server: paused, with a head and all that follows it to be read. */
@@ -80,7 +79,13 @@ export class ConnectionInput implements SocketReaderHandler {
   }
 
   onUnblocked(): void {
-    if (!this.#isHandedOver) this.applyFlowControl()
+    if (!this.#isHandedOver && !this.#isBlocked()) this.socket.resume()
+  }
+
+  #isBlocked(): boolean {
+    const { receiving } = this.#handler
+    const isPaused = receiving?.releasesChunks === true && !receiving.wantsBody
+    return isPaused || (this.#unparsed?.length ?? 0) >= maxUnparsedBytes || this.#reader.isBlocked
   }
 
   readonly #onData = (bytes: Buffer): void => {

@@ -71,6 +71,47 @@ it.each([
   expect(upstream.sockets).toHaveLength(bodies.length)
 })
 
+/** Resolves at the end of a response whose last chunk is never released, with whether it was a pooled one. */
+function keepLastChunk({ client }: Scripted): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    let inUse = 0
+    let hasEnded = false
+    client.dispatch(
+      { method: 'GET', path: '/', headers: [], body: null },
+      {
+        onRequestStart: () => undefined,
+        onResponseStart: () => undefined,
+        onResponseData(_chunk, release) {
+          if (release === undefined) return
+          inUse += 1
+          setTimeout(() => {
+            if (hasEnded) return
+            inUse -= 1
+            release()
+          })
+        },
+        onResponseEnd() {
+          hasEnded = true
+          resolve(inUse > 0)
+        },
+        onResponseError: reject,
+      },
+    )
+  })
+}
+
+it('a response does not wait for chunks of the one before it on its connection', async () => {
+  const body = randomBytes(4 * mebibyte)
+  const upstream = await scripted((socket) => writeSized(socket, body))
+  const arePooled: boolean[] = []
+  for (let response = 0; response < 8; response += 1) {
+    arePooled.push(await keepLastChunk(upstream))
+    expect((await upstream.get()).body.equals(body)).toBe(true)
+  }
+  expect(arePooled).toContain(true)
+  expect(upstream.sockets).toHaveLength(1)
+})
+
 it('reads at most one buffer while no chunk is released', async () => {
   const { client } = await scripted((socket) => writeSized(socket, Buffer.alloc(64 * mebibyte)))
   const lent: (() => void)[] = []

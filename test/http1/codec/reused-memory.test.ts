@@ -28,15 +28,16 @@ class ReaderOfBodies implements SocketReaderHandler {
   }
 
   onUnblocked(): void {
-    // Reads even while chunks are in use: a pause may take effect late.
+    // It is read when `read` is called next.
   }
 
   read(size: number, filler: number): void {
+    if (this.reader.isBlocked) return
     const { onread } = this.reader
     const into = typeof onread.buffer === 'function' ? onread.buffer() : onread.buffer
     const length = Math.min(size, into.length)
     into.fill(filler, 0, length)
-    onread.callback(length, into)
+    expect(onread.callback(length, into)).toBe(!this.reader.isBlocked)
   }
 }
 
