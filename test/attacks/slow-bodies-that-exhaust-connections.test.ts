@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { expect, it, onTestFinished } from 'vitest'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { allowEverythingForTwo } from '../gateway/support/open-gateway.ts'
@@ -60,11 +61,14 @@ it('one principal cannot fill the bulk pool or its queue', async () => {
       })),
     }),
   })
+  const requestCount = 20
   const leave = new AbortController()
+  // Each request listens to the signal.
+  setMaxListeners(requestCount, leave.signal)
   onTestFinished(() => leave.abort())
   upstream.answering = () => undefined
   const refused: unknown[] = []
-  for (let count = 0; count < 20; count += 1) {
+  for (let count = 0; count < requestCount; count += 1) {
     const sent = gateway.post(query, { as: 'mallory', body: {}, signal: leave.signal })
     sent.then(({ status }) => refused.push(status)).catch(() => undefined)
   }
