@@ -1,4 +1,5 @@
 import { ok as assert } from 'node:assert/strict'
+import type { S3Client } from '@aws-sdk/client-s3'
 import { z } from 'zod'
 import { errorCodes, type ErrorName } from '../../src/catalog-api/catalog-error.ts'
 import { arrowFileType, arrowStreamType } from '../../src/catalog-api/headers.ts'
@@ -8,10 +9,13 @@ import { getOperation, type Operation, type OperationName } from '../../src/cata
 import { getMembers } from '../../src/lib/json/is-object.ts'
 import { operationSchemas } from '../../src/catalog-api/schemas/operation-schemas.ts'
 
-/** A running catalog, and the headers that authenticate to it. */
+/** A running catalog. */
 export interface ConformanceTarget {
   readonly url: string
+  /** The headers that authenticate to it. */
   readonly credentials: Readonly<Record<string, string>>
+  /** Client of the object store of its tables, if a run may write to them. */
+  readonly objectStore?: S3Client
 }
 
 /** The parts of a request besides operation and id. */

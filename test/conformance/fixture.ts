@@ -3,6 +3,7 @@ import type { Identifier } from '../../src/catalog-api/identifiers.ts'
 import type { OperationName } from '../../src/catalog-api/operations.ts'
 import { connectTo, type CatalogClient, type ConformanceTarget, type ReportForm } from './catalog-client.ts'
 import { rows } from './sample-rows.ts'
+import { openTableFiles, type TableFiles } from './table-files.ts'
 
 /** A client, and a namespace that no other run uses. */
 export interface Fixture extends CatalogClient {
@@ -16,6 +17,8 @@ export interface Fixture extends CatalogClient {
   /** Creates a table with that many rows, with ids 0, 1, 2... */
   readonly table: (rowCount?: number) => Promise<Identifier>
   readonly namespace: () => Promise<Identifier>
+  /** Throws NotTestable if the files of the table cannot be reached. */
+  readonly tableFiles: (id: Identifier) => Promise<TableFiles>
 }
 
 /** One requirement of an operation. It throws if the catalog violates it, NotTestable if it cannot be tested. */
@@ -64,7 +67,11 @@ export function createFixture(site: Site, target: ConformanceTarget, report: Rep
     await client.ok('CreateNamespace', id, { body: {} })
     return id
   }
-  return { ...client, ...site, table, namespace }
+  const tableFiles = async (id: Identifier): Promise<TableFiles> => {
+    const { location } = await client.ok('DescribeTable', id)
+    return openTableFiles(String(location), target.objectStore)
+  }
+  return { ...client, ...site, table, namespace, tableFiles }
 }
 
 /** Removes the namespace of a run with its content. */

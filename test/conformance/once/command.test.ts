@@ -80,6 +80,9 @@ it('runs to its end and tells what a server does differently from what it lacks'
   expect(stdout).toContain('QueryTable is not implemented: status 404')
   expect(stdout).toContain('no end after 500 requests')
   expect(stdout).toMatch(/^Does differently:$[^]*^Lacks:$[^]*^Not tested:$/m)
+  // Every case of a commit needs a table, so nothing is known of commits.
+  expect(stdout).toMatch(/^Lacks:$[^]*^CreateTable: a request succeeds$[^]*^Not tested:$/m)
+  expect(stdout).toMatch(/^Not tested:$[^]*^CreateTableVersion: a request succeeds$/m)
 })
 
 it('chooses the exit status by the level of --fail-on', { timeout }, async () => {
