@@ -21,6 +21,9 @@ export interface Redaction {
 export const filterMembers = [
   'predicate',
   'filter',
+  'where',
+  'query',
+  'source_query',
   'when_matched_update_all_filt',
   'when_not_matched_by_source_delete_filt',
 ] as const

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Details } from '../../../src/audit/records/audit-record.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 
 const properties = { env: 'prod', token: 'a-secret' }
@@ -74,4 +75,32 @@ it.each<
   expect(await gateway.post(`/v1/table/orders/${target}`, { body, headers })).toMatchObject({ status: 200 })
   const [intent] = ofKind(await recordsOf(gateway.auditFolder), 'intent')
   expect(intent?.details ?? {}).toEqual(details)
+})
+
+it.each<[what: string, target: string, body: object, details: Details]>([
+  [
+    'AlterTableBackfillColumns',
+    'table/orders/backfill_column',
+    { column: 'total', where: "customer = 'planted'" },
+    { column: 'total', where: expect.stringMatching(/^hmac-sha256:/) as string },
+  ],
+  [
+    'CreateMaterializedView',
+    'materialized_view/big/create',
+    { query: "SELECT * FROM orders WHERE customer = 'planted'" },
+    { query: expect.stringMatching(/^hmac-sha256:/) as string },
+  ],
+  [
+    'RefreshMaterializedView',
+    'materialized_view/big/refresh',
+    { src_version: 3, cluster: 'c' },
+    { src_version: 3 },
+  ],
+])('the record of %s contains what it does, and its SQL as a hash', async (_what, target, body, details) => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  upstream.answering = respondWith(202, { job_id: 'job-1' })
+  expect(await gateway.post(`/v1/${target}`, { body })).toMatchObject({ status: 202 })
+  const records = await recordsOf(gateway.auditFolder)
+  expect(ofKind(records, 'intent')[0]?.details).toEqual(details)
+  expect(JSON.stringify(records)).not.toContain('planted')
 })
