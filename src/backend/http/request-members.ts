@@ -100,9 +100,10 @@ export function mergeMembers(
   }
   for (const [name, text] of parameters) add(name, parseParameter(operation.query.get(name), text))
   if (operation.name === 'CreateTable') {
-    const { properties, location } = headerDialects.catalog
-    if (headers[properties] !== undefined) add('properties', headers[properties])
-    if (headers[location] !== undefined) add('location', headers[location])
+    for (const { properties, location } of Object.values(headerDialects)) {
+      if (headers[properties] !== undefined) add('properties', headers[properties])
+      if (headers[location] !== undefined) add('location', headers[location])
+    }
   }
   return merged
 }

@@ -69,7 +69,8 @@ it('requires a namespace and a free name, and rejects a location', async () => {
   expect(await post('/v1/table/a/create?mode=Overwrite', stream)).toEqual(errorOf('TableAlreadyExists'))
   const location = { 'x-catalog-table-location': '/tmp/elsewhere.lance' }
   const elsewhere = { 'x-catalog-table-properties': '{"location":"/tmp/elsewhere.lance"}' }
-  for (const headers of [location, elsewhere]) {
+  const lance = { 'x-lance-table-location': '/tmp/elsewhere.lance' }
+  for (const headers of [location, elsewhere, lance]) {
     const response = await post('/v1/table/t/create', stream, headers)
     expect(response).toEqual(errorOf('InvalidInput'))
     expect(response.json).toMatchObject({
@@ -81,6 +82,8 @@ it('requires a namespace and a free name, and rejects a location', async () => {
   )
   expect(await post('/v1/table/t/create?properties=nonsense', stream)).toEqual(errorOf('InvalidInput'))
   const properties = { 'x-catalog-table-properties': '{"x":"1"}' }
+  const conflicting = { ...properties, 'x-lance-table-properties': '{"x":"2"}' }
+  expect(await post('/v1/table/t/create', stream, conflicting)).toEqual(errorOf('InvalidInput'))
   expect(await post('/v1/table/t/create?properties=%7B%7D', stream, properties)).toEqual(
     errorOf('InvalidInput'),
   )
