@@ -162,6 +162,7 @@ const refused: readonly (readonly [query: string, error: ErrorName])[] = [
   ['SELECT id AS _rowid FROM t', 'InvalidInput'],
   ['SELECT * FROM t WHERE absent = 1', 'InvalidInput'],
   ['SELECT * FROM t WHERE id', 'InvalidInput'],
+  ['SELECT now() AS x FROM t', 'InvalidInput'],
   ['SELECT sum(id) AS s FROM t', 'Unsupported'],
   ["SELECT read_text('/etc/passwd') AS x FROM t", 'InvalidInput'],
   ['SELECT id FROM t WHERE true) OR (true', 'InvalidInput'],

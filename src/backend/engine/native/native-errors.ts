@@ -96,6 +96,11 @@ const errorRules: readonly ErrorRule[] = [
     kind: 'ServiceUnavailable',
     message: 'the engine is out of memory',
   },
+  {
+    pattern: /must request at least one column/i,
+    kind: 'InvalidInput',
+    message: 'the query reads no column; expected an expression that reads one',
+  },
   { pattern: /not supported|not implemented|unsupported/i, kind: 'Unsupported' },
   { pattern: /Error during planning/i, kind: 'InvalidInput' },
   {
