@@ -104,6 +104,8 @@ function createMemberVisitor(
     if (name === 'identity') return 'removal'
     if (name === 'context') return 'both'
     if (retainsAll) return 'both'
+    // An object in it may state facts, so it is never skipped.
+    if (name === 'query' && !isExtra) return retainsFilters && recorded.has(name) ? 'both' : 'members'
     if (isFilterMember(name) && !retainsFilters) return 'nothing'
     const isWanted =
       name === 'id' ||
@@ -113,7 +115,7 @@ function createMemberVisitor(
       recorded.has(name) ||
       parameters.has(name)
     if (isWanted) return 'value'
-    return holdsOptional.has(name) || name === 'query' ? 'members' : 'nothing'
+    return holdsOptional.has(name) ? 'members' : 'nothing'
   }
 
   function replaceJobId(value: unknown): string | undefined {
