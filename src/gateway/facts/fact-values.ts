@@ -138,5 +138,6 @@ export function describeJsonValue(value: unknown): string {
   if (value === undefined) return 'absent'
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'a list'
-  return typeof value === 'object' ? 'an object' : quoteForMessage(JSON.stringify(value))
+  if (typeof value === 'object') return 'an object'
+  return typeof value === 'string' ? quoteForMessage(value) : JSON.stringify(value)
 }
