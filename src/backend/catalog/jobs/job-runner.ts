@@ -46,9 +46,11 @@ class JobStopped extends Error {
   }
 }
 
+type JobContext = Pick<CatalogContext, 'database' | 'jobLock' | 'log'>
+
 /** Runs the jobs in the database, in the order of their submission. A job runs in one replica at a time. */
 export class JobRunner {
-  readonly #context: CatalogContext
+  readonly #context: JobContext
   readonly #works: Readonly<Record<string, JobWork>>
   readonly #running = new Map<string, Promise<void>>()
   readonly #timer: NodeJS.Timeout
@@ -57,7 +59,7 @@ export class JobRunner {
   #search = Promise.resolve()
 
   /** `works` are by operation. Starts the jobs that an ended process has left. */
-  constructor(context: CatalogContext, works: Readonly<Record<string, JobWork>>) {
+  constructor(context: JobContext, works: Readonly<Record<string, JobWork>>) {
     this.#context = context
     this.#works = works
     this.#timer = setInterval(() => this.#startJobs(), pollIntervalMs).unref()
@@ -104,18 +106,26 @@ export class JobRunner {
     if (this.#running.size >= maxRunningJobs) return
     for (const jobId of await listUnfinishedJobs(database)) {
       if (this.#running.size >= maxRunningJobs) return
-      if (!this.#running.has(jobId)) this.#running.set(jobId, this.#run(jobId))
+      if (!this.#running.has(jobId)) await this.#start(jobId)
     }
   }
 
-  /** Never rejects. Does nothing if another replica runs the job. */
-  async #run(jobId: string): Promise<void> {
+  /** Resolves when the job runs here, or does not: jobs of other replicas must not count as running here. */
+  async #start(jobId: string): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#running.set(jobId, this.#run(jobId, resolve).finally(resolve))
+    })
+  }
+
+  /** Never rejects. Calls `onStart` when it begins. Does nothing if another replica runs the job. */
+  async #run(jobId: string, onStart: () => void): Promise<void> {
     let hasRun = false
     try {
       await this.#context.jobLock.runIfFree(jobId, async () => {
         const job = await findJob(this.#context.database, jobId)
         if (job === undefined || job.endedAt !== undefined) return
         hasRun = true
+        onStart()
         await this.#execute(job)
       })
     } catch (error) {
