@@ -4,7 +4,7 @@ import { startGatewayBefore } from '../gateway/support/running-gateway.ts'
 import { runConformance } from './conformance.ts'
 import { findFailures } from './find-failures.ts'
 
-const timeout = 180_000
+const timeout = 600_000
 
 it('the bundled catalog behind the gateway conforms to the interface', { timeout }, async () => {
   const { url } = await runningBackend()

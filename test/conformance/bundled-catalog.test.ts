@@ -3,7 +3,7 @@ import { runningBackend } from '../backend/support/running-backend.ts'
 import { runConformance } from './conformance.ts'
 import { findFailures } from './find-failures.ts'
 
-const timeout = 180_000
+const timeout = 600_000
 
 it('the bundled catalog conforms to the interface', { timeout }, async () => {
   const accessToken = 'correct-horse-battery-staple'

@@ -4,7 +4,7 @@ import { runConformance } from '../../conformance/conformance.ts'
 import { runningBackend } from '../support/running-backend.ts'
 import { freshBucket } from './object-store.ts'
 
-const timeout = 180_000
+const timeout = 600_000
 
 it('a catalog with its data in an object store conforms to the interface', { timeout }, async () => {
   const { settings, folder, client } = await freshBucket()

@@ -7,7 +7,6 @@ import { expect, onTestFinished, it } from 'vitest'
 import { operationNames } from '../../../src/catalog-api/operations.ts'
 
 const program = fileURLToPath(new URL('../main.ts', import.meta.url))
-const timeout = 120_000
 
 /** Starts a server that accepts every request. */
 const contentServer = () => serverWith(() => '{"properties":{},"location":"x"}')
@@ -46,7 +45,7 @@ async function run(...commandLine: string[]) {
   return { status, ...output }
 }
 
-it('fails every operation of a server that accepts everything', { timeout }, async () => {
+it('fails every operation of a server that accepts everything', async () => {
   const { status, stdout } = await run('--url', await contentServer(), '--api-key', 'any')
   expect(status).toBe(1)
   const [heading, ...lines] = stdout.split('\n')
@@ -65,7 +64,7 @@ it('fails every operation of a server that accepts everything', { timeout }, asy
   }
 })
 
-it('runs to its end and tells what a server does differently from what it lacks', { timeout }, async () => {
+it('runs to its end and tells what a server does differently from what it lacks', async () => {
   const { status, stdout } = await run('--url', await poorServer(), '--api-key', 'any')
   expect(status).toBe(1)
   const rows = new Map(
@@ -85,7 +84,7 @@ it('runs to its end and tells what a server does differently from what it lacks'
   expect(stdout).toMatch(/^Not tested:$[^]*^CreateTableVersion: a request succeeds$/m)
 })
 
-it('chooses the exit status by the level of --fail-on', { timeout }, async () => {
+it('chooses the exit status by the level of --fail-on', async () => {
   const url = await poorServer()
   const statuses = await Promise.all(
     ['never', 'failed', 'missing', 'often'].map(

@@ -4,7 +4,7 @@ import { runningBackend } from '../../backend/support/running-backend.ts'
 import { runConformance } from '../conformance.ts'
 import { findFailures } from '../find-failures.ts'
 
-const timeout = 180_000
+const timeout = 600_000
 const tokenThere = 'battery-staple-correct-horse'
 const tokenHere = 'correct-horse-battery-staple'
 
