@@ -1,0 +1,155 @@
+import { readFile } from 'node:fs/promises'
+import { buildConnector, Pool, type Dispatcher } from 'undici'
+import { toError } from '../errors/to-error.ts'
+import { readPemFile } from '../tls/pem-file.ts'
+import { createStatusError, KubernetesError } from './kubernetes-error.ts'
+import { parseJson } from './parse-json.ts'
+import { readWatchEvents, type WatchEvent } from './watch-event.ts'
+
+export type Query = Readonly<Record<string, string | number | boolean>>
+
+/** Requests to a Kubernetes API server. All methods reject with KubernetesError. Paths start with `/api` or `/apis`. */
+export interface KubernetesClient {
+  get(path: string, query?: Query, signal?: AbortSignal): Promise<unknown>
+  post(path: string, body: unknown, signal?: AbortSignal): Promise<unknown>
+  /** JSON Merge Patch (RFC 7396). With `metadata.resourceVersion` in it, rejects with 409 if the object has changed. */
+  patch(path: string, body: unknown, signal?: AbortSignal): Promise<unknown>
+  /**
+   * Resolves when the watch is established; the events end when the server ends it. They never time out: the caller
+   * has to abort a silent watch.
+   */
+  watch(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<WatchEvent>>
+  /** Requests in progress reject. */
+  close(): Promise<void>
+}
+
+export interface KubernetesClientOptions {
+  /** URL; its path becomes a prefix. */
+  readonly apiServer: string
+  /** PEM file of the CA certificate, read again for each connection; unused for `http:`. */
+  readonly caFile: string
+  /** File of the bearer token, which Kubernetes rotates; read again for each request. */
+  readonly tokenFile: string
+}
+
+const connectTimeoutMs = 10_000
+const headersTimeoutMs = 30_000
+const bodyTimeoutMs = 15_000
+const maxResponseBytes = 16 * 1024 * 1024
+const maxErrorBytes = 65_536
+
+interface ApiRequest extends Pick<Dispatcher.RequestOptions, 'query' | 'bodyTimeout'> {
+  readonly method: 'GET' | 'POST' | 'PATCH'
+  readonly path: string
+  readonly content?: { readonly type: string; readonly body: unknown }
+  readonly signal: AbortSignal | undefined
+}
+
+/** Sends nothing and reads no file before the first request. */
+export function createKubernetesClient(options: KubernetesClientOptions): KubernetesClient {
+  const { origin, pathname } = new URL(options.apiServer)
+  const prefix = pathname.replace(/\/$/, '')
+  const pool = new Pool(origin, {
+    pipelining: 1,
+    connect: createConnector(options.caFile),
+    headersTimeout: headersTimeoutMs,
+    bodyTimeout: bodyTimeoutMs,
+  })
+
+  /** Resolves with the body of a 2xx response. */
+  async function open({ path, content, signal, ...request }: ApiRequest): Promise<AsyncIterable<Buffer>> {
+    const token = await readToken(options.tokenFile)
+    const { statusCode, body } = await pool
+      .request({
+        ...request,
+        path: prefix + path,
+        ...(content && { body: JSON.stringify(content.body) }),
+        headers: {
+          accept: 'application/json',
+          authorization: `Bearer ${token}`,
+          ...(content && { 'content-type': content.type }),
+        },
+        signal: signal ?? null,
+      })
+      .catch(throwUnreachable)
+    if (statusCode >= 200 && statusCode <= 299) return withTransportErrors(body)
+    // A proxy may send another body than a `Status`.
+    const status = await readText(body, maxErrorBytes)
+      .then(parseJson)
+      .catch(() => undefined)
+    throw createStatusError(status, statusCode)
+  }
+
+  async function exchange(request: ApiRequest): Promise<unknown> {
+    return parseJson(await readText(await open(request), maxResponseBytes))
+  }
+
+  return {
+    get: (path, query, signal) => exchange({ method: 'GET', path, ...(query && { query }), signal }),
+    post: (path, body, signal) =>
+      exchange({ method: 'POST', path, content: { type: 'application/json', body }, signal }),
+    patch: (path, body, signal) =>
+      exchange({ method: 'PATCH', path, content: { type: 'application/merge-patch+json', body }, signal }),
+    watch: async (path, query, signal) =>
+      readWatchEvents(
+        await open({ method: 'GET', path, query: { ...query, watch: true }, bodyTimeout: 0, signal }),
+      ),
+    close: () => pool.destroy(),
+  }
+}
+
+function createConnector(caFile: string): buildConnector.connector {
+  const timeout = connectTimeoutMs
+  const connectWithoutTls = buildConnector({ timeout })
+  const connectWithTls = async (
+    target: buildConnector.Options,
+    callback: buildConnector.Callback,
+  ): Promise<void> => {
+    try {
+      const ca = await readPemFile(caFile, 'CERTIFICATE')
+      buildConnector({ ca, rejectUnauthorized: true, timeout })(target, callback)
+    } catch (cause) {
+      callback(new Error('the CA certificate of the API server cannot be used', { cause }), null)
+    }
+  }
+  return (target, callback) => {
+    if (target.protocol === 'https:') void connectWithTls(target, callback)
+    else connectWithoutTls(target, callback)
+  }
+}
+
+async function readToken(file: string): Promise<string> {
+  const token = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new KubernetesError('Unreachable', 'the token for the API server cannot be read', { cause })
+  })
+  return token.trim()
+}
+
+/** Rejects if the text has more than `maxBytes`. */
+async function readText(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  // Leaving the loop closes the connection.
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > maxBytes) {
+      throw new KubernetesError('TooLarge', `the response of the API server is larger than ${maxBytes} bytes`)
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+async function* withTransportErrors(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  try {
+    yield* body
+  } catch (error) {
+    throwUnreachable(error)
+  }
+}
+
+function throwUnreachable(cause: unknown): never {
+  throw new KubernetesError('Unreachable', `no response from the API server: ${toError(cause).message}`, {
+    cause,
+  })
+}

@@ -1,0 +1,170 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { getMembers } from '../json/is-object.ts'
+import type { KubernetesClient } from './kubernetes-client.ts'
+import { KubernetesError, toKubernetesError } from './kubernetes-error.ts'
+import { parseKubernetesObject, type KubernetesObject } from './kubernetes-object.ts'
+import { listResources } from './list-resources.ts'
+import { ResourceCache } from './resource-cache.ts'
+import type { WatchEvent } from './watch-event.ts'
+
+/** The callbacks must not throw. */
+export interface WatchResourcesOptions {
+  readonly client: KubernetesClient
+  /** Collection of namespaced custom resources: `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL`. */
+  readonly path: string
+  /** Called with all present resources: after each complete list, and once per burst of changes. */
+  readonly onChange: (resources: readonly KubernetesObject[]) => void
+  /** Called for each failure; the last resources remain valid, and the watch continues after a delay. */
+  readonly onError: (error: KubernetesError) => void
+  /** Called when the API server accepts a watch: changes are reported as they happen until the next failure. */
+  readonly onConnect?: () => void
+  /** Limit on all resources as JSON, in characters; default 64 Mi. Over it, the error is `TooLarge`. */
+  readonly maxTotalLength?: number
+  readonly timing?: Partial<WatchTiming>
+}
+
+/** Milliseconds. */
+export interface WatchTiming {
+  /** Changes within this time are reported together. */
+  readonly burstMs: number
+  /** A watch without events for this long is replaced. API servers send a bookmark each minute. */
+  readonly silenceMs: number
+  /** Delay after the first of consecutive failures; doubles up to `maxDelayMs`, and half of it is random. */
+  readonly minDelayMs: number
+  readonly maxDelayMs: number
+}
+
+export interface ResourceWatch {
+  close(): void
+}
+
+const defaultTiming: WatchTiming = { burstMs: 50, silenceMs: 90_000, minDelayMs: 1_000, maxDelayMs: 30_000 }
+const defaultMaxTotalLength = 64 * 1024 * 1024
+/** The API server ends a watch after this long, plus a random part so that not all watches end together. */
+const minWatchSeconds = 240
+const maxWatchSeconds = 360
+
+/** Follows a collection until closed. */
+export function watchResources(options: WatchResourcesOptions): ResourceWatch {
+  const { client, path, onChange, onError, onConnect } = options
+  const { maxTotalLength = defaultMaxTotalLength } = options
+  const timing = { ...defaultTiming, ...options.timing }
+  let isClosed = false
+  let attempt = new AbortController()
+  let resources = new ResourceCache(maxTotalLength)
+  /** The resources are those of this version; undefined if they have to be listed. */
+  let version: string | undefined
+  let burst: NodeJS.Timeout | undefined
+
+  function reportChange(): void {
+    clearTimeout(burst)
+    burst = undefined
+    onChange(resources.list())
+  }
+
+  async function list(): Promise<string> {
+    const { signal } = attempt
+    const result = await listResources(client, path, { maxTotalLength, signal })
+    if (isClosed) throw new KubernetesError('Unreachable', 'the watch is closed')
+    resources = result.resources
+    reportChange()
+    return result.resourceVersion
+  }
+
+  function apply({ type, object }: WatchEvent): void {
+    if (type !== 'BOOKMARK') {
+      const resource = parseKubernetesObject(object)
+      if (type === 'DELETED') resources.delete(resource)
+      else resources.set(resource)
+      burst ??= setTimeout(reportChange, timing.burstMs)
+    }
+    version = parseResourceVersion(object)
+  }
+
+  /** Resolves when the API server ends the watch or is silent. */
+  async function watch(resourceVersion: string): Promise<void> {
+    const { signal } = attempt
+    const query = {
+      resourceVersion,
+      allowWatchBookmarks: true,
+      timeoutSeconds: Math.round(randomBetween(minWatchSeconds, maxWatchSeconds)),
+    }
+    const events = await client.watch(path, query, signal)
+    let isSilent = false
+    const silence = setTimeout(() => {
+      isSilent = true
+      attempt.abort()
+    }, timing.silenceMs)
+    try {
+      if (!isClosed) onConnect?.()
+      for await (const event of events) {
+        if (isClosed) return
+        silence.refresh()
+        apply(event)
+      }
+    } catch (error) {
+      if (!isSilent) throw error
+    } finally {
+      clearTimeout(silence)
+    }
+  }
+
+  /** Lists if necessary, and watches once. */
+  async function follow(): Promise<void> {
+    const startedAt = performance.now()
+    version ??= await list()
+    await watch(version)
+    if (performance.now() - startedAt < timing.minDelayMs) {
+      throw new KubernetesError('Unreachable', 'the API server ended the watch at once')
+    }
+  }
+
+  async function run(): Promise<void> {
+    let failures = 0
+    for (;;) {
+      attempt = new AbortController()
+      const startedAt = performance.now()
+      const wasListed = version !== undefined
+      try {
+        await follow()
+        failures = 0
+      } catch (cause) {
+        if (isClosed) return
+        const error = toKubernetesError(cause)
+        // After any response other than a complete one, changes since the version may be lost.
+        if (error.reason !== 'Unreachable') version = undefined
+        // Versions expire.
+        if (error.status === 410 && wasListed) continue
+        onError(error)
+        failures = performance.now() - startedAt < timing.maxDelayMs ? failures + 1 : 1
+        const delayMs = Math.min(timing.minDelayMs * 2 ** (failures - 1), timing.maxDelayMs)
+        await pause(randomBetween(delayMs / 2, delayMs), attempt.signal)
+      }
+      if (isClosed) return
+    }
+  }
+
+  void run()
+  return {
+    close() {
+      isClosed = true
+      clearTimeout(burst)
+      attempt.abort()
+    },
+  }
+}
+
+function parseResourceVersion(object: Readonly<Record<string, unknown>>): string {
+  const { resourceVersion } = getMembers(object['metadata'])
+  if (typeof resourceVersion === 'string' && resourceVersion !== '') return resourceVersion
+  throw new KubernetesError('Malformed', 'the API server sent an event without resourceVersion')
+}
+
+function randomBetween(min: number, max: number): number {
+  return min + Math.random() * (max - min)
+}
+
+/** Resolves early if the signal aborts. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined)
+}
