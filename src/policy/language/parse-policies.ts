@@ -2,7 +2,14 @@ import type { Permission } from '../../catalog-api/permissions.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 import type { PolicyProblem } from './policy-error.ts'
 import { readRequirement, readRequirements } from './read-commits.ts'
-import { decisionTableFields, documentFields, metadataFields } from './policy-fields.ts'
+import { fileApiVersion, policyKind, resourceApiVersion } from './api-version.ts'
+import {
+  decisionTableFields,
+  documentFields,
+  metadataFields,
+  resourceMetadataFields,
+} from './policy-fields.ts'
+import { readTextMap } from './read-json.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
 import { builtInVocabulary, type PolicyVocabulary } from './policy-vocabulary.ts'
 import { readTests } from './read-tests.ts'
@@ -25,8 +32,9 @@ const noPermissions: ReadonlySet<Permission> = new Set()
 const readDocumentFields = createFieldsReader(documentFields)
 const readDecisionTableFields = createFieldsReader(decisionTableFields)
 const readMetadataFields = createFieldsReader(metadataFields)
-const readVersion = createChoiceReader(['catalog-gateway/v1'])
-const readKind = createChoiceReader(['AccessPolicy'])
+const readResourceMetadataFields = createFieldsReader(resourceMetadataFields)
+const readVersion = createChoiceReader([fileApiVersion, resourceApiVersion])
+const readKind = createChoiceReader([policyKind])
 const readMode = createChoiceReader(['enforce', 'shadow'])
 const readInherit = createChoiceReader([true, false])
 const readOnDeny = createChoiceReader([403, 404])
@@ -83,9 +91,7 @@ function readDecisionTable(
 ): readonly DecisionTest[] {
   const fields = readDecisionTableFields(field, report)
   if (fields === undefined) return []
-  readVersion(fields.get('apiVersion'), report)
-  const metadata = readMetadataFields(fields.get('metadata'), report)
-  const name = metadata && readLabel(metadata.get('name'), report)
+  const name = readName(fields, report)?.name
   const location = { document: name ?? '', file }
   return readTests(fields.get('tests'), location, (offset) => locate(offset).line, report, vocabulary)
 }
@@ -101,11 +107,8 @@ function readDocument(
 ): PolicyDocument | undefined {
   const fields = readDocumentFields(field, report)
   if (fields === undefined) return undefined
-  readVersion(fields.get('apiVersion'), report)
+  const named = readName(fields, report)
   readKind(fields.get('kind'), report)
-  const metadata = readMetadataFields(fields.get('metadata'), report)
-  const name = metadata && readLabel(metadata.get('name'), report)
-  if (metadata) readOptional(metadata, 'description', readText, report)
   const mode = readOptional(fields, 'mode', readMode, report)
   const isShadow = mode === 'shadow'
   const namespace = readNamespace(fields.get('namespace'), report)
@@ -115,7 +118,7 @@ function readDocument(
     noPermissions
   const onDeny = readOptional(fields, 'onDeny', readOnDeny, report)
   const rules = readRules(fields, locate, report, vocabulary)
-  const location = { document: name ?? '', file }
+  const location = { document: named?.name ?? '', file }
   const expected = readOptional(
     fields,
     'tests',
@@ -123,9 +126,9 @@ function readDocument(
     report,
   )
   tests.push(...(expected ?? []))
-  if (metadata === undefined || name === undefined) return undefined
+  if (named === undefined) return undefined
   return {
-    name,
+    name: named.name,
     isShadow,
     namespace,
     inherit,
@@ -133,8 +136,38 @@ function readDocument(
     onDeny,
     rules,
     file,
-    ...locate(metadata.get('name').offset),
+    ...locate(named.offset),
   }
+}
+
+interface Name {
+  readonly name: string
+  readonly offset: number
+}
+
+/** Reads `apiVersion` and the metadata that it allows. */
+function readName(fields: Fields<'apiVersion' | 'metadata'>, report: ReportProblem): Name | undefined {
+  const isResource = readVersion(fields.get('apiVersion'), report) === resourceApiVersion
+  const field = fields.get('metadata')
+  const nameField = isResource ? readResourceMetadata(field, report) : readFileMetadata(field, report)
+  const name = nameField && readLabel(nameField, report)
+  return nameField && name !== undefined ? { name, offset: nameField.offset } : undefined
+}
+
+function readFileMetadata(field: Field, report: ReportProblem): Field | undefined {
+  const metadata = readMetadataFields(field, report)
+  if (metadata) readOptional(metadata, 'description', readText, report)
+  return metadata?.get('name')
+}
+
+function readResourceMetadata(field: Field, report: ReportProblem): Field | undefined {
+  const metadata = readResourceMetadataFields(field, report)
+  if (metadata) {
+    readOptional(metadata, 'namespace', readText, report)
+    readOptional(metadata, 'labels', readTextMap, report)
+    readOptional(metadata, 'annotations', readTextMap, report)
+  }
+  return metadata?.get('name')
 }
 
 type ReadRule = (

@@ -1,3 +1,5 @@
+import { descriptionAnnotation, resourceApiVersion } from './api-version.ts'
+
 /*
  * The fields of the policy language with their descriptions, for the parser and for the JSON Schema.
  */
@@ -69,6 +71,24 @@ export const metadataFields = {
   description: 'Description.',
 } as const
 
+/** Metadata with the API version of resources. The fields from `uid` on are set by the API server. */
+export const resourceMetadataFields = {
+  name: metadataFields.name,
+  namespace: 'The Kubernetes namespace; ignored in files.',
+  labels: 'Labels; ignored.',
+  annotations: `Annotations; ${descriptionAnnotation} is the description.`,
+  uid: 'Ignored.',
+  resourceVersion: 'Ignored.',
+  generation: 'Ignored.',
+  creationTimestamp: 'Ignored.',
+  deletionTimestamp: 'Ignored.',
+  deletionGracePeriodSeconds: 'Ignored.',
+  finalizers: 'Ignored.',
+  generateName: 'Ignored.',
+  ownerReferences: 'Ignored.',
+  managedFields: 'Ignored.',
+} as const
+
 export const ruleFields = {
   id: 'Unique in the document: logs and audit records name it.',
   effect: 'allow, or deny. A deny that applies always wins.',
@@ -134,6 +154,10 @@ export const fieldAliases: Readonly<Record<string, string>> = {
 
 /** Hints for known fields in the wrong place, by path. */
 export const misplacedFieldHints: Readonly<Record<string, string>> = {
+  'metadata.description': `; with apiVersion: ${resourceApiVersion} it is the annotation "${descriptionAnnotation}"`,
+  'metadata.namespace': `; it is the Kubernetes namespace, and needs apiVersion: ${resourceApiVersion}`,
+  'metadata.labels': `; it needs apiVersion: ${resourceApiVersion}`,
+  'metadata.annotations': `; it needs apiVersion: ${resourceApiVersion}`,
   'rules.final':
     '; a deny always wins, and "final" is a field of the document, next to "rules": the operations that ' +
     'child policies cannot allow',

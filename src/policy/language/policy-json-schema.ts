@@ -2,6 +2,7 @@ import { getKeys } from '../../lib/get-keys.ts'
 import { authenticationMethods } from '../../identity/principal.ts'
 import { extraOperationNamePattern } from '../../catalog-api/extra-operation.ts'
 import { permissionGroups, permissionNames } from '../../catalog-api/permissions.ts'
+import { fileApiVersion, policyKind, resourceApiVersion } from './api-version.ts'
 import {
   callerFields,
   commitFields,
@@ -12,6 +13,7 @@ import {
   metadataFields,
   namedSubjectFields,
   requirementFields,
+  resourceMetadataFields,
   ruleFields,
   subjectFields,
   testFields,
@@ -29,6 +31,7 @@ export function createPolicySchema(): Schema {
     title: 'AccessPolicy of the catalog gateway',
     ...createObjectSchema(documentFields, documentSchemas, ['apiVersion', 'kind', 'metadata', 'namespace'], {
       anyOf: [{ required: ['rules'] }, { required: ['commits'] }],
+      ...metadataByVersion,
     }),
     definitions,
   }
@@ -47,6 +50,7 @@ export function createDecisionTableSchema(): Schema {
         tests: documentSchemas.tests,
       },
       ['apiVersion', 'kind', 'metadata', 'tests'],
+      metadataByVersion,
     ),
     definitions,
   }
@@ -141,10 +145,46 @@ const testSchema = createObjectSchema(
   { oneOf: ['namespace', 'table', 'transaction'].map((name) => ({ required: [name] })) },
 )
 
+const metadataByVersion = {
+  oneOf: [
+    {
+      properties: {
+        apiVersion: { const: fileApiVersion },
+        metadata: createObjectSchema(metadataFields, { name: label, description: text }, ['name']),
+      },
+    },
+    {
+      properties: {
+        apiVersion: { const: resourceApiVersion },
+        metadata: createObjectSchema(
+          resourceMetadataFields,
+          {
+            name: label,
+            namespace: text,
+            labels: texts,
+            annotations: texts,
+            uid: {},
+            resourceVersion: {},
+            generation: {},
+            creationTimestamp: {},
+            deletionTimestamp: {},
+            deletionGracePeriodSeconds: {},
+            finalizers: {},
+            generateName: {},
+            ownerReferences: {},
+            managedFields: {},
+          },
+          ['name'],
+        ),
+      },
+    },
+  ],
+}
+
 const documentSchemas = {
-  apiVersion: { const: 'catalog-gateway/v1' },
-  kind: { const: 'AccessPolicy' },
-  metadata: createObjectSchema(metadataFields, { name: label, description: { type: 'string' } }, ['name']),
+  apiVersion: { enum: [fileApiVersion, resourceApiVersion] },
+  kind: { const: policyKind },
+  metadata: {},
   namespace: { type: 'array', items: { type: 'string', minLength: 1, pattern: '^[^*]+$' } },
   mode: { enum: ['enforce', 'shadow'] },
   inherit: { type: 'boolean' },

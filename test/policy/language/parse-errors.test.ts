@@ -108,10 +108,10 @@ ${head}rules:
 - no map
 `
   expect(errors(text)).toEqual([
-    '1:13 apiVersion is "catalog-gateway/v2"; expected catalog-gateway/v1',
+    '1:13 apiVersion is "catalog-gateway/v2"; expected catalog-gateway/v1 or catalog-gateway.dev/v1; did you mean "catalog-gateway/v1"?',
     '2:7 kind is "Policy"; expected AccessPolicy',
     '3:19 metadata.name is "a b"; expected 1 to 128 letters, digits or any of . _ -',
-    '3:26 unknown field "metadata.labels"; the fields here are name, description',
+    '3:26 unknown field "metadata.labels"; it needs apiVersion: catalog-gateway.dev/v1',
     '4:12 namespace is "prod.sales"; expected a list, such as [prod, sales]',
     '5:10 inherit is "yes"; expected true or false',
     '7:5 rules[0].operations is missing; expected a list, such as [read, InsertIntoTable]',

@@ -40,11 +40,19 @@ const whole = {
   rules: [{ id: 'r', effect: 'allow', subjects: { any: true }, operations: ['read'] }],
 }
 
+const resource = { ...whole, apiVersion: 'catalog-gateway.dev/v1' }
+
 it.each<[what: string, change: object]>([
   ['another version', { apiVersion: 'catalog-gateway/v2' }],
   ['another kind', { kind: 'Policy' }],
   ['no name', { metadata: {} }],
   ['a name with a space', { metadata: { name: 'a b' } }],
+  ['labels in a file', { metadata: { name: 'p', labels: {} } }],
+  ['a description of a resource', { ...resource, metadata: { name: 'p', description: 'd' } }],
+  [
+    'an annotation of a resource that is a number',
+    { ...resource, metadata: { name: 'p', annotations: { a: 1 } } },
+  ],
   ['a namespace that is text', { namespace: 'a.b' }],
   ['a namespace with a star', { namespace: ['a', '*'] }],
   ['an unknown field', { rule: [] }],
@@ -77,7 +85,15 @@ it.each([
   expect(await fits({ ...whole, rules })).toBe(isAccepted)
 })
 
-it('accepts the policy that the invalid ones are derived from', async () => {
-  expect(await fits(whole)).toBe(true)
-  expect(parsePolicies(JSON.stringify(whole), 'p.yaml').problems).toEqual([])
+it.each([
+  ['a file', whole],
+  ['a file with a description', { ...whole, metadata: { name: 'p', description: 'd' } }],
+  ['a resource', resource],
+  [
+    'a resource of a cluster',
+    { ...resource, metadata: { name: 'p', namespace: 'n', labels: { a: 'b' }, uid: 'u' } },
+  ],
+])('accepts %s like the parser', async (_what, document) => {
+  expect(await fits(document)).toBe(true)
+  expect(parsePolicies(JSON.stringify(document), 'p.yaml').problems).toEqual([])
 })
