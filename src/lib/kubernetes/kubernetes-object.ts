@@ -4,8 +4,8 @@ import { KubernetesError } from './kubernetes-error.ts'
 const text = z.string().min(1)
 
 const kubernetesObjectSchema = z.looseObject({
-  apiVersion: text.exactOptional(),
-  kind: text.exactOptional(),
+  apiVersion: text,
+  kind: text,
   metadata: z.looseObject({
     name: text,
     namespace: text,
