@@ -12,7 +12,7 @@ import {
   type PolicyVocabulary,
 } from '../../policy/language/policy-vocabulary.ts'
 import { conditionFacts, describeUnstatedFact } from '../../policy/language/unstated-facts.ts'
-import { assertAnyPolicy, loadPolicyFolder, type LoadedPolicies } from '../../policy/source/policy-source.ts'
+import { assertAnyPolicy, loadPolicyFolder, type LoadedPolicies } from '../../policy/source/load-policies.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
 import { permissionFacts } from '../../policy/conditions/operation-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { readAuditLogs } from '../../audit/storage/read-audit-log.ts'
 import { listKeys } from '../../identity/api-keys/key-store.ts'
-import type { LoadedPolicies } from '../../policy/source/policy-source.ts'
+import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import { inferGroups } from '../../audit/replay/inferred-groups.ts'
 import { replayRecord, type FindGroups, type ReplayedCall } from '../../audit/replay/replay-record.ts'

@@ -7,7 +7,7 @@ import {
   type TestRun,
 } from '../../policy/testing/decision-test.ts'
 import type { Decision } from '../../policy/engine/decision.ts'
-import { loadPolicyFolder, type LoadedPolicies } from '../../policy/source/policy-source.ts'
+import { loadPolicyFolder, type LoadedPolicies } from '../../policy/source/load-policies.ts'
 import { createJunitReport } from '../../policy/testing/junit-report.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'

@@ -57,29 +57,31 @@ async function openLive(
     metrics.policyRevision.reset()
     metrics.policyRevision.set({ revision }, 1)
     metrics.policyLoaded.setToCurrentTime()
-    metrics.policyReloadSuccessful.set(1)
   }
   const location = await openPolicyLocation(settings)
-  const source: PolicySource = await watchPolicies(location, {
+  metrics.policyReloadSuccessful.set(1)
+  const source = await watchPolicies(location, {
     vocabulary,
     onConditionFailure: conditionReport(observers),
     onShadowDifference,
-    ...(follower && { onDocuments: (documents) => follower.loaded(documents) }),
-    onReload: ({ revision }) => {
+    ...(follower && {
+      onDocuments: (documents, hasError) => {
+        follower.loaded(documents)
+        if (hasError) follower.failed()
+      },
+    }),
+    onReload: ({ revision }, hasError) => {
       metrics.policyReloads.inc({ result: 'success' })
+      metrics.policyReloadSuccessful.set(hasError ? 0 : 1)
       announce(revision)
       audit.recordReload({ what: 'policies', revision })
       log.info({ revision }, 'policies reloaded')
     },
-    onError: (error) => {
+    onError: (error, { revision }) => {
       follower?.failed()
       metrics.policyReloads.inc({ result: 'failure' })
       metrics.policyReloadSuccessful.set(0)
-      audit.recordReload({
-        what: 'policies',
-        revision: source.current().revision,
-        details: { result: 'failure' },
-      })
+      audit.recordReload({ what: 'policies', revision, details: { result: 'failure' } })
       log.error({ error: String(error) }, 'policy reload failed')
     },
   })

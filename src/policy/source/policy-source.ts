@@ -1,32 +1,24 @@
-import { onReload } from '../../lib/fs/reload.ts'
-import { runAtOnce, runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
-import type { ParsedPolicies } from '../language/parse-policies.ts'
-import type { ParsedFile } from './parse-in-thread.ts'
-import { parsePolicyFile } from './parse-policy-file.ts'
+import { runAtOnce, runInSlices } from '../../lib/async/run-in-slices.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import { builtInVocabulary, type PolicyVocabulary } from '../language/policy-vocabulary.ts'
-import { PolicyError, type PolicyProblem } from '../language/policy-error.ts'
-import { createPolicyFileReader } from './policy-file-reader.ts'
-import { createFolderLocation, type PolicyLocation, type PolicyText } from './policy-location.ts'
-import type { ReportConditionFailure } from '../engine/rule-compiler.ts'
-import { withShadow, type ReportShadowDifference } from './shadow-policies.ts'
-import { compilePolicies, compileSteps, type PolicySet } from '../policy-set.ts'
+import type { PolicyError } from '../language/policy-error.ts'
+import type { PolicySet } from '../policy-set.ts'
+import { compileDocuments, isEnforced, type CompileOptions } from './compile-documents.ts'
+import type { DocumentObserver, DocumentSource, OpenDocumentSource } from './document-source.ts'
+import type { PolicyLocation } from './policy-location.ts'
+import { watchLocation } from './watch-location.ts'
 
-/** Options of `watchPolicies`. The callbacks must not throw. */
-export interface WatchPoliciesOptions {
-  /** The operations that the policies may name; default: those of the catalog API. */
-  readonly vocabulary?: PolicyVocabulary
-  /** Poll interval; default 2000. */
-  readonly intervalMs?: number
-  /** Called when a changed set takes effect, and also with an unchanged set after an error or `reloadFiles`. */
-  readonly onReload?: (set: PolicySet) => void
-  /** The previous set stays in force. Called once per distinct error, and for each `reloadFiles`. */
-  readonly onError?: (error: PolicyError) => void
-  readonly onConditionFailure?: ReportConditionFailure
-  /** Called with the documents in force, initially and after each reload. */
-  readonly onDocuments?: (documents: readonly PolicyDocument[]) => void
-  /** Called when policies with `mode: shadow` would change a decision. If undefined, they are not evaluated. */
-  readonly onShadowDifference?: ReportShadowDifference
+/** The callbacks must not throw. */
+export interface PolicySourceOptions extends CompileOptions {
+  /**
+   * Called when a changed set takes effect, and also with an unchanged set after an error or `reloadFiles`. `hasError`
+   * is true while the last change of another source could not be loaded.
+   */
+  readonly onReload?: (set: PolicySet, hasError: boolean) => void
+  /** The last change of a source cannot be loaded: its previous documents stay in force, in the set `current`. */
+  readonly onError?: (error: PolicyError, current: PolicySet) => void
+  /** Called with the documents in force, initially and after each reload; `hasError` as in `onReload`. */
+  readonly onDocuments?: (documents: readonly PolicyDocument[], hasError: boolean) => void
 }
 
 /** The policies in force, reloaded on change until closed. */
@@ -36,174 +28,101 @@ export interface PolicySource {
   close(): void
 }
 
-export interface LoadedPolicies extends Pick<ParsedPolicies, 'tests'> {
-  /** Documents in force, without those with `mode: shadow`. */
-  readonly documents: readonly PolicyDocument[]
-  readonly set: PolicySet
-  /** With policies with `mode: shadow` in force too. */
-  readonly withShadowPolicies: Pick<LoadedPolicies, 'documents' | 'set'>
-}
-
-/** Throws PolicyError if `count` is 0: a wrong path is more likely than the intent to deny everything. */
-export function assertAnyPolicy(location: string, count: number): void {
-  if (count > 0) return
-  const message = 'contains no policy in .yaml or .yml files; to deny everything, keep a policy without rules'
-  throw new PolicyError([{ file: location, message }])
-}
-
-/** Loads the policies of a folder. Throws PolicyError with every error in every file. */
-export async function loadPolicies(folder: string): Promise<PolicySet> {
-  return loadPoliciesFrom(createFolderLocation(folder))
-}
-
-export async function loadPoliciesFrom(
-  location: PolicyLocation,
-  vocabulary = builtInVocabulary,
-): Promise<PolicySet> {
-  return compilePolicyTexts((await location.read()).files, vocabulary)
-}
-
-/** Compiles policy files. Throws PolicyError with every error in every file. */
-export function compilePolicyTexts(files: readonly PolicyText[], vocabulary = builtInVocabulary): PolicySet {
-  const parsed = files.map((file) => parsePolicyFile(file, vocabulary))
-  return runAtOnce(compileContents(mergeFiles(parsed), {}))
-}
-
-type LoadPolicyFolderOptions = Pick<WatchPoliciesOptions, 'vocabulary' | 'onConditionFailure'>
-
-/** Loads the policies of a folder with their documents and tests. Throws PolicyError with every error in every file. */
-export async function loadPolicyFolder(
-  folder: string,
-  { vocabulary = builtInVocabulary, onConditionFailure }: LoadPolicyFolderOptions = {},
-): Promise<LoadedPolicies> {
-  const texts = await createFolderLocation(folder).read()
-  const files = texts.files.map((file) => parsePolicyFile(file, vocabulary))
-  const { documents, problems } = mergeFiles(files)
-  const tests = files.flatMap((file) => file.tests)
-  const set = runAtOnce(
-    compileContents({ documents, problems }, onConditionFailure ? { onConditionFailure } : {}),
-  )
-  const enforced = documents.filter(isEnforced)
-  const withShadows =
-    enforced.length === documents.length ? set : compilePolicies(documents, onConditionFailure)
-  return { documents: enforced, tests, set, withShadowPolicies: { documents, set: withShadows } }
-}
-
 /**
- * Loads the policies and reloads them when they change, completely or not at all. Throws PolicyError if the first load
- * fails. Polls, because file system events get lost when files are replaced or Kubernetes swaps the link above them.
+ * Compiles the documents of all sources into one set, in the order of the sources. A change of a source takes effect
+ * completely or not at all. Throws PolicyError if a source cannot be opened.
  */
+export async function combineSources(
+  openers: readonly OpenDocumentSource[],
+  options: PolicySourceOptions = {},
+): Promise<PolicySource> {
+  let documents: readonly (readonly PolicyDocument[])[] = openers.map(() => [])
+  let current: PolicySet | undefined
+  const failing = new Set<number>()
+  const errorsAtStart: PolicyError[] = []
+  let isClosed = false
+
+  async function replace(
+    index: number,
+    replacement: readonly PolicyDocument[],
+    isForced: boolean,
+  ): Promise<void> {
+    const next = documents.with(index, replacement)
+    if (current === undefined) {
+      documents = next
+      return
+    }
+    const set = await runInSlices(compileDocuments(next.flat(), options))
+    if (isClosed) return
+    const isReported = isForced || set.revision !== current.revision || failing.has(index)
+    // Replaced even if the revision is equal: line numbers of rules may have changed.
+    current = set
+    documents = next
+    failing.delete(index)
+    options.onDocuments?.(next.flat().filter(isEnforced), failing.size > 0)
+    if (isReported) options.onReload?.(set, failing.size > 0)
+  }
+
+  // One after the other, so that no replacement loses another.
+  let lastReplacement = Promise.resolve()
+  function observe(index: number): DocumentObserver {
+    return {
+      load(replacement, isForced = false) {
+        const replaced = lastReplacement.then(() => replace(index, replacement, isForced))
+        lastReplacement = replaced.catch(() => undefined)
+        return replaced
+      },
+      fail(error) {
+        if (isClosed) return
+        failing.add(index)
+        if (current === undefined) errorsAtStart.push(error)
+        else options.onError?.(error, current)
+      },
+    }
+  }
+
+  const sources: DocumentSource[] = []
+  try {
+    for (const [index, open] of openers.entries()) sources.push(await open(observe(index)))
+    const first = documents.flat()
+    const set = (current = runAtOnce(compileDocuments(first, options)))
+    options.onDocuments?.(first.filter(isEnforced), errorsAtStart.length > 0)
+    for (const error of errorsAtStart) options.onError?.(error, set)
+    return {
+      current: () => current ?? set,
+      close() {
+        isClosed = true
+        for (const source of sources) source.close()
+      },
+    }
+  } catch (error) {
+    for (const source of sources) source.close()
+    throw error
+  }
+}
+
+export interface WatchPoliciesOptions extends PolicySourceOptions {
+  /** The operations that the policies may name; default: those of the catalog API. */
+  readonly vocabulary?: PolicyVocabulary
+  /** Poll interval; default 2000. */
+  readonly intervalMs?: number
+}
+
+/** `combineSources` for a folder or bundle alone. */
 export async function watchPolicies(
   location: PolicyLocation,
   options: WatchPoliciesOptions = {},
 ): Promise<PolicySource> {
-  const reader = createPolicyFileReader(options.vocabulary ?? builtInVocabulary)
-  const texts = await location.read()
-  // Parsed synchronously: nothing uses the event loop before the first policies are in force.
-  const first = mergeFiles(reader.read(texts.files))
-  let current = runAtOnce(compileContents(first, options))
-  options.onDocuments?.(first.documents.filter(isEnforced))
-  // Undefined if the last poll failed, so that the next one reads again.
-  let loadedStamp: string | undefined = texts.stamp
-  let lastError: string | undefined
-  let isClosed = false
-  let timer: NodeJS.Timeout | undefined
-
-  async function poll(isForced: boolean): Promise<void> {
-    const before = loadedStamp
-    loadedStamp = undefined
-    if (!isForced && before === (await location.stamp())) {
-      loadedStamp = before
-      return
-    }
-    const { stamp, files } = await location.read()
-    const contents = mergeFiles(await reader.readInBackground(files))
-    loadedStamp = stamp
-    const set = await runInSlices(compileContents(contents, options))
-    if (set.size === 0 && current.size > 0)
-      throw new PolicyError([{ file: location.name, message: emptiedMessage }])
-    if (isClosed) return
-    const isChanged = isForced || set.revision !== current.revision || lastError !== undefined
-    // Replaced even if the revision is equal: line numbers of rules may have changed.
-    current = set
-    lastError = undefined
-    options.onDocuments?.(contents.documents.filter(isEnforced))
-    if (isChanged) options.onReload?.(set)
-  }
-
-  function reportError(cause: unknown, isForced: boolean): void {
-    const error =
-      cause instanceof PolicyError
-        ? cause
-        : new PolicyError([{ file: location.name, message: String(cause) }])
-    if (isClosed || (error.message === lastError && !isForced)) return
-    lastError = error.message
-    options.onError?.(error)
-  }
-
-  // Polls run one after the other, so that an older read cannot replace a newer one.
-  let lastPoll = Promise.resolve()
-  function pollInOrder(isForced = false): Promise<void> {
-    return (lastPoll = lastPoll
-      .then(() => poll(isForced))
-      .catch((cause: unknown) => reportError(cause, isForced)))
-  }
-
-  function pollLater(): void {
-    if (isClosed) return
-    timer = setTimeout(() => void pollInOrder().finally(pollLater), options.intervalMs ?? 2000)
-    timer.unref()
-  }
-
-  pollLater()
-  const unsubscribe = onReload(() => pollInOrder(true))
-  return {
-    current: () => current,
-    close() {
-      isClosed = true
-      unsubscribe()
-      clearTimeout(timer)
-    },
-  }
+  return combineSources([openLocation(location, options)], options)
 }
 
-/** An emptied folder is more likely a broken mount than the intent to deny everything. */
-const emptiedMessage = 'no longer contains a policy in force; to deny everything, keep a policy without rules'
-
-function* compileContents(
-  { documents, problems }: ParsedFile,
+/** A folder or bundle as one of several sources. */
+export function openLocation(
+  location: PolicyLocation,
   {
-    onConditionFailure,
-    onShadowDifference,
-  }: Pick<WatchPoliciesOptions, 'onConditionFailure' | 'onShadowDifference'>,
-): Steps<PolicySet> {
-  const all = [...problems, ...findDuplicateNames(documents)]
-  if (all.length > 0) throw new PolicyError(all)
-  const enforced = documents.filter(isEnforced)
-  const set = yield* compileSteps(enforced, onConditionFailure)
-  if (onShadowDifference === undefined || enforced.length === documents.length) return set
-  return withShadow(set, yield* compileSteps(documents), onShadowDifference)
-}
-
-function isEnforced({ isShadow }: PolicyDocument): boolean {
-  return !isShadow
-}
-
-function mergeFiles(files: readonly ParsedFile[]): ParsedFile {
-  return {
-    documents: files.flatMap(({ documents }) => documents),
-    problems: files.flatMap(({ problems }) => problems),
-  }
-}
-
-/** Decisions refer to a policy by name only, so names must be unique. */
-function findDuplicateNames(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
-  const seen = new Map<string, PolicyDocument>()
-  return documents.flatMap((document) => {
-    const { name, file, line, column } = document
-    const before = seen.get(name)
-    if (before === undefined) seen.set(name, document)
-    const message = `metadata.name: duplicate policy name "${name}", also in ${before?.file}:${before?.line}`
-    return before === undefined ? [] : [{ file, line, column, message }]
-  })
+    vocabulary = builtInVocabulary,
+    intervalMs = 2000,
+  }: Pick<WatchPoliciesOptions, 'vocabulary' | 'intervalMs'>,
+): OpenDocumentSource {
+  return (observer) => watchLocation(location, { vocabulary, intervalMs }, observer)
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { policyRevisionHeader } from '../../../src/catalog-api/headers.ts'
-import { loadPolicies } from '../../../src/policy/source/policy-source.ts'
+import { loadPolicies } from '../../../src/policy/source/load-policies.ts'
 import { dirname } from 'node:path'
 import { useSharedGateway } from '../support/running-gateway.ts'
 

@@ -8,7 +8,8 @@ import {
   createBundleLocation,
   signBundle,
 } from '../../../src/policy/source/policy-bundle.ts'
-import { loadPoliciesFrom, watchPolicies } from '../../../src/policy/source/policy-source.ts'
+import { watchPolicies } from '../../../src/policy/source/policy-source.ts'
+import { loadPoliciesFrom } from '../../../src/policy/source/load-policies.ts'
 import { PolicyError } from '../../../src/policy/language/policy-error.ts'
 import { readPublicKey } from '../../../src/policy/source/open-policy-location.ts'
 import { readerPolicy, temporaryFolder } from './policy-folder.ts'

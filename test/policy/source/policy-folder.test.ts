@@ -1,7 +1,7 @@
 import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { loadPolicies } from '../../../src/policy/source/policy-source.ts'
+import { loadPolicies } from '../../../src/policy/source/load-policies.ts'
 import { readerPolicy, temporaryFolder, writeFiles } from './policy-folder.ts'
 import { createAuthorizationRequest, createCaller } from '../policy-builder.ts'
 

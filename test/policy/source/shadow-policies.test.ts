@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { loadPolicyFolder, watchPolicies } from '../../../src/policy/source/policy-source.ts'
+import { watchPolicies } from '../../../src/policy/source/policy-source.ts'
+import { loadPolicyFolder } from '../../../src/policy/source/load-policies.ts'
 import { pending } from '../../../src/policy/conditions/fact.ts'
 import { createFolderLocation } from '../../../src/policy/source/policy-location.ts'
 import { noFacts, type OperationFacts } from '../../../src/policy/conditions/authorization-request.ts'

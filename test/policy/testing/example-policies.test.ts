@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { qualifiedRuleName, runTests } from '../../../src/policy/testing/decision-test.ts'
 import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
-import { loadPolicyFolder } from '../../../src/policy/source/policy-source.ts'
+import { loadPolicyFolder } from '../../../src/policy/source/load-policies.ts'
 
 const folder = (name: string): string => fileURLToPath(new URL(`../../../policies/${name}`, import.meta.url))
 

@@ -1,0 +1,91 @@
+import { onReload } from '../../lib/fs/reload.ts'
+import { PolicyError } from '../language/policy-error.ts'
+import type { PolicyVocabulary } from '../language/policy-vocabulary.ts'
+import { isEnforced, mergeFiles } from './compile-documents.ts'
+import type { DocumentObserver, DocumentSource } from './document-source.ts'
+import { createPolicyFileReader } from './policy-file-reader.ts'
+import type { PolicyLocation } from './policy-location.ts'
+
+interface WatchLocationOptions {
+  readonly vocabulary: PolicyVocabulary
+  /** Poll interval. */
+  readonly intervalMs: number
+}
+
+/**
+ * Loads the policies of a folder or bundle and reloads them when they change, completely or not at all. An error is
+ * reported once, and again on each `reloadFiles`. Polls, because file system events get lost when files are replaced or
+ * Kubernetes swaps the link above them.
+ */
+export async function watchLocation(
+  location: PolicyLocation,
+  { vocabulary, intervalMs }: WatchLocationOptions,
+  observer: DocumentObserver,
+): Promise<DocumentSource> {
+  const reader = createPolicyFileReader(vocabulary)
+  const texts = await location.read()
+  // Parsed synchronously: nothing uses the event loop before the first policies are in force.
+  const first = mergeFiles(reader.read(texts.files))
+  await observer.load(first)
+  let isEmpty = !first.some(isEnforced)
+  // Undefined if the last poll failed, so that the next one reads again.
+  let loadedStamp: string | undefined = texts.stamp
+  let lastError: string | undefined
+  let isClosed = false
+  let timer: NodeJS.Timeout | undefined
+
+  async function poll(isForced: boolean): Promise<void> {
+    const before = loadedStamp
+    loadedStamp = undefined
+    if (!isForced && before === (await location.stamp())) {
+      loadedStamp = before
+      return
+    }
+    const { stamp, files } = await location.read()
+    const documents = mergeFiles(await reader.readInBackground(files))
+    loadedStamp = stamp
+    const isEmptyNow = !documents.some(isEnforced)
+    if (isEmptyNow && !isEmpty) throw new PolicyError([{ file: location.name, message: emptiedMessage }])
+    if (isClosed) return
+    await observer.load(documents, isForced)
+    isEmpty = isEmptyNow
+    lastError = undefined
+  }
+
+  function reportError(cause: unknown, isForced: boolean): void {
+    const error =
+      cause instanceof PolicyError
+        ? cause
+        : new PolicyError([{ file: location.name, message: String(cause) }])
+    if (isClosed || (error.message === lastError && !isForced)) return
+    lastError = error.message
+    observer.fail(error)
+  }
+
+  // Polls run one after the other, so that an older read cannot replace a newer one.
+  let lastPoll = Promise.resolve()
+  function pollInOrder(isForced = false): Promise<void> {
+    return (lastPoll = lastPoll
+      .then(() => poll(isForced))
+      .catch((cause: unknown) => reportError(cause, isForced)))
+  }
+
+  function pollLater(): void {
+    if (isClosed) return
+    timer = setTimeout(() => void pollInOrder().finally(pollLater), intervalMs)
+    timer.unref()
+  }
+
+  pollLater()
+  const unsubscribe = onReload(() => pollInOrder(true))
+  return {
+    close() {
+      isClosed = true
+      unsubscribe()
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** An emptied folder is more likely a broken mount than the intent to deny everything. */
+const emptiedMessage = 'no longer contains a policy in force; to deny everything, keep a policy without rules'
