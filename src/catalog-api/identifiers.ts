@@ -104,6 +104,11 @@ export function assertDelimiter(delimiter: string): void {
   }
 }
 
+/** Whether `id` is the namespace or beneath it, compared part by part. */
+export function isWithin(id: Identifier, namespace: Identifier): boolean {
+  return id.length >= namespace.length && namespace.every((part, index) => part === id[index])
+}
+
 export function isSameIdentifier(one: Identifier, other: Identifier): boolean {
   return one.length === other.length && one.every((part, index) => part === other[index])
 }

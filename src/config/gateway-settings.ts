@@ -13,6 +13,7 @@ import {
   passThroughSchema,
   resolvePassThroughPaths,
 } from './pass-through-settings.ts'
+import { findUnknownDelegatedNames } from './policy-kubernetes-settings.ts'
 import { policySettingsSchema, resolvePolicyPaths } from './policy-settings.ts'
 import { readSettings } from './loading/read-settings.ts'
 import { logSchema } from './log-settings.ts'
@@ -120,6 +121,11 @@ export const gatewaySettingsSchema = z
     const catalogs = upstream === undefined ? upstreams : [upstream, ...upstreams]
     for (const { path, message } of findPassThroughProblems({ ...settings, upstreams: catalogs })) {
       addIssue([...path], message)
+    }
+    if (context.issues.length === 0) {
+      for (const { path, message } of findUnknownDelegatedNames({ ...settings, upstreams: catalogs })) {
+        addIssue([...path], message)
+      }
     }
     for (const { path, message } of findUnsafeSettings(settings)) addIssue([...path], message)
   })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { policyKubernetesSchema, resolvePolicyKubernetesPaths } from './policy-kubernetes-settings.ts'
 
 const path = z.string().min(1)
 
@@ -20,6 +21,11 @@ export const policySettingsSchema = z
       .describe(
         'Folder of candidate policies, evaluated as shadow: differing decisions are counted and logged.',
       ),
+    kubernetes: policyKubernetesSchema
+      .optional()
+      .describe(
+        'AccessPolicy resources of a Kubernetes cluster, beside the folder or bundle; see docs/kubernetes-policies.md.',
+      ),
   })
   .refine(({ folder, bundle }) => (folder === undefined) !== (bundle === undefined), {
     message: 'expected either folder or bundle',
@@ -28,7 +34,7 @@ export const policySettingsSchema = z
 export type PolicySettings = z.output<typeof policySettingsSchema>
 
 export function resolvePolicyPaths(
-  { folder, bundle, candidateFolder }: PolicySettings,
+  { folder, bundle, candidateFolder, kubernetes }: PolicySettings,
   absolute: (path: string) => string,
 ): PolicySettings {
   return {
@@ -37,5 +43,6 @@ export function resolvePolicyPaths(
       bundle: { file: absolute(bundle.file), publicKeyFiles: bundle.publicKeyFiles.map(absolute) },
     }),
     ...(candidateFolder !== undefined && { candidateFolder: absolute(candidateFolder) }),
+    ...(kubernetes && { kubernetes: resolvePolicyKubernetesPaths(kubernetes, absolute) }),
   }
 }

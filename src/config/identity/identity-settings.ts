@@ -98,6 +98,16 @@ export function resolveIdentityPaths(
   }
 }
 
+/** Names of the sources of principals, which prefix the names of their principals and groups. */
+export function listIssuerNames({
+  issuers,
+  kubernetes,
+  introspection,
+  clientCertificates,
+}: IdentitySettings): readonly string[] {
+  return [...issuers, kubernetes, introspection, clientCertificates].flatMap((source) => source?.name ?? [])
+}
+
 interface SettingsProblem {
   readonly path: string[]
   readonly message: string

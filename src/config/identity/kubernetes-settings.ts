@@ -6,12 +6,7 @@ import {
   jwksTimingFields,
   sourceNameSchema,
 } from './token-issuer-settings.ts'
-import { trustworthyUrlSchema } from './trustworthy-url.ts'
-
-const path = z.string().min(1)
-
-/** Where a pod finds its own token and the certificate of the API server. */
-const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
+import { apiServerFields } from '../kubernetes-api-server-settings.ts'
 
 /** The service accounts of the Kubernetes cluster that the gateway runs in. */
 export const kubernetesSchema = z.strictObject({
@@ -22,15 +17,7 @@ export const kubernetesSchema = z.strictObject({
     .min(1)
     .default('https://kubernetes.default.svc.cluster.local')
     .describe('Issuer of the cluster (--service-account-issuer).'),
-  apiServer: trustworthyUrlSchema
-    .default('https://kubernetes.default.svc')
-    .describe('URL of the API server, which serves the JWKS of the cluster.'),
-  caFile: path
-    .default(`${serviceAccountFolder}/ca.crt`)
-    .describe('PEM file: CA certificate of the API server.'),
-  tokenFile: path
-    .default(`${serviceAccountFolder}/token`)
-    .describe('Token with which the gateway fetches the JWKS.'),
+  ...apiServerFields,
   algorithms: algorithmsSchema.default(['RS256', 'ES256', 'ES384', 'ES512']),
   clockSkewSeconds: clockSkewSecondsSchema,
   maxLifetimeSeconds: z

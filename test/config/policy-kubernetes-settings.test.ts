@@ -1,0 +1,167 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { stringify } from 'yaml'
+import { formatEffectiveSettings } from '../../src/config/effective-settings.ts'
+import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
+import { temporaryFolder } from '../e2e/built-program.ts'
+
+const team = {
+  name: 'team-a',
+  uid: 'u1',
+  catalogNamespaces: [['prod', 'sales']],
+  subjects: { issuers: ['corp'] },
+}
+const platform = { name: 'catalog-system', platform: true }
+
+async function read(namespaces: readonly object[], kubernetes: object = {}) {
+  const file = join(await temporaryFolder(), 'gateway.yaml')
+  const settings = {
+    upstream: {
+      url: 'https://catalog.example',
+      extraOperations: [{ name: 'PrewarmTable', path: '/v1/table/{id}/warm', effect: 'read' }],
+    },
+    identity: {
+      anonymous: true,
+      issuers: [{ name: 'corp', issuer: 'https://idp.example', audience: 'catalog', algorithms: ['ES256'] }],
+    },
+    policies: { folder: 'policies', kubernetes: { namespaces, ...kubernetes } },
+    audit: { folder: 'audit' },
+  }
+  await writeFile(file, stringify(settings))
+  return readGatewaySettings(file, {})
+}
+
+it('fills in the defaults of a delegation, and none for a platform namespace', async () => {
+  const { policies } = await read([platform, team])
+  expect(policies.kubernetes).toEqual({
+    apiServer: 'https://kubernetes.default.svc',
+    caFile: '/var/run/secrets/kubernetes.io/serviceaccount/ca.crt',
+    tokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
+    namespaces: [
+      platform,
+      {
+        ...team,
+        platform: false,
+        subjects: { issuers: ['corp'], users: [], groups: [], keys: [], any: false, anonymous: false },
+        additionalPermissions: [],
+        maxPolicies: 100,
+        maxPolicyBytes: 65_536,
+        maxConditions: 100,
+      },
+    ],
+  })
+})
+
+it('the effective settings are settings with the same meaning', async () => {
+  const before = await read([platform, team], {
+    lease: { namespace: 'catalog', name: 'policies' },
+    caFile: 'ca.crt',
+  })
+  const file = join(await temporaryFolder(), 'gateway.yaml')
+  await writeFile(file, formatEffectiveSettings(before, {}))
+  expect((await readGatewaySettings(file, {})).policies).toEqual(before.policies)
+  expect(before.policies.kubernetes?.caFile).toMatch(/^\/.+\/ca\.crt$/)
+})
+
+it.for<[attack: string, namespaces: readonly object[], message: string]>([
+  [
+    'the root as scope',
+    [{ ...team, catalogNamespaces: [[]] }],
+    '.0.catalogNamespaces.0: expected a namespace beneath the root: the root would be everything',
+  ],
+  [
+    'an invalid name in a scope',
+    [{ ...team, catalogNamespaces: [['a/b', '..']] }],
+    '.0.catalogNamespaces.0: expected a list of names',
+  ],
+  [
+    'no scope',
+    [{ ...team, catalogNamespaces: undefined }],
+    '.0.catalogNamespaces: is missing; expected it, or platform: true',
+  ],
+  [
+    'a scope in that of another team',
+    [team, { ...team, name: 'team-b', uid: 'u2', catalogNamespaces: [['prod', 'sales', 'eu']] }],
+    '.1.catalogNamespaces.0: ["prod","sales","eu"] overlaps ["prod","sales"] of team-a',
+  ],
+  [
+    'a scope above that of another team',
+    [team, { ...team, name: 'team-b', uid: 'u2', catalogNamespaces: [['dev'], ['prod']] }],
+    '.1.catalogNamespaces.1: ["prod"] overlaps ["prod","sales"] of team-a',
+  ],
+  [
+    'a scope twice',
+    [{ ...team, catalogNamespaces: [['prod'], ['prod']] }],
+    '.0.catalogNamespaces.1: ["prod"] overlaps ["prod"] of team-a',
+  ],
+  [
+    'no uid',
+    [{ ...team, uid: undefined }],
+    '.0.uid: is missing; expected the output of: kubectl get namespace team-a --output jsonpath={.metadata.uid}',
+  ],
+  [
+    'a scope of the platform',
+    [{ ...platform, catalogNamespaces: [['prod']] }],
+    '.0.catalogNamespaces: limits a delegation; expected either platform: true or limits',
+  ],
+  ['a quota of the platform', [{ ...platform, maxPolicies: 5 }], '.0.maxPolicies: limits a delegation'],
+  ['a quota of 0', [{ ...team, maxPolicies: 0 }], '.0.maxPolicies: Too small'],
+  ['a misspelt member', [{ ...team, scopes: [] }], '.0.scopes: unknown setting'],
+  ['no subjects', [{ ...team, subjects: { any: false } }], '.0.subjects: names no subject'],
+  [
+    'an unknown issuer',
+    [{ ...team, subjects: { issuers: ['corpo'] } }],
+    '.0.subjects.issuers.0: unknown identity source "corpo"; did you mean "corp"?',
+  ],
+  [
+    'an unknown permission',
+    [{ ...team, additionalPermissions: ['PrewarmTable', 'RegistrTable'] }],
+    '.0.additionalPermissions.1: unknown operation or permission "RegistrTable"; did you mean "RegisterTable"?',
+  ],
+  [
+    'one name twice',
+    [platform, { ...team, name: 'catalog-system' }],
+    '.1.name: duplicate name of a Kubernetes namespace: catalog-system',
+  ],
+  [
+    'one uid twice',
+    [{ ...platform, uid: 'u1' }, team],
+    '.1.uid: duplicate uid of a Kubernetes namespace: u1',
+  ],
+  [
+    'an invalid name',
+    [{ ...platform, name: '../kube-system' }],
+    '.0.name: expected the name of a Kubernetes namespace',
+  ],
+  ['no namespace', [], 'policies.kubernetes.namespaces: '],
+])('refuses %s', async ([, namespaces, message]) => {
+  const path = message.startsWith('policies') ? '' : 'policies.kubernetes.namespaces'
+  await expect(read(namespaces)).rejects.toThrow(`${path}${message}`)
+  await expect(read(namespaces)).rejects.toThrow(/gateway\.yaml:\d+: policies/)
+})
+
+it('names that only begin alike do not overlap', async () => {
+  const other = {
+    ...team,
+    name: 'team-b',
+    uid: 'u2',
+    catalogNamespaces: [['prod', 'sales-eu'], ['production']],
+  }
+  await expect(read([team, other])).resolves.toBeDefined()
+})
+
+it('resources alone are not enough: files or a bundle hold what must not depend on the API server', async () => {
+  const file = join(await temporaryFolder(), 'gateway.yaml')
+  const policies = { kubernetes: { namespaces: [platform] } }
+  await writeFile(
+    file,
+    stringify({
+      upstream: { url: 'https://c.example' },
+      identity: { anonymous: true },
+      policies,
+      audit: { folder: 'a' },
+    }),
+  )
+  await expect(readGatewaySettings(file, {})).rejects.toThrow('policies: expected either folder or bundle')
+})
