@@ -1,11 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises'
+import { createCustomResourceDefinition } from '../../helm/custom-resource-definition.ts'
 import { withSettings } from '../../helm/settings-in-values-schema.ts'
 import {
   createDecisionTableSchema,
   createPolicySchema,
 } from '../../../src/policy/language/policy-json-schema.ts'
 
-/** Regenerates the schemas in policies/, and that of the settings in the schema of the chart: `npm run schema`. */
+/** Regenerates the schemas in policies/, and in the chart that of the settings and the CustomResourceDefinition: `npm run schema`. */
 for (const [name, schema] of Object.entries({
   'schema.json': createPolicySchema(),
   'decision-table.schema.json': createDecisionTableSchema(),
@@ -18,3 +19,6 @@ for (const [name, schema] of Object.entries({
 
 const valuesSchema = new URL('../../../helm/catalog-gateway/values.schema.json', import.meta.url)
 await writeFile(valuesSchema, withSettings(await readFile(valuesSchema, 'utf8')))
+
+const definition = new URL('../../../helm/catalog-gateway/files/accesspolicies.yaml', import.meta.url)
+await writeFile(definition, createCustomResourceDefinition())

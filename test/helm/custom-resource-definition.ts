@@ -1,0 +1,209 @@
+import { stringify } from 'yaml'
+import {
+  policyApiGroup,
+  policyKind,
+  policyResourceName,
+  resourceApiVersion,
+} from '../../src/policy/language/api-version.ts'
+import { createPolicySchema } from '../../src/policy/language/policy-json-schema.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Returns the CustomResourceDefinition of AccessPolicy as YAML, derived from the JSON Schema of policy documents. */
+export function createCustomResourceDefinition(): string {
+  const definition = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${policyResourceName}.${policyApiGroup}` },
+    spec: {
+      group: policyApiGroup,
+      scope: 'Namespaced',
+      names: {
+        kind: policyKind,
+        listKind: `${policyKind}List`,
+        plural: policyResourceName,
+        singular: policyKind.toLowerCase(),
+        shortNames: ['apol'],
+      },
+      versions: [
+        {
+          name: resourceApiVersion.slice(policyApiGroup.length + 1),
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: printerColumns,
+          schema: { openAPIV3Schema: createResourceSchema() },
+        },
+      ],
+    },
+  }
+  return `# Written by npm run schema.\n${stringify(definition, { aliasDuplicateObjects: false, lineWidth: 0 })}`
+}
+
+const printerColumns = [
+  {
+    name: 'Catalog Namespace',
+    type: 'string',
+    jsonPath: '.namespace',
+    description: 'Namespace of the catalog.',
+  },
+  { name: 'Mode', type: 'string', jsonPath: '.mode', description: 'shadow, if the policy decides nothing.' },
+  column('Accepted', 'status', 'Whether the gateways apply the policy.'),
+  column('Reason', 'reason', 'Why they apply it, or why not.'),
+  { ...column('Message', 'message', 'The error, and what to do.'), priority: 1 },
+  { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+]
+
+function column(name: string, field: string, description: string): Json {
+  return { name, type: 'string', jsonPath: `.status.conditions[?(@.type=="Accepted")].${field}`, description }
+}
+
+function createResourceSchema(): Json {
+  const { properties, definitions, required, anyOf } = createPolicySchema()
+  const { metadata: _, ...fields } = properties as Readonly<Record<string, Json>>
+  const members = {
+    ...fields,
+    apiVersion: { ...fields['apiVersion'], enum: [resourceApiVersion] },
+  }
+  const { properties: converted, ...rest } = toStructural(
+    { type: 'object', properties: members, required, anyOf },
+    definitions as Json,
+  )
+  return {
+    description: 'A policy of catalog-gateway: who may do what in a namespace of the catalog and beneath it.',
+    ...rest,
+    properties: {
+      ...(converted as Json),
+      // All that a structural schema may say of metadata. Names of policies are shorter than those of Kubernetes.
+      metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 128 } } },
+      status: statusSchema,
+    },
+  }
+}
+
+/** Larger lists are refused, because the API server must know the cost of all validations. */
+const maxItems = 1000
+
+/**
+ * Converts a schema of draft 7 to a structural one of Kubernetes, which has no references, states the type of each value,
+ * and removes unknown members instead of refusing them (`additionalProperties: false`). It would also remove members that
+ * are null and may not be: a rule with an empty condition would apply always. So they may be, and the gateway refuses them.
+ */
+function toStructural(schema: Json, definitions: Json): Json {
+  const { $ref, const: only, additionalProperties, properties, items, anyOf, oneOf, ...rest } = schema
+  if (typeof $ref === 'string') {
+    const referred = definitions[$ref.replace('#/definitions/', '')] as Json
+    return toStructural({ ...referred, ...rest }, definitions)
+  }
+  if (only !== undefined) return toStructural({ ...rest, enum: [only] }, definitions)
+  const convert = (child: unknown): Json => toStructural(child as Json, definitions)
+  const required = (rest['required'] ?? []) as readonly string[]
+  const isMap = typeof additionalProperties === 'object'
+  const isFree = rest['type'] === 'object' && properties === undefined && !isMap
+  return {
+    ...rest,
+    ...(rest['type'] === undefined && {
+      type: typeOfAll((rest['enum'] ?? anyOfStrings) as readonly unknown[]),
+    }),
+    ...(isFree && { 'x-kubernetes-preserve-unknown-fields': true }),
+    ...(isMap && { additionalProperties: convert(additionalProperties) }),
+    ...(properties !== undefined && {
+      properties: Object.fromEntries(
+        Object.entries(properties as Json).map(([name, child]) => [
+          name,
+          { ...convert(child), ...(!required.includes(name) && { nullable: true }) },
+        ]),
+      ),
+    }),
+    ...(items !== undefined && { maxItems, items: convert(items) }),
+    ...toValidations('at least one', anyOf as readonly Json[] | undefined),
+    ...toValidations('exactly one', oneOf as readonly Json[] | undefined),
+  }
+}
+
+/** Alternatives without types are of strings. */
+const anyOfStrings = ['']
+
+function typeOfAll(values: readonly unknown[]): string {
+  const [value] = values
+  return Number.isInteger(value) ? 'integer' : typeof value
+}
+
+/** Alternatives of required members become rules, whose messages say what is expected; those of strings remain. */
+function toValidations(count: 'at least one' | 'exactly one', alternatives: readonly Json[] = []): Json {
+  if (alternatives.length === 0) return {}
+  const names = alternatives.flatMap(({ required }) => (required ?? []) as readonly string[])
+  if (names.length !== alternatives.length) return { anyOf: toStringAlternatives(alternatives) }
+  const present = names.map((name) => `has(self.${toIdentifier(name)})`)
+  const rule =
+    count === 'at least one'
+      ? present.join(' || ')
+      : `[${present.join(', ')}].filter(isPresent, isPresent).size() == 1`
+  return { 'x-kubernetes-validations': [{ rule, message: `expected ${count} of ${names.join(', ')}` }] }
+}
+
+/** Omits values that a pattern allows, because the API server prints all of them in its errors. */
+function toStringAlternatives(alternatives: readonly Json[]): readonly Json[] {
+  const patterns = alternatives.flatMap(({ pattern }) => (typeof pattern === 'string' ? pattern : []))
+  return alternatives.map(({ enum: values, pattern }) =>
+    values === undefined
+      ? { pattern }
+      : {
+          enum: (values as readonly string[]).filter(
+            (value) => !patterns.some((pattern) => new RegExp(pattern).test(value)),
+          ),
+        },
+  )
+}
+
+/** Name of a member in a rule: the API server escapes words that are reserved in CEL. */
+function toIdentifier(name: string): string {
+  return name === 'namespace' ? `__${name}__` : name
+}
+
+const statusSchema = {
+  type: 'object',
+  description: 'Written by the gateways, which never read it.',
+  properties: {
+    observedGeneration: {
+      type: 'integer',
+      format: 'int64',
+      minimum: 0,
+      description: 'The generation of the policy that the status is about.',
+    },
+    conditions: {
+      type: 'array',
+      description:
+        'Accepted: whether the gateways apply the policy. Conflict: whether another policy makes it ineffective.',
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['type'],
+      items: {
+        type: 'object',
+        required: ['type', 'status', 'lastTransitionTime', 'reason', 'message'],
+        properties: {
+          type: { type: 'string', maxLength: 316, description: 'Accepted, or Conflict.' },
+          status: { type: 'string', enum: ['True', 'False', 'Unknown'], description: 'Whether it holds.' },
+          observedGeneration: {
+            type: 'integer',
+            format: 'int64',
+            minimum: 0,
+            description: 'The generation of the policy that the condition is about.',
+          },
+          lastTransitionTime: {
+            type: 'string',
+            format: 'date-time',
+            description: 'When its status changed.',
+          },
+          reason: {
+            type: 'string',
+            minLength: 1,
+            maxLength: 1024,
+            pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$',
+            description: 'Why, as one word.',
+          },
+          message: { type: 'string', maxLength: 32_768, description: 'Why, in words.' },
+        },
+      },
+    },
+  },
+}
