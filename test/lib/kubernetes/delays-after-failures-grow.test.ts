@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest'
+import { eventually } from '../../gateway/support/waiting.ts'
+import {
+  createThing,
+  inOrder,
+  listsAndWatches,
+  sendEvents,
+  sendEventsAndEnd,
+  sendList,
+  sendStatus,
+} from './scripted-api-server.ts'
+import { watchThings } from './watch-things.ts'
+
+function differences(times: readonly number[]): readonly number[] {
+  return times.slice(1).map((time, index) => time - (times[index] ?? 0))
+}
+
+it('doubles the delay up to a maximum', async () => {
+  const failedAt: number[] = []
+  const requestedAt: number[] = []
+  await watchThings(
+    (request, response) => {
+      requestedAt.push(performance.now())
+      sendStatus(503)(request, response)
+    },
+    {
+      onError: () => failedAt.push(performance.now()),
+      timing: { minDelayMs: 50, maxDelayMs: 200 },
+    },
+  )
+  await eventually(() => expect(requestedAt).toHaveLength(7))
+  const delays = failedAt.map((time, index) => (requestedAt[index + 1] ?? Infinity) - time)
+  // Half of each delay is random, and timers may be a millisecond early.
+  const shortest = [25, 50, 100, 100, 100, 100]
+  for (const [index, delay] of shortest.entries()) expect(delays[index]).toBeGreaterThan(delay - 2)
+})
+
+it('begins with the shortest delay after a success', async () => {
+  const times: number[] = []
+  const lists = inOrder(
+    ...Array.from({ length: 8 }, () => sendStatus(503)),
+    sendList('9', createThing('a', '1')),
+  )
+  const watches = inOrder(
+    sendEventsAndEnd(100),
+    (request, response) => {
+      times.push(performance.now())
+      sendStatus(503)(request, response)
+    },
+    sendEvents(),
+  )
+  const { countConnections } = await watchThings(
+    listsAndWatches((request, response) => {
+      if (times.length > 0) times.push(performance.now())
+      lists(request, response)
+    }, watches),
+    { timing: { minDelayMs: 10, maxDelayMs: 1280 } },
+  )
+  await eventually(() => expect(countConnections()).toBe(2))
+  // After eight failures the delay was over 600 ms.
+  expect(differences(times)[0]).toBeLessThan(300)
+})
+
+it('treats a watch that ends at once as a failure', async () => {
+  const { errors, requests } = await watchThings(listsAndWatches(sendList('9'), sendEventsAndEnd(0)), {
+    timing: { minDelayMs: 1000, maxDelayMs: 1000 },
+  })
+  await eventually(() => expect(errors).toHaveLength(1))
+  expect(errors[0]?.message).toBe('the API server ended the watch at once')
+  expect(requests).toHaveLength(2)
+})

@@ -1,0 +1,92 @@
+import { expect, it } from 'vitest'
+import { createKubernetesClient } from '../../../src/lib/kubernetes/kubernetes-client.ts'
+import { freePort } from '../../support/free-port.ts'
+import { sendStatus, startScriptedApiServer, type Script } from './scripted-api-server.ts'
+
+async function failWith(script: Script): Promise<unknown> {
+  const { client } = await startScriptedApiServer(script)
+  return client.get('/api').then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+}
+
+it('reports the status and the message of the API server in one line', async () => {
+  const error = await failWith(sendStatus(403, 'things is forbidden:\n\u001B[31mno'))
+  expect(error).toMatchObject({
+    reason: 'Refused',
+    status: 403,
+    message: 'the API server returned status 403: things is forbidden: [31mno',
+  })
+})
+
+it('cuts a long message', async () => {
+  const error = await failWith(sendStatus(500, 'x'.repeat(10_000)))
+  expect((error as Error).message.length).toBeLessThan(600)
+})
+
+it('reports the status of a proxy that sends no Status object', async () => {
+  const error = await failWith((_, response) => response.writeHead(502).end('<html>bad gateway</html>'))
+  expect(error).toMatchObject({
+    reason: 'Refused',
+    status: 502,
+    message: 'the API server returned status 502',
+  })
+})
+
+it('does not follow redirects, which would receive the token', async () => {
+  const error = await failWith((_, response) => response.writeHead(307, { location: '/elsewhere' }).end())
+  expect(error).toMatchObject({ reason: 'Refused', status: 307 })
+})
+
+it('rejects a response that is not JSON', async () => {
+  const error = await failWith((_, response) => response.end('{"items":['))
+  expect(error).toMatchObject({ reason: 'Malformed', status: undefined })
+})
+
+it('rejects an incomplete response', async () => {
+  const error = await failWith((_, response) => {
+    response.writeHead(200, { 'content-length': '100' }).write('{"items":')
+    setTimeout(() => response.destroy(), 20)
+  })
+  expect(error).toMatchObject({ reason: 'Unreachable' })
+})
+
+it('reads at most 16 MiB', async () => {
+  const chunk = Buffer.alloc(1024 * 1024, 0x20)
+  let sent = 0
+  const error = await failWith((_, response) => {
+    const send = (): void => {
+      while (sent < 1024 && !response.destroyed) {
+        sent += 1
+        if (!response.write(chunk)) {
+          response.once('drain', send)
+          return
+        }
+      }
+    }
+    send()
+  })
+  expect(error).toMatchObject({ reason: 'TooLarge' })
+  expect(sent).toBeLessThan(64)
+})
+
+it('reports an API server that cannot be reached', async () => {
+  const { client, tokenFile } = await startScriptedApiServer(() => undefined)
+  await client.close()
+  const apiServer = `http://127.0.0.1:${await freePort()}`
+  const unreachable = createKubernetesClient({ apiServer, caFile: 'unused', tokenFile })
+  await expect(unreachable.get('/api')).rejects.toMatchObject({
+    reason: 'Unreachable',
+    message: expect.stringContaining('ECONNREFUSED'),
+  })
+  await unreachable.close()
+})
+
+it('rejects requests in progress when it is closed', async () => {
+  const { client, requests } = await startScriptedApiServer(() => undefined)
+  const request = client.get('/api').catch((error: unknown) => error)
+  await expect.poll(() => requests.length).toBe(1)
+  await client.close()
+  expect(await request).toMatchObject({ reason: 'Unreachable' })
+})
