@@ -53,7 +53,9 @@ const delegationMembers = {
         'docs/kubernetes-policies.md; default: none.',
     ),
   maxPolicies: limit.optional().describe('Maximum policies; the newest ones are refused. Default: 100.'),
-  maxPolicyBytes: limit.optional().describe('Maximum size of a policy as YAML. Default: 65536.'),
+  maxPolicyBytes: limit
+    .optional()
+    .describe('Maximum size of a policy as JSON, without its status. Default: 65536.'),
   maxConditions: limit.optional().describe('Maximum conditions in all its policies. Default: 100.'),
 }
 
@@ -105,13 +107,6 @@ const namespaceSchema = z
     }
   })
 
-/** A Kubernetes namespace of the platform: its policies count as files do. */
-export interface PlatformNamespace {
-  readonly platform: true
-  readonly name: string
-  readonly uid?: string
-}
-
 /** A Kubernetes namespace of a team: its policies grant within these limits. */
 export interface DelegatedNamespace {
   readonly platform: false
@@ -126,7 +121,10 @@ export interface DelegatedNamespace {
   readonly maxConditions: number
 }
 
-export type PolicyNamespace = PlatformNamespace | DelegatedNamespace
+/** A Kubernetes namespace of the platform, whose policies count as files do, or a delegated one. */
+export type PolicyNamespace =
+  | { readonly platform: true; readonly name: string; readonly uid?: string }
+  | DelegatedNamespace
 
 export const policyKubernetesSchema = z.strictObject({
   ...apiServerFields,

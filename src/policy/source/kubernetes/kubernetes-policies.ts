@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PolicyNamespace } from '../../../config/policy-kubernetes-settings.ts'
+import type { KubernetesClient } from '../../../lib/kubernetes/kubernetes-client.ts'
+import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
+import { policyResourceName } from '../../language/api-version.ts'
+import type { PolicyDocument } from '../../language/policy-document.ts'
+import { PolicyError } from '../../language/policy-error.ts'
+import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
+import type { OpenDocumentSource } from '../document-source.ts'
+import { describeReservedGrants } from './find-reserved-grants.ts'
+import { createJudge } from './judge-namespaces.ts'
+import type { ResourceResult } from './resource-status.ts'
+import type { Verdict } from './verdict.ts'
+import { watchNamespace, type NamespaceObserver } from './watch-namespace.ts'
+
+/** The callbacks must not throw. */
+interface KubernetesPolicyObserver extends NamespaceObserver {
+  /** Called with the results of all present resources, whenever these or their results may have changed. */
+  readonly onResults: (results: readonly ResourceResult[]) => void
+}
+
+export interface KubernetesPolicyOptions {
+  readonly client: KubernetesClient
+  readonly namespaces: readonly PolicyNamespace[]
+  readonly vocabulary: PolicyVocabulary
+  readonly observer: KubernetesPolicyObserver
+  /** How long the first complete list may take; default 30 s. */
+  readonly startTimeoutMs?: number
+  /** Delay after a failed request for a Kubernetes namespace; default 2 s. */
+  readonly retryMs?: number
+}
+
+export interface KubernetesPolicies {
+  /** Rejects with PolicyError if a Kubernetes namespace cannot be listed in time. */
+  readonly open: OpenDocumentSource
+  /** Receives all documents in force after each change: whether a grant has an effect depends on all of them. */
+  setInForce(documents: readonly PolicyDocument[]): void
+}
+
+/** Watches the policies in Kubernetes namespaces. Each is in force if it is accepted, whatever the others are. */
+export function createKubernetesPolicies(options: KubernetesPolicyOptions): KubernetesPolicies {
+  const { observer } = options
+  /** Undefined before the first complete list. */
+  let verdicts: readonly Verdict[] | undefined
+  let reserving: readonly PolicyDocument[] = []
+
+  function report(): void {
+    if (verdicts !== undefined)
+      observer.onResults(verdicts.map((verdict) => createResult(verdict, reserving)))
+  }
+
+  return {
+    open: (documents) =>
+      openWatches(options, {
+        async load(judged) {
+          verdicts = judged
+          await documents.load(listDocuments(judged))
+        },
+        fail: (cause) =>
+          documents.fail(new PolicyError([{ file: policyResourceName, message: String(cause) }])),
+        refresh(resources) {
+          const byUid = new Map(resources.map((resource) => [resource.metadata.uid, resource]))
+          verdicts = verdicts?.map((verdict) => ({
+            ...verdict,
+            resource: byUid.get(verdict.resource.metadata.uid) ?? verdict.resource,
+          }))
+          report()
+        },
+      }),
+    setInForce(documents) {
+      reserving = documents.filter(({ final }) => final.size > 0)
+      report()
+    },
+  }
+}
+
+const minPauseMs = 1_000
+/** Length of the pause after an update, in units of its duration. */
+const pausesPerUpdate = 4
+
+interface VerdictObserver {
+  load(verdicts: readonly Verdict[]): Promise<void>
+  fail(cause: unknown): void
+  /** Only status or metadata of the resources changed. */
+  refresh(resources: readonly KubernetesObject[]): void
+}
+
+/** Resolves when all Kubernetes namespaces are listed and loaded. Rejects with PolicyError if that takes too long. */
+async function openWatches(
+  options: KubernetesPolicyOptions,
+  verdicts: VerdictObserver,
+): Promise<{ close: () => void }> {
+  const { client, namespaces, vocabulary, observer, startTimeoutMs = 30_000, retryMs = 2_000 } = options
+  const judge = createJudge(vocabulary)
+  const lastErrors = new Map<string, string>()
+  const loaded = new AbortController()
+  const closing = new AbortController()
+  let isStale = false
+  let isRunning = false
+  let lastFailure: string | undefined
+
+  async function update(): Promise<void> {
+    const judged = await judge(watches.flatMap((watch) => watch.current() ?? []))
+    if (closing.signal.aborted) return
+    await verdicts.load(judged)
+    loaded.abort()
+  }
+
+  /**
+   * Runs one update after the other, so that an older one cannot replace a newer one. Pauses after each, so that somebody
+   * who edits a policy all the time does not keep the gateway busy.
+   */
+  async function run(): Promise<void> {
+    isRunning = true
+    while (isStale && !closing.signal.aborted) {
+      isStale = false
+      const startedAt = performance.now()
+      await update().then(
+        () => (lastFailure = undefined),
+        (cause: unknown) => {
+          isStale = true
+          if (String(cause) !== lastFailure) verdicts.fail(cause)
+          lastFailure = String(cause)
+        },
+      )
+      const pauseMs = Math.max(minPauseMs, (performance.now() - startedAt) * pausesPerUpdate)
+      await sleep(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
+    }
+    isRunning = false
+  }
+
+  function change(isContent: boolean): void {
+    if (!isContent) {
+      verdicts.refresh(watches.flatMap((watch) => watch.current()?.resources ?? []))
+      return
+    }
+    if (watches.some((watch) => watch.current() === undefined)) return
+    isStale = true
+    if (!isRunning) void run()
+  }
+
+  const watches = namespaces.map((namespace) =>
+    watchNamespace({
+      client,
+      namespace,
+      retryMs,
+      onChange: change,
+      observer: {
+        onConnect: observer.onConnect,
+        onError(name, error) {
+          lastErrors.set(name, error.message)
+          observer.onError(name, error)
+        },
+      },
+    }),
+  )
+  function close(): void {
+    closing.abort()
+    for (const watch of watches) watch.close()
+  }
+  const isLate = await sleep(startTimeoutMs, true, { signal: loaded.signal }).catch(() => false)
+  if (!isLate) return { close }
+  close()
+  const missing = namespaces.filter((_, index) => watches[index]?.current() === undefined)
+  const time = `within ${startTimeoutMs} ms`
+  if (missing.length === 0) {
+    const message = `cannot be loaded ${time}: ${lastFailure ?? 'too much to do'}`
+    throw new PolicyError([{ file: policyResourceName, message }])
+  }
+  throw new PolicyError(
+    missing.map(({ name }) => ({
+      file: `${policyResourceName}/${name}`,
+      message: `cannot be listed ${time}: ${lastErrors.get(name) ?? 'the API server does not respond'}`,
+    })),
+  )
+}
+
+/** In the order of their names, so that the first rule that applies is the same in all gateways. */
+function listDocuments(verdicts: readonly Verdict[]): readonly PolicyDocument[] {
+  return verdicts
+    .flatMap(({ document }) => document ?? [])
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+function createResult(
+  { resource, reason, message, document }: Verdict,
+  reserving: readonly PolicyDocument[],
+): ResourceResult {
+  const reserved = reason === 'Accepted' && document ? describeReservedGrants(document, reserving) : undefined
+  return {
+    resource,
+    accepted: { reason, message },
+    conflict:
+      reserved === undefined
+        ? { reason: 'NoConflict', message: 'no policy reserves what this one grants' }
+        : { reason: 'Reserved', message: reserved },
+  }
+}

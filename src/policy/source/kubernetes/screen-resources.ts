@@ -1,0 +1,59 @@
+import type { PolicyNamespace } from '../../../config/policy-kubernetes-settings.ts'
+import type { Steps } from '../../../lib/async/run-in-slices.ts'
+import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
+import type { PolicyText } from '../policy-location.ts'
+import { formatResource, getWrittenContent } from './resource-text.ts'
+import type { Verdict } from './verdict.ts'
+
+/** A resource as text to parse, or refused before. */
+export type ScreenedResource = Verdict | { readonly resource: KubernetesObject; readonly text: PolicyText }
+
+/** Far above that of any policy. */
+const maxDepth = 50
+
+/**
+ * Formats the resources of a Kubernetes namespace, oldest first, and refuses what would cost too much to parse. The
+ * result depends on the resources alone, so all gateways agree.
+ */
+export function* screenResources(
+  namespace: PolicyNamespace,
+  resources: readonly KubernetesObject[],
+): Steps<readonly ScreenedResource[]> {
+  const screened: ScreenedResource[] = []
+  for (const [index, resource] of resources.toSorted(byAge).entries()) {
+    const refusal = refuse(namespace, resource, index)
+    screened.push(refusal ?? { resource, text: formatResource(resource) })
+    yield
+  }
+  return screened
+}
+
+function refuse(namespace: PolicyNamespace, resource: KubernetesObject, index: number): Verdict | undefined {
+  const content = getWrittenContent(resource)
+  if (isDeeper(content, maxDepth))
+    return { resource, reason: 'Invalid', message: `nested deeper than ${maxDepth} levels` }
+  if (namespace.platform) return undefined
+  const { maxPolicies, maxPolicyBytes } = namespace
+  const refuseQuota = (message: string): Verdict => ({ resource, reason: 'QuotaExceeded', message })
+  if (index >= maxPolicies)
+    return refuseQuota(`${maxPolicies} older policies are in this Kubernetes namespace, and no more may be`)
+  const bytes = Buffer.byteLength(JSON.stringify(content))
+  if (bytes > maxPolicyBytes)
+    return refuseQuota(`the policy has ${bytes} bytes as JSON; expected at most ${maxPolicyBytes}`)
+  return undefined
+}
+
+function isDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return depth === 0 || Object.values(value).some((member) => isDeeper(member, depth - 1))
+}
+
+function byAge(one: KubernetesObject, other: KubernetesObject): number {
+  const [left, right] = [ageKey(one), ageKey(other)]
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
+/** Times of the API server have a fixed format in UTC and a resolution of a second. */
+function ageKey({ metadata }: KubernetesObject): string {
+  return `${String(metadata['creationTimestamp'])} ${metadata.name}`
+}

@@ -1,0 +1,13 @@
+import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
+import type { PolicyDocument } from '../../language/policy-document.ts'
+import type { AcceptedReason } from './resource-status.ts'
+
+/** What becomes of a resource. */
+export interface Verdict {
+  readonly resource: KubernetesObject
+  readonly reason: AcceptedReason
+  /** In words for the writer of the resource. Shows nothing of other Kubernetes namespaces. */
+  readonly message: string
+  /** What counts: the policy if it is accepted, the restrictions of an invalid policy of the platform. */
+  readonly document?: PolicyDocument
+}

@@ -1,0 +1,204 @@
+import { expect, it } from 'vitest'
+import type { WrittenPolicy, WrittenRule } from '../../policy-builder.ts'
+import { createDelegation, createResource, grant, judge } from './judged-resources.ts'
+
+const delegation = createDelegation()
+const [rule] = grant.rules
+
+function withRule(changes: object): object {
+  return { ...grant, rules: [{ ...rule, ...changes }] }
+}
+
+function allow(...operations: readonly string[]): object {
+  return withRule({ operations })
+}
+
+const onlyGrants = 'delegated policies only grant; the platform restricts'
+
+it.for<[attack: string, content: object, message: string]>([
+  [
+    'a namespace above the scope',
+    { ...grant, namespace: ['prod'] },
+    'namespace: ["prod"] is not delegated; expected it in ["prod","sales"]',
+  ],
+  ['the root', { ...grant, namespace: [] }, 'namespace: [] is not delegated'],
+  [
+    'the namespace of another team',
+    { ...grant, namespace: ['prod', 'finance'] },
+    'namespace: ["prod","finance"] is not delegated',
+  ],
+  [
+    'a name that begins as the scope does',
+    { ...grant, namespace: ['prod', 'sales2'] },
+    'namespace: ["prod","sales2"] is not delegated',
+  ],
+  [
+    'the scope in one name',
+    { ...grant, namespace: ['prod.sales'] },
+    'namespace: ["prod.sales"] is not delegated',
+  ],
+  [
+    'the scope in another case',
+    { ...grant, namespace: ['prod', 'Sales'] },
+    'namespace: ["prod","Sales"] is not delegated',
+  ],
+  ['a deny', withRule({ effect: 'deny' }), `14: rules[0].effect: ${onlyGrants}`],
+  ['inherit: false', { ...grant, inherit: false }, `inherit: false: ${onlyGrants}`],
+  ['final operations', { ...grant, final: ['drop'] }, `final: ${onlyGrants}`],
+  ['onDeny', { ...grant, onDeny: 404 }, `onDeny: ${onlyGrants}`],
+  [
+    'requirements for commits',
+    { ...grant, commits: { require: [{ id: 'm', metadata: ['ticket'] }] } },
+    `rules[0].effect: ${onlyGrants}`,
+  ],
+  [
+    'registering the storage of another team',
+    allow('RegisterTable'),
+    'rules[0].operations: not delegated: RegisterTable',
+  ],
+  ['choosing a location', allow('ChooseLocation'), 'not delegated: ChooseLocation'],
+  ['choosing the storage', allow('ChooseStorage'), 'not delegated: ChooseStorage'],
+  ['storage credentials', allow('read', 'credentials'), 'not delegated: VendCredentials'],
+  ['manifests of another table', allow('commit'), 'not delegated: CreateTableVersion'],
+  [
+    'code that reads any table',
+    allow('ReadAnyTable', 'CreateView', 'CreateFunction'),
+    'not delegated: ReadAnyTable, CreateView, CreateFunction',
+  ],
+  [
+    'a materialized view',
+    allow('CreateMaterializedView', 'RefreshMaterializedView'),
+    'not delegated: CreateMaterializedView, RefreshMaterializedView',
+  ],
+  ['everything', allow('all'), 'RegisterTable'],
+  [
+    'everybody',
+    withRule({ subjects: { any: true } }),
+    'rules[0].subjects.any: is not delegated; expected names',
+  ],
+  [
+    'anonymous callers',
+    withRule({ subjects: { anonymous: true } }),
+    'rules[0].subjects.anonymous: is not delegated',
+  ],
+  [
+    'everybody beside a name of its own',
+    withRule({ subjects: { users: ['alice'], any: true } }),
+    'rules[0].subjects.any: is not delegated',
+  ],
+  [
+    'a user of another issuer',
+    withRule({ subjects: { users: ['corp:bob', 'partner:bob'] } }),
+    'rules[0].subjects.users: "partner:bob" is not delegated',
+  ],
+  [
+    'an issuer whose name begins alike',
+    withRule({ subjects: { users: ['corp2:bob', 'corp'] } }),
+    'rules[0].subjects.users: "corp2:bob" is not delegated',
+  ],
+  [
+    'a group that is not delegated',
+    withRule({ subjects: { groups: ['sales', 'finance'] } }),
+    'rules[0].subjects.groups: "finance" is not delegated',
+  ],
+  [
+    'the name of a group as user',
+    withRule({ subjects: { users: ['sales'] } }),
+    'rules[0].subjects.users: "sales" is not delegated',
+  ],
+  [
+    'an API key of another team',
+    withRule({ subjects: { keys: ['k1', 'k2'] } }),
+    'rules[0].subjects.keys: "k2" is not delegated',
+  ],
+  [
+    'a service account of another cluster',
+    withRule({ subjects: { serviceAccounts: ['other:etl/loader'] } }),
+    'rules[0].subjects.users: "other:system:serviceaccount:etl:loader" is not delegated',
+  ],
+])('refuses %s', ([, content, message]) => {
+  const [verdict] = judge(delegation, createResource('p', content))
+  expect(verdict).toMatchObject({ reason: 'NotDelegated' })
+  expect(verdict?.message).toContain(message)
+  expect(verdict).not.toHaveProperty('document')
+})
+
+it.for<[grants: string, content: object]>([
+  ['the scope itself', grant],
+  ['a namespace beneath', { ...grant, namespace: ['prod', 'sales', 'eu'] }],
+  ['everything of the groups that stay in a namespace', allow('browse', 'query', 'write', 'create', 'drop')],
+  ['administration of a table', allow('RenameTable', 'CreateTableIndex', 'AlterTableAddColumns')],
+  [
+    'principals, groups and service accounts of an issuer',
+    withRule({
+      subjects: { users: ['corp:bob'], groups: ['corp:dev'], serviceAccounts: ['corp:etl/loader'] },
+    }),
+  ],
+  ['named subjects', withRule({ subjects: { users: ['alice'], groups: ['sales'], keys: ['k1'] } })],
+  [
+    'names of others as exceptions',
+    withRule({ subjects: { groups: ['sales'], except: { users: ['partner:bob'] } } }),
+  ],
+  ['a shadow policy', { ...grant, mode: 'shadow' }],
+])('accepts a grant of %s', ([, content]) => {
+  expect(judge(delegation, createResource('p', content))).toMatchObject([
+    { reason: 'Accepted', document: { name: 'team-a/p', file: 'accesspolicies/team-a/p' } },
+  ])
+})
+
+it('a scope claimed by labels, annotations or a status counts for nothing', () => {
+  const claims = { 'catalog-gateway.dev/namespaces': 'prod.finance', scope: 'prod/finance' }
+  const resource = createResource(
+    'p',
+    {
+      ...grant,
+      namespace: ['prod', 'finance'],
+      status: { conditions: [{ type: 'Accepted', status: 'True', reason: 'Accepted' }] },
+    },
+    { labels: claims, annotations: claims },
+  )
+  expect(judge(delegation, resource)).toMatchObject([{ reason: 'NotDelegated' }])
+})
+
+it('additional permissions are delegated by name', () => {
+  const generous = createDelegation({ additionalPermissions: ['RegisterTable', 'ChooseLocation'] })
+  const content = allow('RegisterTable', 'ChooseLocation')
+  expect(judge(generous, createResource('p', content))).toMatchObject([{ reason: 'Accepted' }])
+  expect(judge(generous, createResource('p', allow('RegisterTable', 'VendCredentials')))).toMatchObject([
+    { reason: 'NotDelegated', message: '14: rules[0].operations: not delegated: VendCredentials' },
+  ])
+})
+
+it('everybody and anonymous callers are delegated by name', () => {
+  const subjects = { ...delegation.subjects, any: true, anonymous: true }
+  const content = withRule({ subjects: { any: true, anonymous: true } } satisfies Partial<WrittenRule>)
+  expect(judge(createDelegation({ subjects }), createResource('p', content))).toMatchObject([
+    { reason: 'Accepted' },
+  ])
+})
+
+it('reports everything that is not delegated, and refuses the policy as a whole', () => {
+  const content = {
+    namespace: ['prod', 'sales'],
+    rules: [
+      ...grant.rules,
+      { id: 'more', effect: 'allow', subjects: { any: true }, operations: ['RegisterTable'] },
+    ],
+  } satisfies Omit<WrittenPolicy, 'name'>
+  const [verdict] = judge(delegation, createResource('p', content))
+  expect(verdict?.document).toBeUndefined()
+  expect(verdict?.message.split('\n')).toEqual([
+    expect.stringContaining('rules[1].subjects.any'),
+    expect.stringContaining('rules[1].operations: not delegated: RegisterTable'),
+  ])
+})
+
+it('a policy with thousands of violations has a short message', () => {
+  const users = Array.from({ length: 1000 }, (_, index) => `${index}-${'x'.repeat(1000)}`)
+  const [verdict] = judge(
+    createDelegation({ maxPolicyBytes: 2_000_000 }),
+    createResource('p', withRule({ subjects: { users } })),
+  )
+  expect(verdict?.message.length).toBeLessThan(8_000)
+  expect(verdict?.message).toMatch(/\nand 980 more$/)
+})

@@ -1,0 +1,116 @@
+import { expect, it } from 'vitest'
+import { compilePolicies } from '../../../../src/policy/policy-set.ts'
+import { createAuthorizationRequest, createCaller } from '../../policy-builder.ts'
+import { createDelegation, createResource, grant, judge, platform } from './judged-resources.ts'
+
+const system = { namespace: 'catalog-system' }
+const allow = { id: 'allow', effect: 'allow', subjects: { any: true }, operations: ['read', 'write'] }
+const deny = { id: 'deny', effect: 'deny', subjects: { users: ['mallory'] }, operations: ['write'] }
+const typo = { id: 'typo', effect: 'allow', subjects: { any: true }, operations: ['raed'] }
+
+function decide(
+  documents: Parameters<typeof compilePolicies>[0],
+  user: string,
+  permission: 'UpdateTable' | 'QueryTable',
+) {
+  const request = createAuthorizationRequest(createCaller(user), permission, 'table', ['prod', 't'])
+  return compilePolicies(documents).decide(request)
+}
+
+function documentsOf(verdicts: ReturnType<typeof judge>) {
+  return verdicts.flatMap(({ document }) => document ?? [])
+}
+
+it('errors have field path, line and column of the resource as kubectl prints it', () => {
+  const resource = createResource(
+    'p',
+    {
+      namespace: ['prod'],
+      rules: [{ ...allow, when: 'brunch == "main"' }, typo],
+      status: { conditions: [] },
+    },
+    { ...system, managedFields: [{ manager: 'kubectl', operation: 'Update' }] },
+  )
+  expect(judge(platform, resource)).toMatchObject([
+    {
+      reason: 'Invalid',
+      message: [
+        '20:9: rules[0].when: unknown variable: brunch; did you mean "branch"?',
+        '24:5: rules[1].operations[0]: unknown operation or group "raed"',
+      ].join('\n'),
+    },
+  ])
+})
+
+it('an invalid policy of the platform grants nothing, and its denies stay', () => {
+  const documents = documentsOf(
+    judge(
+      platform,
+      createResource('good', { namespace: [], rules: [allow] }, system),
+      createResource('bad', { namespace: ['prod'], rules: [allow, deny, typo] }, system),
+    ),
+  )
+  expect(documents.map(({ name }) => name)).toEqual(['catalog-system/bad', 'catalog-system/good'])
+  expect(decide(documents, 'mallory', 'UpdateTable')).toMatchObject({
+    allowed: false,
+    reason: 'denied',
+    rule: { policy: 'catalog-system/bad' },
+  })
+  expect(decide(documents, 'mallory', 'QueryTable')).toMatchObject({
+    allowed: true,
+    rule: { policy: 'catalog-system/good' },
+  })
+  expect(decide(documents, 'alice', 'UpdateTable').allowed).toBe(true)
+})
+
+it('a deny whose condition cannot be read applies without it', () => {
+  const broken = { ...deny, when: 'branch = "main"' }
+  const [verdict] = judge(platform, createResource('p', { namespace: ['prod'], rules: [broken] }, system))
+  expect(verdict).toMatchObject({
+    reason: 'Invalid',
+    document: { rules: [{ id: 'deny', condition: undefined }] },
+  })
+})
+
+it('inherit: false, final and onDeny of an invalid policy of the platform stay', () => {
+  const [verdict] = judge(
+    platform,
+    createResource(
+      'p',
+      { namespace: ['prod'], inherit: false, final: ['drop'], onDeny: 404, rules: [typo] },
+      system,
+    ),
+  )
+  expect(verdict).toMatchObject({ reason: 'Invalid', document: { inherit: false, onDeny: 404, rules: [] } })
+  expect(verdict?.document?.final.has('DropTable')).toBe(true)
+})
+
+it.for<[string, unknown]>([
+  ['no namespace', undefined],
+  ['a namespace that is text', 'prod'],
+  ['a name that is no text', ['prod', 5]],
+])('denies of a policy with %s apply nowhere, because their place is unknown', ([, namespace]) => {
+  const [verdict] = judge(platform, createResource('p', { namespace, rules: [deny] }, system))
+  expect(verdict).toMatchObject({ reason: 'Invalid' })
+  expect(verdict?.document).toBeUndefined()
+})
+
+it('an invalid delegated policy affects itself alone: nothing of it stays', () => {
+  const verdicts = judge(
+    createDelegation(),
+    createResource('bad', { ...grant, rules: [...grant.rules, typo, deny] }),
+    createResource('good', grant),
+  )
+  expect(verdicts.map(({ reason, document }) => [reason, document?.name])).toEqual([
+    ['Invalid', undefined],
+    ['Accepted', 'team-a/good'],
+  ])
+})
+
+it('the message shows nothing of other Kubernetes namespaces', () => {
+  const [verdict] = judge(
+    createDelegation(),
+    createResource('p', { ...grant, namespace: ['prod', 'finance'] }),
+  )
+  expect(verdict?.message).not.toMatch(/catalog-system|uid/)
+})

@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest'
+import { compilePolicies } from '../../../../src/policy/policy-set.ts'
+import { parseDocuments } from '../../parse-documents.ts'
+import { createAuthorizationRequest, createCaller } from '../../policy-builder.ts'
+import { createDelegation, createResource, grant, judge, platform } from './judged-resources.ts'
+
+const all = { id: 'all', effect: 'deny' as const, subjects: { any: true as const }, operations: ['all'] }
+
+function documentsOf(...verdicts: ReturnType<typeof judge>) {
+  return verdicts.flatMap(({ document }) => document ?? [])
+}
+
+function decide(documents: ReturnType<typeof documentsOf>, namespace: readonly string[] = ['prod', 'sales']) {
+  const request = createAuthorizationRequest(
+    createCaller('alice', 'sales'),
+    'ListTables',
+    'namespace',
+    namespace,
+  )
+  return compilePolicies(documents).decide(request)
+}
+
+it('a resource with the name of a file or of a resource elsewhere replaces neither', () => {
+  const files = parseDocuments([{ name: 'p', namespace: ['prod'], rules: [all] }])
+  const documents = [
+    ...files,
+    ...documentsOf(...judge(platform, createResource('p', grant, { namespace: 'catalog-system' }))),
+    ...documentsOf(...judge(createDelegation(), createResource('p', grant))),
+  ]
+  expect(documents.map(({ name, file }) => [name, file])).toEqual([
+    ['p', 'policies.yaml'],
+    ['catalog-system/p', 'accesspolicies/catalog-system/p'],
+    ['team-a/p', 'accesspolicies/team-a/p'],
+  ])
+  expect(decide(documents)).toMatchObject({ allowed: false, reason: 'denied', rule: { policy: 'p' } })
+})
+
+it('no name of a resource is that of another in a different Kubernetes namespace', () => {
+  const [verdict] = judge(platform, createResource('a/b', grant, { namespace: 'x' }))
+  expect(verdict).toMatchObject({ reason: 'Invalid' })
+})
+
+it('a deny of the platform holds against a delegated grant, and so does inherit: false', () => {
+  const delegated = documentsOf(...judge(createDelegation(), createResource('p', grant)))
+  expect(decide(delegated).allowed).toBe(true)
+  const denied = parseDocuments([{ name: 'deny', namespace: [], rules: [all] }])
+  expect(decide([...denied, ...delegated])).toMatchObject({ allowed: false, reason: 'denied' })
+  const isolated = parseDocuments([
+    { name: 'isolated', namespace: ['prod', 'sales', 'hr'], inherit: false, rules: [] },
+  ])
+  expect(decide([...isolated, ...delegated], ['prod', 'sales', 'hr']).allowed).toBe(false)
+})
+
+it('a decision names the Kubernetes namespace, the policy and its line', () => {
+  const delegated = documentsOf(...judge(createDelegation(), createResource('p', grant)))
+  expect(decide(delegated)).toMatchObject({
+    rule: { policy: 'team-a/p', rule: 'reads', file: 'accesspolicies/team-a/p', line: 14 },
+  })
+})

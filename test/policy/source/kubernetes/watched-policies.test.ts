@@ -1,0 +1,107 @@
+import { expect, it, vi } from 'vitest'
+import { createDelegation, createResource } from './judged-resources.ts'
+import { scriptCluster, sendNamespace, unavailable, watchCluster } from './watched-policies.ts'
+
+function createGrant(name: string, user: string, metadata: Readonly<Record<string, unknown>> = {}) {
+  const rule = { id: 'reads', effect: 'allow', subjects: { users: [user] }, operations: ['read'] }
+  return createResource(name, { namespace: ['prod', 'sales'], rules: [rule] }, metadata)
+}
+
+const delegation = createDelegation({
+  subjects: { ...createDelegation().subjects, users: ['alice', 'robin', 'carol'] },
+})
+
+async function eventually(condition: () => boolean): Promise<void> {
+  await vi.waitUntil(condition, { timeout: 20_000, interval: 10 })
+}
+
+it('the first policies are in force at the start, and changes later', async () => {
+  const { cluster, client } = await scriptCluster(createGrant('p', 'alice'))
+  const { isAllowed, reports, connects } = await watchCluster({ client }, delegation)
+  expect(isAllowed('alice')).toBe(true)
+  await eventually(() => connects.length > 0)
+  cluster.report('MODIFIED', createGrant('p', 'robin', { generation: 2, resourceVersion: '2' }))
+  await eventually(() => isAllowed('robin'))
+  expect(isAllowed('alice')).toBe(false)
+  expect(reports.at(-1)).toMatchObject([
+    {
+      resource: { metadata: { generation: 2 } },
+      accepted: { reason: 'Accepted' },
+      conflict: { reason: 'NoConflict' },
+    },
+  ])
+})
+
+it('a start without a complete list fails, and says which Kubernetes namespace and why', async () => {
+  const { cluster, client } = await scriptCluster()
+  cluster.list = unavailable
+  await expect(watchCluster({ client }, delegation, 500)).rejects.toThrow(
+    'accesspolicies/team-a: cannot be listed within 500 ms: the API server returned status 503: as scripted',
+  )
+})
+
+it('a start without knowing the Kubernetes namespace fails', async () => {
+  const { cluster, client } = await scriptCluster(createGrant('p', 'alice'))
+  cluster.namespace = unavailable
+  await expect(watchCluster({ client }, delegation, 500)).rejects.toThrow(
+    'accesspolicies/team-a: cannot be listed',
+  )
+})
+
+it('a Kubernetes namespace with another uid grants nothing from the start', async () => {
+  const { cluster, client } = await scriptCluster(createGrant('p', 'alice'))
+  cluster.namespace = sendNamespace('uid of another one')
+  const { isAllowed, reports } = await watchCluster({ client }, delegation)
+  expect(isAllowed('alice')).toBe(false)
+  expect(reports.at(-1)).toMatchObject([{ accepted: { reason: 'NamespaceReplaced' } }])
+})
+
+it('a deletion takes effect at once even if the Kubernetes namespace cannot be read; a new grant waits', async () => {
+  const { cluster, client } = await scriptCluster(createGrant('p', 'alice'))
+  const { isAllowed, connects, errors } = await watchCluster({ client }, delegation)
+  await eventually(() => connects.length > 0)
+  cluster.namespace = unavailable
+  cluster.report('ADDED', createGrant('q', 'robin', { resourceVersion: '2' }))
+  cluster.report('DELETED', createGrant('p', 'alice', { resourceVersion: '3' }))
+  await eventually(() => !isAllowed('alice'))
+  expect(isAllowed('robin')).toBe(false)
+  expect(errors[0]).toContain('503')
+  const before = connects.length
+  cluster.namespace = sendNamespace('uid-of-team-a')
+  await eventually(() => isAllowed('robin'))
+  expect(connects.length).toBeGreaterThan(before)
+})
+
+it('a policy whose deletion waits for a finalizer grants nothing', async () => {
+  const { cluster, client } = await scriptCluster(createGrant('p', 'alice'))
+  const { isAllowed, connects } = await watchCluster({ client }, delegation)
+  await eventually(() => connects.length > 0)
+  cluster.report(
+    'MODIFIED',
+    createGrant('p', 'alice', {
+      resourceVersion: '2',
+      deletionTimestamp: '2026-01-01T00:00:01Z',
+      finalizers: ['x/y'],
+    }),
+  )
+  await eventually(() => !isAllowed('alice'))
+})
+
+it('a changed status is reported with the newest resource, without a new set of policies', async () => {
+  const { cluster, client } = await scriptCluster(createGrant('p', 'alice'))
+  const { source, reports, connects } = await watchCluster({ client }, delegation)
+  await eventually(() => connects.length > 0)
+  const before = source.current()
+  cluster.report('MODIFIED', {
+    ...createGrant('p', 'alice', { resourceVersion: '2' }),
+    status: { conditions: [] },
+  })
+  await eventually(() => reports.at(-1)?.[0]?.resource.metadata.resourceVersion === '2')
+  expect(source.current()).toBe(before)
+})
+
+it('the order of policies does not depend on that of the list', async () => {
+  const { client } = await scriptCluster(...['c', 'a', 'b'].map((name) => createGrant(name, 'alice')))
+  const { names } = await watchCluster({ client }, delegation)
+  expect(names).toEqual(['team-a/a', 'team-a/b', 'team-a/c'])
+})
