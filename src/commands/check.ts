@@ -27,6 +27,10 @@ export function checkCommand(): Command {
     .description('check settings, policies and keys, and print the effective settings')
     .requiredOption('--config <file>', 'settings file (YAML)')
     .option('--probe', 'also read from each upstream, with the credential of the gateway')
+    .addHelpText(
+      'after',
+      '\nPolicies in Kubernetes (policies.kubernetes) are not read: their status says whether they are accepted.',
+    )
     .action(async ({ config, probe }: { config: string; probe?: true }) => {
       const settings = await runStep(`the settings in ${config} cannot be used`, () =>
         readGatewaySettings(config, process.env),

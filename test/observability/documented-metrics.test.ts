@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
+import { registerPolicyResourceMetrics } from '../../src/observability/metrics/policy-resource-metrics.ts'
 import { createWorkerMetrics } from '../../src/workers/worker-metrics.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
@@ -16,6 +17,7 @@ it('docs/observability.md lists every metric with its type and help text', async
   const { gateway } = await startGatewayAndUpstream()
   const registry = new Registry()
   createWorkerMetrics(registry, () => 0)
+  registerPolicyResourceMetrics(registry, [])
   const ofGateway = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   const metrics = `${ofGateway}\n${await registry.metrics()}`
   const page = await readFile(new URL('../../docs/observability.md', import.meta.url), 'utf8')

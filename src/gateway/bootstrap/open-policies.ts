@@ -2,7 +2,9 @@ import type { AuditLog } from '../../audit/log/audit-log.ts'
 import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
 import { createPolicyVocabulary, type PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { describeConditionError } from '../../policy/conditions/condition.ts'
-import { watchPolicies, type PolicySource } from '../../policy/source/policy-source.ts'
+import type { OpenDocumentSource } from '../../policy/source/document-source.ts'
+import { mirrorSource } from '../../policy/source/mirror-source.ts'
+import { combineSources, openLocation, type PolicySource } from '../../policy/source/policy-source.ts'
 import type { PoliciesFollower } from '../observability/policies-follower.ts'
 import { createFolderLocation } from '../../policy/source/policy-location.ts'
 import type { ReportConditionFailure } from '../../policy/engine/rule-compiler.ts'
@@ -12,43 +14,77 @@ import { withShadow, type ShadowDifference } from '../../policy/source/shadow-po
 import type { PolicySet } from '../../policy/policy-set.ts'
 import { createLogThrottle } from '../../observability/log/log-throttle.ts'
 import type { Bootstrap } from './open-observability.ts'
+import type { PolicyResources } from './open-policy-resources.ts'
+
+/** The policies of a gateway. */
+export interface OpenedPolicies extends PolicySource {
+  /** Describes what keeps changes from being seen, in words for an operator; undefined if nothing does. */
+  findProblem(): string | undefined
+}
 
 /** Receives reports about policies, and what these may name. */
-interface PolicyObservers extends Pick<Bootstrap, 'metrics' | 'log'> {
+interface PolicyObservers extends Omit<Bootstrap, 'settings'> {
   readonly audit: AuditLog
   readonly vocabulary: PolicyVocabulary
   readonly follower?: PoliciesFollower | undefined
 }
 
 /**
- * Opens the policies, with candidates beside them if the settings name some, and watches both. Throws PolicyError if
- * either cannot be loaded at the start; a later change that cannot be loaded changes nothing.
+ * Opens the policies of all sources, with candidates beside them if the settings name some, and watches them. Throws
+ * PolicyError if any cannot be loaded at the start; a later change that cannot be loaded changes nothing.
  */
 export async function openPolicies(
   { settings, closers, metrics, log }: Bootstrap,
   audit: AuditLog,
   follower: PoliciesFollower | undefined,
-): Promise<PolicySource> {
+): Promise<OpenedPolicies> {
   const vocabulary = createPolicyVocabulary(createExtraOperations(settings.upstreams))
-  const policies = await openBoth(settings.policies, { metrics, log, audit, follower, vocabulary })
+  const observers = { closers, metrics, log, audit, follower, vocabulary }
+  const resources = await openResources(settings.policies, observers)
+  const policies = await openBoth(settings.policies, resources, observers)
   closers.push(() => policies.close())
-  return policies
+  return { ...policies, findProblem: () => resources?.findProblem() }
 }
 
-async function openBoth(settings: PolicySettings, observers: PolicyObservers): Promise<PolicySource> {
+/** Imported on demand: a gateway without policies in Kubernetes does not load the client. */
+async function openResources(
+  { kubernetes }: PolicySettings,
+  { vocabulary, ...bootstrap }: PolicyObservers,
+): Promise<PolicyResources | undefined> {
+  if (kubernetes === undefined) return undefined
+  const { openPolicyResources } = await import('./open-policy-resources.ts')
+  return openPolicyResources(kubernetes, vocabulary, bootstrap)
+}
+
+async function openBoth(
+  settings: PolicySettings,
+  resources: PolicyResources | undefined,
+  observers: PolicyObservers,
+): Promise<PolicySource> {
   const shadowDiffers = shadowReport(observers)
-  const live = await openLive(settings, observers, shadowDiffers)
+  const mirrored = resources && mirrorSource(resources.open)
+  const opened = { settings, resources, sources: mirrored ? [mirrored.open] : [] }
+  const live = await openLive(opened, observers, shadowDiffers)
   if (settings.candidateFolder === undefined) return live
   try {
-    return besideCandidate(live, await openCandidate(settings.candidateFolder, observers), shadowDiffers)
+    const sources = mirrored ? [mirrored.openMirror] : []
+    const candidate = await openCandidate(settings.candidateFolder, sources, observers)
+    return besideCandidate(live, candidate, shadowDiffers)
   } catch (error) {
     live.close()
     throw error
   }
 }
 
+interface LivePolicies {
+  readonly settings: PolicySettings
+  readonly resources: PolicyResources | undefined
+  /** Sources beside the folder or bundle. */
+  readonly sources: readonly OpenDocumentSource[]
+}
+
 async function openLive(
-  settings: PolicySettings,
+  { settings, resources, sources }: LivePolicies,
   observers: PolicyObservers,
   onShadowDifference: (difference: ShadowDifference) => void,
 ): Promise<PolicySource> {
@@ -60,16 +96,15 @@ async function openLive(
   }
   const location = await openPolicyLocation(settings)
   metrics.policyReloadSuccessful.set(1)
-  const source = await watchPolicies(location, {
-    vocabulary,
+  // Files come first: among rules of one namespace that apply, the first one is named in decisions.
+  const source = await combineSources([openLocation(location, { vocabulary }), ...sources], {
     onConditionFailure: conditionReport(observers),
     onShadowDifference,
-    ...(follower && {
-      onDocuments: (documents, hasError) => {
-        follower.loaded(documents)
-        if (hasError) follower.failed()
-      },
-    }),
+    onDocuments: (documents, hasError) => {
+      resources?.setInForce(documents)
+      follower?.loaded(documents)
+      if (hasError) follower?.failed()
+    },
     onReload: ({ revision }, hasError) => {
       metrics.policyReloads.inc({ result: 'success' })
       metrics.policyReloadSuccessful.set(hasError ? 0 : 1)
@@ -92,9 +127,13 @@ async function openLive(
   return source
 }
 
-function openCandidate(folder: string, { log, vocabulary }: PolicyObservers): Promise<PolicySource> {
-  return watchPolicies(createFolderLocation(folder), {
-    vocabulary,
+function openCandidate(
+  folder: string,
+  sources: readonly OpenDocumentSource[],
+  { log, vocabulary }: PolicyObservers,
+): Promise<PolicySource> {
+  const location = openLocation(createFolderLocation(folder), { vocabulary })
+  return combineSources([location, ...sources], {
     onReload: ({ revision }) => log.info({ revision }, 'candidate policies reloaded'),
     onError: (error) => {
       log.error({ error: String(error) }, 'candidate policy reload failed')

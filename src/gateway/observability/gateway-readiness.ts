@@ -7,7 +7,7 @@ import type { Upstreams } from '../upstream/upstreams.ts'
 
 interface GatewayReadinessOptions {
   readonly audit: Pick<AuditLog, 'status'>
-  readonly policies: Pick<PolicySource, 'current'>
+  readonly policies: Pick<PolicySource, 'current'> & { readonly findProblem: () => string | undefined }
   readonly authenticator: Pick<Authenticator, 'status'>
   readonly upstreams: Pick<Upstreams, 'all'>
   readonly shared: Pick<SharedLimits, 'isReady'> | undefined
@@ -28,6 +28,12 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
       name: 'policies',
       findProblem: () =>
         policies.current().size > 0 ? undefined : 'no policies loaded: every request is denied',
+    },
+    {
+      name: 'policy_resources',
+      // The other gateways lose the API server too, and the last policies stay in force.
+      isWarning: true,
+      findProblem: policies.findProblem,
     },
     {
       name: 'jwks',

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { eventually } from '../e2e/running-dev.ts'
+import type { TestedGateway } from '../gateway/support/open-gateway.ts'
+import { startPolicyCluster, type PolicyCluster } from './support/policy-cluster.ts'
+
+let cluster: PolicyCluster
+let teamA: object
+let teamB: object
+let uidOfTeamA = ''
+
+const platform = { name: 'catalog-system', platform: true }
+
+/** Grants `sam` to read the namespace `prod.sales`. */
+const grant = createGrant('sam')
+
+function createGrant(user: string, namespace: readonly string[] = ['prod', 'sales'], effect = 'allow') {
+  return { namespace, rules: [{ id: 'reads', effect, subjects: { users: [user] }, operations: ['read'] }] }
+}
+
+function delegate(name: string, uid: string, catalogNamespace: readonly string[]): object {
+  return { name, uid, catalogNamespaces: [catalogNamespace], subjects: { users: ['sam', 'kim'] } }
+}
+
+beforeAll(async () => {
+  cluster = await startPolicyCluster()
+  await cluster.createNamespace('catalog-system')
+  uidOfTeamA = await cluster.createNamespace('team-a')
+  teamA = delegate('team-a', uidOfTeamA, ['prod', 'sales'])
+  teamB = delegate('team-b', await cluster.createNamespace('team-b'), ['prod', 'finance'])
+}, 180_000)
+
+afterAll(() => cluster?.close())
+
+async function open(namespaces: readonly object[] = [platform, teamA, teamB]): Promise<TestedGateway> {
+  return cluster.openGateway(namespaces, ['sam', 'kim'])
+}
+
+async function mayAsk(gateway: TestedGateway, user: string, namespace = 'prod$sales'): Promise<boolean> {
+  const { status } = await gateway.post(`/v1/namespace/${namespace}/exists`, { as: user, body: {} })
+  return status === 200
+}
+
+async function expectEventually(
+  gateway: TestedGateway,
+  user: string,
+  isAllowed: boolean,
+  namespace?: string,
+) {
+  await eventually(async () => expect(await mayAsk(gateway, user, namespace)).toBe(isAllowed))
+}
+
+/** Resolves with the condition when the status is that of the present generation. */
+async function readCondition(namespace: string, name: string, type = 'Accepted') {
+  return eventually(async () => {
+    const { metadata, status } = await cluster.readPolicy(namespace, name)
+    expect(status?.observedGeneration).toBe(metadata['generation'])
+    return status?.conditions.find((condition) => condition.type === type)
+  })
+}
+
+async function readMetrics(gateway: TestedGateway): Promise<string> {
+  return (await fetch(`${gateway.adminUrl}/metrics`)).text()
+}
+
+it('two gateways apply a delegated policy, an edit and a deletion; one of them writes the status', async () => {
+  const gateways = [await open(), await open()]
+  await cluster.applyPolicy('team-a', 'readers', grant)
+  for (const gateway of gateways) await expectEventually(gateway, 'sam', true)
+  expect(await readCondition('team-a', 'readers')).toMatchObject({ status: 'True', reason: 'Accepted' })
+  expect(await readCondition('team-a', 'readers', 'Conflict')).toMatchObject({ status: 'False' })
+  for (const gateway of gateways) expect(await mayAsk(gateway, 'sam', 'prod$finance')).toBe(false)
+
+  await cluster.applyPolicy('team-a', 'readers', createGrant('kim'))
+  for (const gateway of gateways) {
+    await expectEventually(gateway, 'kim', true)
+    expect(await mayAsk(gateway, 'sam')).toBe(false)
+  }
+  await cluster.deletePolicy('team-a', 'readers')
+  for (const gateway of gateways) await expectEventually(gateway, 'kim', false)
+})
+
+it('policies that exist before the start are in force from the first request', async () => {
+  await cluster.applyPolicy('team-a', 'readers', grant)
+  const gateway = await open()
+  expect(await mayAsk(gateway, 'sam')).toBe(true)
+  await cluster.deletePolicy('team-a', 'readers')
+})
+
+it('a grant on the namespace of another team is refused, with an event, and a forged status changes nothing', async () => {
+  const gateway = await open()
+  await cluster.applyPolicy('team-a', 'outside', createGrant('sam', ['prod', 'finance']))
+  expect(await readCondition('team-a', 'outside')).toMatchObject({
+    status: 'False',
+    reason: 'NotDelegated',
+    message: 'namespace: ["prod","finance"] is not delegated; expected it in ["prod","sales"]',
+  })
+  await eventually(async () => {
+    const events = await cluster.client.text('/apis/events.k8s.io/v1/namespaces/team-a/events')
+    expect(events).toContain('"reason":"NotDelegated"')
+  })
+  const forged = {
+    type: 'Accepted',
+    status: 'True',
+    reason: 'Accepted',
+    message: '',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  }
+  await cluster.client.patch('/apis/catalog-gateway.dev/v1/namespaces/team-a/accesspolicies/outside/status', {
+    status: { conditions: [forged] },
+  })
+  await eventually(async () =>
+    expect(await readCondition('team-a', 'outside')).toMatchObject({ status: 'False' }),
+  )
+  expect(await mayAsk(gateway, 'sam', 'prod$finance')).toBe(false)
+  expect(await readMetrics(gateway)).toContain('catalog_gateway_policy_resources{state="refused"} 1')
+  await cluster.deletePolicy('team-a', 'outside')
+})
+
+it('policies of the platform deny, reserve, and show that a delegated grant has no effect', async () => {
+  const gateway = await open()
+  await cluster.applyPolicy('team-a', 'readers', grant)
+  await expectEventually(gateway, 'sam', true)
+  await cluster.applyPolicy('catalog-system', 'reserved', {
+    namespace: ['prod'],
+    final: ['QueryTable'],
+    rules: [],
+  })
+  await eventually(async () =>
+    expect(await readCondition('team-a', 'readers', 'Conflict')).toMatchObject({
+      status: 'True',
+      reason: 'Reserved',
+    }),
+  )
+  await cluster.applyPolicy('catalog-system', 'reserved', createGrant('sam', ['prod'], 'deny'))
+  await expectEventually(gateway, 'sam', false)
+  for (const [namespace, name] of [
+    ['team-a', 'readers'],
+    ['catalog-system', 'reserved'],
+  ] as const)
+    await cluster.deletePolicy(namespace, name)
+})
+
+it('a Kubernetes namespace that was deleted and created again by another grants nothing', async () => {
+  const gateway = await open()
+  await cluster.applyPolicy('team-a', 'readers', grant)
+  await expectEventually(gateway, 'sam', true)
+  await cluster.deleteNamespace('team-a')
+  await expectEventually(gateway, 'sam', false)
+  await eventually(async () => {
+    expect(await cluster.createNamespace('team-a')).not.toBe(uidOfTeamA)
+  })
+  await cluster.applyPolicy('team-a', 'readers', grant)
+  expect(await readCondition('team-a', 'readers')).toMatchObject({
+    status: 'False',
+    reason: 'NamespaceReplaced',
+  })
+  expect(await mayAsk(gateway, 'sam')).toBe(false)
+  await cluster.deletePolicy('team-a', 'readers')
+})
+
+it('while the API server is down the last policies stay, with a warning, and changes arrive afterwards', async () => {
+  const gateway = await open([platform, teamB])
+  await cluster.applyPolicy('team-b', 'readers', createGrant('sam', ['prod', 'finance']))
+  await expectEventually(gateway, 'sam', true, 'prod$finance')
+  await cluster.stop()
+  try {
+    await eventually(async () => {
+      const metrics = await readMetrics(gateway)
+      expect(metrics).toContain('catalog_gateway_policy_watch_connected{kubernetes_namespace="team-b"} 0')
+    })
+    const ready = await fetch(`${gateway.adminUrl}/readyz`)
+    expect([ready.status, await ready.text()]).toEqual([
+      200,
+      expect.stringContaining('not connected: catalog-system, team-b'),
+    ])
+    expect(await mayAsk(gateway, 'sam', 'prod$finance')).toBe(true)
+  } finally {
+    await cluster.start()
+  }
+  await cluster.deletePolicy('team-b', 'readers')
+  await expectEventually(gateway, 'sam', false, 'prod$finance')
+  await eventually(async () => {
+    const metrics = await readMetrics(gateway)
+    expect(metrics).toContain('catalog_gateway_policy_watch_connected{kubernetes_namespace="team-b"} 1')
+  })
+})
