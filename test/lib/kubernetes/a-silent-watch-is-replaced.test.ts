@@ -21,6 +21,7 @@ it('closes a watch without events and continues from its version', async () => {
       sendEvents(createBookmark('12'))(request, response)
     },
     sendEvents(createEvent('ADDED', createThing('a', '13'))),
+    sendEvents(),
   )
   const { reports, errors, requests } = await watchThings(listsAndWatches(sendList('9'), watches), {
     timing: { silenceMs: 200 },
