@@ -82,7 +82,7 @@ function judge(resource: KubernetesObject): ResourceResult {
 function startReplica(identity: string) {
   const errors: KubernetesError[] = []
   const onError = (error: KubernetesError): unknown => errors.push(error)
-  const timing = { durationMs: 3_000, renewDeadlineMs: 2_000, retryMs: 200 }
+  const timing = { durationMs: 6_000, renewDeadlineMs: 4_000, retryMs: 200 }
   const lease = holdLease({ client, namespace: 'team-a', name: 'policies', identity, onError, timing })
   const reporter = createStatusReporter({ client, lease, onError, retryMs: 300 })
   const watch = watchResources({

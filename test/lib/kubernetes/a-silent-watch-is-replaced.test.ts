@@ -21,12 +21,11 @@ it('closes a watch without events and continues from its version', async () => {
       sendEvents(createBookmark('12'))(request, response)
     },
     sendEvents(createEvent('ADDED', createThing('a', '13'))),
-    sendEvents(),
   )
   const { reports, errors, requests } = await watchThings(listsAndWatches(sendList('9'), watches), {
     timing: { silenceMs: 200 },
   })
-  await eventually(() => expect(reports).toEqual([[], ['a@13']]))
+  await eventually(() => expect(reports.at(-1)).toEqual(['a@13']))
   await Promise.all(closed)
   expect(requests.filter(isWatch).at(1)?.query.get('resourceVersion')).toBe('12')
   expect(errors).toEqual([])
@@ -46,7 +45,7 @@ it('keeps a watch with bookmarks', async () => {
         }
       }, 100)
     }),
-    { timing: { silenceMs: 600 } },
+    { timing: { silenceMs: 1000 } },
   )
   await eventually(() => expect(countConnections()).toBe(2))
   expect(requests.at(-1)?.query.get('resourceVersion')).toBe('20')

@@ -18,12 +18,19 @@ it.each([404, 409])('leaves %i to the next report', async (status) => {
   expect(errors).toEqual([])
 })
 
-it('pauses while the API server is unavailable', async () => {
-  const { reporter, requests, errors } = await openReporter(sendStatus(503), never)
+const breakConnection: Script = (_, response) => response.destroy()
+
+it.each<readonly [string, Script]>([
+  ['is unavailable', sendStatus(503)],
+  ['has too many requests', sendStatus(429)],
+  ['does not respond', breakConnection],
+])('pauses while the API server %s', async (_, script) => {
+  const { reporter, requests, errors } = await openReporter(script, never)
   reporter.report(results)
-  await eventually(() => expect(errors).toHaveLength(1))
-  await setTimeout(100)
+  await eventually(() => expect(requests).toHaveLength(4))
+  await setTimeout(200)
   expect(requests).toHaveLength(4)
+  expect(errors).toHaveLength(1)
 })
 
 it('writes what is missing when the API server is available again', async () => {
@@ -44,7 +51,7 @@ it('writes the status of other resources if some are refused', async () => {
   const { reporter, requests, errors } = await openReporter(forbidTeamB, never)
   reporter.report([...forbidden, ...results])
   await eventually(() => expect(requests).toHaveLength(2 * names.length))
-  await setTimeout(50)
+  await setTimeout(300)
   expect(errors).toMatchObject([{ status: 403 }])
   // A report does not repeat failures at once.
   reporter.report([...forbidden, ...results])

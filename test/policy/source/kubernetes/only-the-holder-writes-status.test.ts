@@ -11,7 +11,7 @@ it('writes the last report when the Lease is taken', async () => {
   await setTimeout(150)
   expect(requests).toEqual([])
   lease.isHeld = true
-  await eventually(() => expect(getNames(requests)).toEqual(['one', 'two']))
+  await eventually(() => expect(getNames(requests).toSorted()).toEqual(['one', 'two']))
 })
 
 it('stops when the Lease is lost', async () => {
@@ -21,6 +21,7 @@ it('stops when the Lease is lost', async () => {
   })
   const names = Array.from({ length: 10 }, (_, index) => `policy-${index}`)
   opened.reporter.report(names.map((name) => accept(createPolicy(name))))
+  await eventually(() => expect(opened.requests).toHaveLength(4))
   await setTimeout(200)
   expect(opened.requests).toHaveLength(4)
 })

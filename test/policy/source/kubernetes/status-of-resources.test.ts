@@ -85,7 +85,7 @@ it('does not write again for a report that is older than the status', async () =
   const { reporter, requests } = await openReporter()
   reporter.report([accept(createPolicy('one'))])
   await eventually(() => expect(requests).toHaveLength(1))
-  await setTimeout(50)
+  await setTimeout(300)
   reporter.report([accept(createPolicy('one'))])
   await setTimeout(100)
   expect(requests).toHaveLength(1)
