@@ -14,7 +14,7 @@ export interface EventRecorderOptions {
   readonly onError: (error: KubernetesError) => void
 }
 
-export interface ObjectEvent {
+interface ObjectEvent {
   readonly regarding: KubernetesObject
   readonly type: 'Normal' | 'Warning'
   /** Words in upper camel case. */

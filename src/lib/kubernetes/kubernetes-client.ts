@@ -6,7 +6,7 @@ import { createStatusError, KubernetesError } from './kubernetes-error.ts'
 import { parseJson } from './parse-json.ts'
 import { readWatchEvents, type WatchEvent } from './watch-event.ts'
 
-export type Query = Readonly<Record<string, string | number | boolean>>
+type Query = Readonly<Record<string, string | number | boolean>>
 
 /** Requests to a Kubernetes API server. All methods reject with KubernetesError. Paths start with `/api` or `/apis`. */
 export interface KubernetesClient {

@@ -16,7 +16,7 @@ export interface LeaseOptions {
 }
 
 /** Milliseconds. */
-export interface LeaseTiming {
+interface LeaseTiming {
   /** Time without renewal after which others take the Lease; a multiple of 1000. */
   readonly durationMs: number
   /** Time since the last renewal after which the holder stops to be one; shorter, so that two never hold it. */

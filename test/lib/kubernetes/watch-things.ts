@@ -7,7 +7,7 @@ import {
 } from '../../../src/lib/kubernetes/watch-resources.ts'
 import { startScriptedApiServer, type Script } from './scripted-api-server.ts'
 
-export const thingsPath = '/apis/example.com/v1/namespaces/team-a/things'
+const thingsPath = '/apis/example.com/v1/namespaces/team-a/things'
 
 const fastTiming: WatchTiming = { burstMs: 20, silenceMs: 10_000, minDelayMs: 10, maxDelayMs: 100 }
 

@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object
 export type AcceptedReason = 'Accepted' | 'Invalid' | 'NotDelegated' | 'QuotaExceeded' | 'NamespaceReplaced'
 
 /** `Reserved`: a policy of the platform reserves an operation that the resource grants, so it is not granted. */
-export type ConflictReason = 'NoConflict' | 'Reserved'
+type ConflictReason = 'NoConflict' | 'Reserved'
 
 /** How the gateway applies one resource. The messages are shown to everybody who may read the resource. */
 export interface ResourceResult {

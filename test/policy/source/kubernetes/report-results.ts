@@ -46,8 +46,12 @@ export function isStatus({ path }: ReceivedRequest): boolean {
   return path.endsWith('/status')
 }
 
-export function getNames(requests: readonly ReceivedRequest[]): readonly (string | undefined)[] {
-  return requests.filter(isStatus).map(({ path }) => path.split('/').at(-2))
+/** Names of the resources whose status was written, in alphabetical order. */
+export function getNames(requests: readonly ReceivedRequest[]): readonly string[] {
+  return requests
+    .filter(isStatus)
+    .map(({ path }) => path.split('/').at(-2) ?? '')
+    .toSorted()
 }
 
 export function createPolicy(
