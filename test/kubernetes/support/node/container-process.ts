@@ -5,7 +5,6 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { projectFolder } from '../../../e2e/built-program.ts'
 
 export interface Mount {
   readonly source: string
@@ -43,6 +42,7 @@ export interface ContainerProcess {
 const signals: Readonly<Record<string, number>> = { SIGKILL: 9, SIGSEGV: 11, SIGTERM: 15 }
 /** What the image takes from this machine instead of a base image. */
 const systemFolders = ['bin', 'sbin', 'lib', 'lib64']
+const projectFolder = fileURLToPath(new URL('../../../../', import.meta.url))
 const project = ['dist', 'node_modules', 'package.json', 'policies']
 const preload = fileURLToPath(new URL('listen-on-pod-address.cjs', import.meta.url))
 const devices = ['null', 'zero', 'random', 'urandom']

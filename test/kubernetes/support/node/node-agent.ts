@@ -46,13 +46,12 @@ export async function startNode({
   }
   let addresses = 0
 
-  const start = (pod: Pod, uid: string) => {
+  const add = (pod: Pod, uid: string) => {
     addresses += 1
     const address = `${podPrefix}.${1 + Math.floor(addresses / 250)}.${1 + (addresses % 250)}`
     const podFolder = join(folder, 'pods', uid)
     const running = new RunningPod({ pod, address, client, folder: podFolder, logFolder, environment })
     pods.set(uid, running)
-    void running.writeHosts(hosts(running.names.namespace)).then(() => running.run())
     return running
   }
 
@@ -61,9 +60,11 @@ export async function startNode({
     for (const pod of items) {
       const { uid = '', deletionTimestamp, deletionGracePeriodSeconds = 30 } = pod.metadata ?? {}
       const isOver = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
-      const running = pods.get(uid) ?? (isOver ? undefined : start(pod, uid))
-      if (deletionTimestamp !== undefined) void running?.stop(deletionGracePeriodSeconds)
-      await running?.writeHosts(hosts(running.names.namespace))
+      const running = pods.get(uid) ?? (isOver ? undefined : add(pod, uid))
+      if (running === undefined) continue
+      await running.writeHosts(hosts(running.names.namespace))
+      running.start()
+      if (deletionTimestamp !== undefined) void running.stop(deletionGracePeriodSeconds)
     }
     const present = new Set(items.map(({ metadata }) => metadata?.uid))
     for (const [uid, pod] of pods) {

@@ -7,12 +7,15 @@ export interface Polling {
 
 const pollMs = 200
 
-/** Runs a function again and again. Prints errors, such as those while the API server is down. */
+/** Runs a function again and again. Prints an error once, such as that of an API server that is down. */
 export function startPolling(poll: () => Promise<void>): Polling {
   const closing = new AbortController()
+  let lastError: string | undefined
   const run = async () => {
     while (!closing.signal.aborted) {
-      await poll().catch((error: unknown) => console.warn(`${poll.name}: ${String(error)}`))
+      const error = await poll().then(() => undefined, String)
+      if (error !== undefined && error !== lastError) console.warn(`${poll.name}: ${error}`)
+      lastError = error
       await setTimeout(pollMs, undefined, { signal: closing.signal }).catch(() => undefined)
     }
   }

@@ -40,6 +40,8 @@ export class RunningPod {
   readonly #stopping = new AbortController()
   readonly #conditions = new Map<string, PodCondition>()
   readonly #startTime = currentTime()
+  #running: Promise<void> | undefined
+  #hosts = ''
   #phase = 'Pending'
   #message = ''
   #isInitialized = false
@@ -61,17 +63,9 @@ export class RunningPod {
     this.#initContainers = initContainers.map((container) => create(container, initPolicy))
   }
 
-  /** Resolves when its containers have ended for good. */
-  async run(): Promise<void> {
-    try {
-      await this.#prepare()
-      await this.#runContainers()
-    } catch (error) {
-      this.#message = String(error)
-      this.#phase = 'Failed'
-    }
-    this.#report()
-    await this.#reporting
+  /** Starts it, unless it was started. Its `/etc/hosts` must exist. */
+  start(): void {
+    this.#running ??= this.#run()
   }
 
   /** Ends it within the grace period, and deletes it from the API server. */
@@ -80,7 +74,7 @@ export class RunningPod {
     this.#stopping.abort()
     const end = Date.now() + gracePeriodSeconds * 1_000
     await Promise.all([...this.#initContainers, ...this.#containers].map((container) => container.stop(end)))
-    this.#report()
+    await this.#running
     await this.#reporting
     await this.#delete()
   }
@@ -99,10 +93,24 @@ export class RunningPod {
       `${toLoopback(this.#options.address)} ${hostname ?? this.names.name}`,
       ...hostAliases.map(({ ip, hostnames = [] }) => `${ip} ${hostnames.join(' ')}`),
     ]
+    const text = `${lines.join('\n')}\n${services}`
+    if (text === this.#hosts) return
+    this.#hosts = text
     const file = join(this.#namesFolder, 'hosts')
     await mkdir(this.#namesFolder, { recursive: true })
-    await writeFile(`${file}.new`, `${lines.join('\n')}\n${services}`)
+    await writeFile(`${file}.new`, text)
     await rename(`${file}.new`, file)
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.#prepare()
+      await this.#runContainers()
+    } catch (error) {
+      this.#message = String(error)
+      this.#phase = 'Failed'
+    }
+    this.#report()
   }
 
   async #prepare(): Promise<void> {

@@ -89,7 +89,7 @@ function findTargets(service: Service, slices: Slices, portName: string | undefi
   const all = slicesOf(service, slices).flatMap(({ ports, endpoints }) => {
     const port = ports?.find(({ name = '' }) => name === (portName ?? ''))?.port
     if (port === undefined) return []
-    return endpoints.map(({ addresses, conditions = {} }) => ({
+    return listOf(endpoints).map(({ addresses, conditions = {} }) => ({
       target: { host: toLoopback(addresses[0] ?? ''), port },
       conditions,
     }))
@@ -103,7 +103,7 @@ function toHosts(service: Service, slices: Slices, namespace: string): string {
   const { name = '', namespace: own = '' } = service.metadata ?? {}
   const address = service.spec?.clusterIP ?? 'None'
   const ready = slicesOf(service, slices)
-    .flatMap(({ endpoints }) => endpoints)
+    .flatMap(({ endpoints }) => listOf(endpoints))
     .filter(({ conditions }) => conditions?.ready)
   const addresses = address === 'None' ? ready.map(({ addresses }) => addresses[0] ?? '') : [address]
   const names = ['.svc.cluster.local', '.svc', ''].map((domain) => `${name}.${own}${domain}`)
@@ -117,6 +117,11 @@ function slicesOf({ metadata }: Service, slices: Slices): Slices {
       slice.metadata?.namespace === metadata?.namespace &&
       slice.metadata?.labels?.['kubernetes.io/service-name'] === metadata?.name,
   )
+}
+
+/** An API server writes empty lists of slices as null. */
+function listOf<Item>(items: readonly Item[] | null): readonly Item[] {
+  return items ?? []
 }
 
 function chooseOne(targets: readonly Target[]): Target | undefined {
