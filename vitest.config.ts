@@ -2,11 +2,13 @@ import { defineConfig } from 'vitest/config'
 import { findPostgres } from './test/backend/postgres/find-postgres.ts'
 import { credentials } from './test/backend/s3/credentials.ts'
 import { hasCeph } from './test/backend/s3/find-ceph.ts'
+import { findObstacle } from './test/kubernetes/support/kubernetes-programs.ts'
 import { isThorough } from './test/support/thorough.ts'
 
 const needsPostgres = ['test/backend/postgres/**/*.test.ts']
 const needsCeph = ['test/backend/s3/**/*.test.ts']
 const needsClients = ['test/clients/**/*.test.ts']
+const needsKubernetes = ['test/kubernetes/**/*.test.ts']
 /** Conformance tests that add little to those that always run. */
 const onlyThorough = isThorough
   ? []
@@ -64,8 +66,16 @@ if (!hasClients) {
   console.warn('SKIPPED: the tests with clients of other projects, as they are npm run test:clients.')
 }
 
+const isKubernetesWanted = process.env['KUBERNETES'] === '1'
+const kubernetesObstacle = isKubernetesWanted ? findObstacle() : 'they are npm run test:kubernetes'
+if (kubernetesObstacle !== undefined) {
+  console.warn(`SKIPPED: the tests in Kubernetes, as ${kubernetesObstacle}.`)
+}
+
 export default defineConfig({
   test: {
+    // Without Kubernetes on this machine, npm run test:kubernetes has nothing to do.
+    passWithNoTests: isKubernetesWanted && kubernetesObstacle !== undefined,
     // Logs of long runs show failures only.
     reporters: process.stdout.isTTY ? ['default'] : ['dot'],
     // Real servers, files and engines are slow on a busy machine.
@@ -85,7 +95,7 @@ export default defineConfig({
         test: {
           name: 'main',
           include: ['test/**/*.test.ts'],
-          exclude: [...needsPostgres, ...needsCeph, ...needsClients, ...onlyThorough],
+          exclude: [...needsPostgres, ...needsCeph, ...needsClients, ...needsKubernetes, ...onlyThorough],
         },
       },
       {
@@ -127,6 +137,21 @@ export default defineConfig({
                 // A client starts slowly, and runs a whole scenario in one test.
                 testTimeout: 240_000,
                 globalSetup: './test/clients/install-clients.ts',
+              },
+            },
+          ]
+        : []),
+      ...(isKubernetesWanted
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 'kubernetes',
+                include: kubernetesObstacle === undefined ? needsKubernetes : [],
+                // Pods start and end slowly: each takes its time to drain.
+                testTimeout: 400_000,
+                globalSetup:
+                  kubernetesObstacle === undefined ? './test/kubernetes/support/global-setup.ts' : [],
               },
             },
           ]

@@ -11,8 +11,6 @@ export interface Daemon {
   close(): Promise<void>
 }
 
-const closeMs = 10_000
-
 /** Starts a program that writes its standard output and standard error to a log file. */
 export function startDaemon(program: string, words: readonly string[], logFile: string): Daemon {
   const log = openSync(logFile, 'a')
@@ -25,10 +23,9 @@ export function startDaemon(program: string, words: readonly string[], logFile: 
     async close() {
       if (!isRunning()) return
       const exited = once(child, 'exit')
-      child.kill('SIGTERM')
-      const killing = setTimeout(() => child.kill('SIGKILL'), closeMs)
+      // Nothing needs to survive, and an API server takes its time to end in order.
+      child.kill('SIGKILL')
       await exited
-      clearTimeout(killing)
     },
   }
 }

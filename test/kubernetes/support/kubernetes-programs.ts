@@ -29,8 +29,10 @@ export function arePrograms(): boolean {
   return names.every((name) => existsSync(programFile(name)))
 }
 
-/** Says what this machine lacks for an API server; undefined if nothing. */
+/** Says what this machine lacks for a cluster; undefined if nothing. */
 export function findObstacle(): string | undefined {
+  if (process.platform !== 'linux') return 'pods run in namespaces of Linux'
+  if (process.getuid?.() !== 0) return 'pods run as other users, and this is not root'
   if (!isOnPath('etcd')) return 'there is no etcd (Debian: etcd-server)'
   if (arePrograms()) return undefined
   const [major = 0, minor = 0] = findGoVersion()

@@ -69,8 +69,8 @@ export async function startNode({
     const present = new Set(items.map(({ metadata }) => metadata?.uid))
     for (const [uid, pod] of pods) {
       if (present.has(uid)) continue
-      pod.kill()
       pods.delete(uid)
+      await pod.kill()
     }
   }
 
@@ -78,7 +78,7 @@ export async function startNode({
   return {
     async close() {
       await polling.close()
-      for (const pod of pods.values()) pod.kill()
+      await Promise.all([...pods.values()].map((pod) => pod.kill()))
       await server.close()
     },
   }

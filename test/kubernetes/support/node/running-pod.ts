@@ -47,6 +47,7 @@ export class RunningPod {
   #isInitialized = false
   #reporting: Promise<void> = Promise.resolve()
   #isReportPending = false
+  #isKilled = false
 
   constructor(options: Options) {
     const { pod, folder } = options
@@ -76,13 +77,16 @@ export class RunningPod {
     await Promise.all([...this.#initContainers, ...this.#containers].map((container) => container.stop(end)))
     await this.#running
     await this.#reporting
-    await this.#delete()
+    if (!this.#isKilled) await this.#delete()
   }
 
-  /** Ends it at once, and reports nothing. */
-  kill(): void {
+  /** Ends it at once, and reports nothing more. */
+  async kill(): Promise<void> {
+    this.#isKilled = true
     this.#stopping.abort()
     for (const container of [...this.#initContainers, ...this.#containers]) container.kill()
+    await this.#running
+    await this.#reporting
   }
 
   /** Replaces the `/etc/hosts` of its containers. */
@@ -203,11 +207,11 @@ export class RunningPod {
 
   /** Sends the present status, once for changes of the same moment. */
   #report(): void {
-    if (this.#isReportPending) return
+    if (this.#isReportPending || this.#isKilled) return
     this.#isReportPending = true
     this.#reporting = this.#reporting.then(async () => {
       this.#isReportPending = false
-      await this.#patchStatus().catch(ignoreDeleted)
+      if (!this.#isKilled) await this.#patchStatus().catch(ignoreDeleted)
     })
   }
 
