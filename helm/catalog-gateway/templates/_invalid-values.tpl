@@ -27,6 +27,14 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- range $component, $path := dict "gateway" "persistence" "catalog" "catalog.persistence" -}}
+{{- $name := include "catalog-gateway.componentName" (list $ $component) -}}
+{{- $present := dig "metadata" "annotations" "catalog-gateway/volume-claims" "" (lookup "apps/v1" "StatefulSet" $.Release.Namespace $name) -}}
+{{- $isStatefulSet := ternary $.Values.catalog.enabled $.Values.persistence.enabled (eq $component "catalog") -}}
+{{- if and $present $isStatefulSet (ne $present (include "catalog-gateway.claimHash" (list $ $component))) -}}
+{{- $errors = append $errors (printf "%s differs from that of the StatefulSet %s, whose volume claim templates Kubernetes does not change; expected the previous values, or first: kubectl delete statefulset %s --cascade=orphan --namespace %s" $path $name $name $.Release.Namespace) -}}
+{{- end -}}
+{{- end -}}
 {{- if and (include "catalog-gateway.hasReplicas" .) (not (dig "listing" "tokenKeyFile" "" $settings)) -}}
 {{- $errors = append $errors "several gateways need the same secret for page tokens; expected pageTokens.existingSecret" -}}
 {{- end -}}

@@ -65,12 +65,14 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 securityContext: {{ toYaml .Values.securityContext | nindent 2 }}
 {{- end }}
 
-{{/* A volume claim template; takes (list NAME PERSISTENCE LABELS). */}}
+{{/* The volume claim template of a component, or nothing; takes (list . COMPONENT). */}}
 {{- define "catalog-gateway.claim" -}}
-{{- $persistence := index . 1 -}}
+{{- $root := index . 0 -}}
+{{- $persistence := ternary $root.Values.catalog.persistence $root.Values.persistence (eq (index . 1) "catalog") -}}
+{{- if and $persistence.enabled (not $persistence.existingClaim) -}}
 metadata:
-  name: {{ index . 0 }}
-  labels: {{ index . 2 | nindent 4 }}
+  name: data
+  labels: {{ include "catalog-gateway.selector" . | nindent 4 }}
   {{- with $persistence.annotations }}
   annotations: {{ toYaml . | nindent 4 }}
   {{- end }}
@@ -82,6 +84,12 @@ spec:
   resources:
     requests:
       storage: {{ $persistence.size }}
+{{- end }}
+{{- end }}
+
+{{/* Identifies the volume claim template of a component, which Kubernetes does not change; takes (list . COMPONENT). */}}
+{{- define "catalog-gateway.claimHash" -}}
+{{- include "catalog-gateway.claim" . | fromYaml | toJson | sha256sum | trunc 16 -}}
 {{- end }}
 
 {{/*
