@@ -27,7 +27,11 @@ export function goldenManifests(name: string): readonly Manifest[] {
 export interface Manifest {
   readonly apiVersion: string
   readonly kind: string
-  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> }
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string
+    readonly labels: Readonly<Record<string, string>>
+  }
   readonly data?: Readonly<Record<string, string>>
   readonly spec?: unknown
 }

@@ -9,7 +9,11 @@ import { helm, helms } from './helm-programs.ts'
 const files = async (name: string): Promise<string> => readFile(join(chartFolder, 'files', name), 'utf8')
 const texts = new Map<unknown, string>()
 for (const name of ['dashboard.json', 'calls.mjs']) texts.set(await files(name), `files/${name}`)
-const alerts = parse(await files('alerts.yaml')) as unknown
+const parsedTexts = new Map<string, string>()
+for (const name of ['alerts.yaml', 'accesspolicies.yaml']) {
+  const content = parse(await files(name)) as { readonly spec?: unknown }
+  parsedTexts.set(canonical(content.spec ?? content), `files/${name}`)
+}
 
 if (helms.length === 0) {
   console.warn(
@@ -50,7 +54,7 @@ function textOf(manifests: readonly Manifest[]): string {
 }
 
 function keyOf({ kind, metadata }: Manifest): string {
-  return `${kind} ${metadata.name}`
+  return `${kind} ${metadata.name} ${metadata.namespace ?? ''}`
 }
 
 /** Replaces the content of chart files by their names, because the files have tests of their own, and random values. */
@@ -60,11 +64,16 @@ function withoutFiles(manifest: Manifest): Manifest {
       if (key === 'data' && manifest.kind === 'Secret') {
         return Object.fromEntries(Object.keys(value as object).map((name) => [name, 'cmFuZG9t']))
       }
-      return texts.get(value) ?? (isAlerts(value) ? 'files/alerts.yaml' : value)
+      return texts.get(value) ?? (key === 'spec' ? (parsedTexts.get(canonical(value)) ?? value) : value)
     }),
   ) as Manifest
 }
 
-function isAlerts(value: unknown): boolean {
-  return typeof value === 'object' && JSON.stringify(value) === JSON.stringify(alerts)
+/** JSON without the order of members, which helm changes. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : inner,
+  )
 }

@@ -54,6 +54,44 @@ describe.skipIf(helms.length === 0)('values', () => {
     expect(await refusalOf({ config: { upstream } })).toContain('expected catalog.enabled: false')
   })
 
+  it('of Kubernetes namespaces with policies that a gateway could not pin are refused', async () => {
+    const delegation = { catalogNamespaces: [['a']], subjects: { any: true } }
+    const refusal = await refusalOf({
+      policies: {
+        kubernetes: {
+          enabled: true,
+          delegations: [
+            { ...delegation, kubernetesNamespace: 'default', uid: 'one' },
+            { ...delegation, kubernetesNamespace: 'sales' },
+          ],
+        },
+      },
+    })
+    for (const reported of [
+      'policies.kubernetes has the Kubernetes namespace default twice',
+      'does not know the uid of the Kubernetes namespace sales',
+      'kubectl get namespace sales --output jsonpath={.metadata.uid}',
+    ]) {
+      expect(refusal).toContain(reported)
+    }
+    const kubernetes = { enabled: true, platformNamespaces: [] }
+    expect(await refusalOf({ policies: { kubernetes } })).toContain(
+      'no Kubernetes namespace may have policies',
+    )
+  })
+
+  it('of delegations with unknown or missing limits are refused', async () => {
+    const delegation = { kubernetesNamespace: 'sales', catalogNamespaces: [[]], subject: { any: true } }
+    const refusal = await refusalOf({ policies: { kubernetes: { delegations: [delegation] } } })
+    for (const reported of [
+      "at '/policies/kubernetes/delegations/0': missing property 'subjects'",
+      "additional properties 'subject' not allowed",
+      "'/policies/kubernetes/delegations/0/catalogNamespaces/0': minItems",
+    ]) {
+      expect(refusal).toContain(reported)
+    }
+  })
+
   it('of a catalog that would lose its tables with its pod are refused', async () => {
     const refusal = await refusalOf({
       catalog: { enabled: true, accessToken: { existingSecret: 'token' }, persistence: { enabled: false } },

@@ -4,12 +4,19 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
+import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
 import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
 import type { Manifest } from './chart.ts'
 import { helms } from './helm-programs.ts'
 
 const readProject = (file: string): Promise<string> => readFile(join(projectFolder, file), 'utf8')
 const readmes = ['README.md', 'helm/catalog-gateway/README.md']
+
+it('the policy of the README of the chart is valid', async () => {
+  const [, policy = ''] =
+    /```yaml policy\n(.*?)```/s.exec(await readProject('helm/catalog-gateway/README.md')) ?? []
+  expect(parsePolicies(policy, 'etl.yaml')).toMatchObject({ documents: [{ name: 'etl' }], problems: [] })
+})
 
 describe.skipIf(helms.length === 0).each(readmes)('the commands of %s', (file) => {
   it('install the chart with the Secrets that they create', async () => {
@@ -26,7 +33,8 @@ describe.skipIf(helms.length === 0).each(readmes)('the commands of %s', (file) =
       const template = install.replace(/^helm install/, `'${helms.at(-1)}' template`)
       return (await promisify(execFile)('bash', ['-c', template], { cwd: folder })).stdout
     }
-    const [stdout = ''] = (await Promise.all(installs.map(run))).toReversed()
+    const stdouts = await Promise.all(installs.map(run))
+    const stdout = stdouts[installs.findIndex((install) => install.includes('policies.inline'))] ?? ''
     const manifests = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest)
     const policies = manifests.find(({ metadata }) => metadata.name.endsWith('-policies'))
     expect(parse(policies?.data?.['sales.yaml'] ?? '')).toEqual(parse(policy ?? ''))

@@ -16,7 +16,7 @@ const withCatalog = valuesNames.filter((name) =>
 /** Those whose settings name the most files. */
 const checked = isThorough
   ? valuesNames
-  : valuesNames.filter((name) => ['defaults', 'policies', 'tls'].includes(name))
+  : valuesNames.filter((name) => ['defaults', 'policies', 'policy-resources', 'tls'].includes(name))
 
 const secretsFolder = await makeTemporaryFolder()
 afterAll(() => removeFolder(secretsFolder))

@@ -16,8 +16,8 @@
 {{- if not (or (include "catalog-gateway.hasBootstrapKey" .) (include "catalog-gateway.hasAuthentication" .) .Values.extraEnvFrom) -}}
 {{- $errors = append $errors "nothing authenticates callers; expected apiKeys.existingSecret, config.identity or bootstrapKey.enabled" -}}
 {{- end -}}
-{{- if not (or (include "catalog-gateway.inlinePolicies" . | fromJson) .Values.policies.existingConfigMaps .Values.config.policies (include "catalog-gateway.hasVariables" (list . "POLICIES__")) .Values.extraEnvFrom) -}}
-{{- $errors = append $errors "without policies every request is denied; expected policies.inline, policies.existingConfigMaps or config.policies" -}}
+{{- if not (or (include "catalog-gateway.inlinePolicies" . | fromJson) .Values.policies.existingConfigMaps .Values.policies.kubernetes.enabled .Values.config.policies (include "catalog-gateway.hasVariables" (list . "POLICIES__")) .Values.extraEnvFrom) -}}
+{{- $errors = append $errors "without policies every request is denied; expected policies.inline, policies.existingConfigMaps, policies.kubernetes.enabled or config.policies" -}}
 {{- end -}}
 {{- if not .Values.persistence.enabled -}}
 {{- range $class := list "commit" "data" "admin" -}}
@@ -50,12 +50,34 @@
 {{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
 {{- $errors = append $errors "expected httpRoute.parentRefs with httpRoute.enabled" -}}
 {{- end -}}
+{{- if .Values.policies.kubernetes.enabled -}}
+{{- $errors = concat $errors (include "catalog-gateway.policyNamespaceErrors" . | fromJsonArray) -}}
+{{- end -}}
 {{- if .Values.catalog.enabled -}}
 {{- $errors = concat $errors (include "catalog-gateway.catalogErrors" . | fromJsonArray) -}}
 {{- end -}}
 {{- if $errors -}}
 {{- fail (printf "\n%s" (join "\n" $errors)) -}}
 {{- end -}}
+{{- end }}
+
+{{/* Errors in the Kubernetes namespaces with policies, as a list in JSON. */}}
+{{- define "catalog-gateway.policyNamespaceErrors" -}}
+{{- $errors := list -}}
+{{- $names := list -}}
+{{- range include "catalog-gateway.policyNamespaces" . | fromJsonArray -}}
+{{- if has .name $names -}}
+{{- $errors = append $errors (printf "policies.kubernetes has the Kubernetes namespace %s twice; expected each once, in platformNamespaces or in delegations" .name) -}}
+{{- end -}}
+{{- $names = append $names .name -}}
+{{- if not (or .platform .uid) -}}
+{{- $errors = append $errors (printf "policies.kubernetes does not know the uid of the Kubernetes namespace %s, which does not exist or cannot be looked up; expected an existing one, or its uid in the values (kubectl get namespace %s --output jsonpath={.metadata.uid})" .name .name) -}}
+{{- end -}}
+{{- end -}}
+{{- if not $names -}}
+{{- $errors = append $errors "no Kubernetes namespace may have policies; expected policies.kubernetes.platformNamespaces or policies.kubernetes.delegations" -}}
+{{- end -}}
+{{- toJson $errors -}}
 {{- end }}
 
 {{/* Errors in the values of the bundled catalog, as a list in JSON. */}}

@@ -12,6 +12,11 @@ releases apart that only differ further on.
 {{- $full -}}
 {{- end }}
 
+{{/* Prefix of names that a release shares with others: of objects of the cluster, or in other namespaces. */}}
+{{- define "catalog-gateway.clusterName" -}}
+{{- .Release.Namespace }}-{{ include "catalog-gateway.fullname" . }}
+{{- end }}
+
 {{/* Takes (list . COMPONENT). */}}
 {{- define "catalog-gateway.componentName" -}}
 {{- include "catalog-gateway.fullname" (index . 0) }}{{ if eq (index . 1) "catalog" }}-catalog{{ end }}

@@ -25,6 +25,10 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{- if not (dig "policies" "bundle" nil .Values.config) -}}
 {{- $_ := set $defaults "policies.folder" "policies" -}}
 {{- end -}}
+{{- if .Values.policies.kubernetes.enabled -}}
+{{- $_ := set $defaults "policies.kubernetes.namespaces" (include "catalog-gateway.policyNamespaces" . | fromJsonArray) -}}
+{{- $_ := set $defaults "policies.kubernetes.lease" (dict "namespace" .Release.Namespace "name" (printf "%s-policies" (include "catalog-gateway.fullname" .))) -}}
+{{- end -}}
 {{- if .Values.pageTokens.existingSecret -}}
 {{- $_ := set $defaults "listing.tokenKeyFile" (printf "page-tokens/%s" .Values.pageTokens.key) -}}
 {{- end -}}
@@ -37,7 +41,25 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{- include "catalog-gateway.withDefaults" (list .Values.config $defaults) -}}
 {{- end }}
 
-{{/* Likewise the settings of the bundled catalog. */}}
+{{/* The Kubernetes namespaces with policies, as a list of settings in JSON. */}}
+{{- define "catalog-gateway.policyNamespaces" -}}
+{{- $namespaces := list -}}
+{{- range .Values.policies.kubernetes.platformNamespaces -}}
+{{- $namespace := dict "name" (tpl .kubernetesNamespace $) "platform" true -}}
+{{- with .uid -}}
+{{- $_ := set $namespace "uid" . -}}
+{{- end -}}
+{{- $namespaces = append $namespaces $namespace -}}
+{{- end -}}
+{{- range .Values.policies.kubernetes.delegations -}}
+{{- $name := tpl .kubernetesNamespace $ -}}
+{{- $uid := default (dig "metadata" "uid" "" (lookup "v1" "Namespace" "" $name)) .uid -}}
+{{- $namespaces = append $namespaces (set (set (omit . "kubernetesNamespace") "name" $name) "uid" $uid) -}}
+{{- end -}}
+{{- toJson $namespaces -}}
+{{- end }}
+
+{{/* The settings of the bundled catalog, as YAML. */}}
 {{- define "catalog-gateway.catalogSettings" -}}
 {{- $config := .Values.catalog.config -}}
 {{- $defaults := dict "listen.host" "0.0.0.0" "listen.port" 2335 -}}

@@ -1,0 +1,240 @@
+import { execFile } from 'node:child_process'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseAllDocuments, stringify } from 'yaml'
+import { projectFolder } from '../e2e/built-program.ts'
+import { eventually } from '../e2e/running-dev.ts'
+import { chartFolder } from '../helm/chart.ts'
+import { helm, helms, kubectl } from '../helm/helm-programs.ts'
+import { startApiServer, type ApiServer } from './support/start-api-server.ts'
+
+let server: ApiServer
+
+/** The values that a cluster without controllers can install: no Job would end. */
+const values = {
+  check: { enabled: false },
+  policies: {
+    kubernetes: {
+      enabled: true,
+      delegations: [
+        { kubernetesNamespace: 'sales', catalogNamespaces: [['prod', 'sales']], subjects: { any: true } },
+      ],
+    },
+  },
+}
+
+const policy = {
+  apiVersion: 'catalog-gateway.dev/v1',
+  kind: 'AccessPolicy',
+  metadata: { name: 'readers', namespace: 'sales' },
+  namespace: ['prod', 'sales'],
+  rules: [
+    { id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'], when: 'mode == "x"' },
+  ],
+}
+
+/** Runs kubectl. Resolves with its standard output; rejects with its standard error. */
+function run(words: readonly string[], input = ''): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = execFile(kubectl ?? '', ['--kubeconfig', server.kubeconfig, ...words], (error, out, said) =>
+      error ? reject(new Error(said, { cause: error })) : resolve(out),
+    )
+    child.stdin?.end(input)
+  })
+}
+
+function apply(object: object, ...words: readonly string[]): Promise<string> {
+  return run(['apply', '--filename', '-', ...words], JSON.stringify(object))
+}
+
+function withRule(change: object): object {
+  return { ...policy, rules: [{ ...policy.rules[0], ...change }] }
+}
+
+describe.skipIf(helms.length === 0 || kubectl === undefined)('AccessPolicy resources of the chart', () => {
+  beforeAll(async () => {
+    server = await startApiServer()
+    for (const name of ['catalog', 'sales']) await run(['create', 'namespace', name])
+    const file = join(server.folder, 'values.yaml')
+    await writeFile(file, stringify(values))
+    const words = ['--namespace', 'catalog', '--kubeconfig', server.kubeconfig, '--values', file]
+    await helm(['install', 'demo', chartFolder, ...words])
+    await eventually(() => run(['get', 'accesspolicies']))
+  }, 180_000)
+
+  afterAll(() => server?.close())
+
+  it('every example is accepted by the API server, and listed with its namespace', async () => {
+    const examples = await readExamples()
+    expect(examples.length).toBeGreaterThan(5)
+    for (const { metadata, ...fields } of examples) {
+      const { name, description } = metadata
+      const annotations = { 'catalog-gateway.dev/description': description ?? '' }
+      await apply({ ...fields, apiVersion: policy.apiVersion, metadata: { name, annotations } })
+    }
+    const table = await run(['get', 'accesspolicies'])
+    expect(table).toMatch(/^NAME +CATALOG NAMESPACE +MODE +ACCEPTED +REASON +AGE\n/)
+    for (const { metadata, namespace } of examples) {
+      expect(table).toMatch(
+        new RegExp(`^${metadata.name} .*${namespace.map((part) => `"${part}"`).join(',')}`, 'm'),
+      )
+    }
+  })
+
+  it('the policy of the README of the chart is accepted by the API server', async () => {
+    const readme = await readFile(join(chartFolder, 'README.md'), 'utf8')
+    const [, text = ''] = /```yaml policy\n(.*?)```/s.exec(readme) ?? []
+    expect(await run(['apply', '--filename', '-'], text)).toContain('etl created')
+  })
+
+  it.each<[what: string, change: object, message: string]>([
+    ['a misspelt condition', withRule({ wehn: 'true' }), 'unknown field "rules[0].wehn"'],
+    [
+      'a description as in files',
+      { metadata: { ...policy.metadata, description: 'd' } },
+      '"metadata.description"',
+    ],
+    ['the version of files', { apiVersion: 'catalog-gateway/v1' }, 'no matches for kind "AccessPolicy"'],
+    ['no rules', { rules: undefined }, 'expected at least one of rules, commits'],
+    [
+      'a rule for nobody',
+      withRule({ subjects: {} }),
+      'rules[0].subjects: Invalid value: expected at least one of users',
+    ],
+    [
+      'an unknown operation',
+      withRule({ operations: ['reed'] }),
+      'rules[0].operations[0]: Unsupported value: "reed"',
+    ],
+    [
+      'any: false',
+      withRule({ subjects: { any: false } }),
+      'Unsupported value: false: supported values: "true"',
+    ],
+    ['another status', { onDeny: 401 }, 'Unsupported value: 401: supported values: "403", "404"'],
+    [
+      'two requirements in one',
+      { commits: { require: [{ id: 'c', metadata: ['a'], branches: ['b'] }] } },
+      'expected exactly one of metadata, branches, notBranches, folders, freeze',
+    ],
+    [
+      'a test of two objects',
+      { tests: [{ operations: ['read'], expect: 'deny', namespace: ['a'], table: ['a', 't'] }] },
+      'expected exactly one of namespace, table, transaction',
+    ],
+    ['a long name', { metadata: { ...policy.metadata, name: 'a'.repeat(129) } }, 'metadata.name: Too long'],
+  ])('kubectl apply refuses %s', async (_what, change, message) => {
+    await expect(apply({ ...policy, ...change })).rejects.toThrow(message)
+  })
+
+  it('an empty condition is refused, or left for the gateway to refuse, but never removed', async () => {
+    const empty = { ...withRule({ when: null }), metadata: { name: 'empty', namespace: 'sales' } }
+    await eventually(() => expect(apply(empty, '--dry-run=server')).rejects.toThrow('a member has no value'))
+    await apply(withRule({ when: 'mode == ":null"' }), '--dry-run=server')
+    await apply(empty, '--server-side')
+    const stored = await run(['get', 'accesspolicy', 'empty', '--namespace', 'sales', '--output', 'json'])
+    expect(JSON.parse(stored)).toMatchObject({ rules: [{ when: null }] })
+  })
+
+  it('clients that let the API server remove unknown members cannot write, but can label', async () => {
+    await apply(policy)
+    const misspelt = { ...withRule({ wehn: 'true' }), metadata: { name: 'misspelt' } }
+    for (const validation of ['--validate=warn', '--validate=false']) {
+      // The rules of admission are in force soon after they are created.
+      await eventually(() =>
+        expect(apply(misspelt, validation, '--dry-run=server')).rejects.toThrow(
+          'expected fieldValidation=Strict, as kubectl apply sends',
+        ),
+      )
+    }
+    await run(['label', 'accesspolicy', 'readers', 'team=sales', '--namespace', 'sales'])
+    const status = { observedGeneration: 1, conditions: [] }
+    const patch = ['--subresource', 'status', '--type', 'merge', '--patch', JSON.stringify({ status })]
+    await run(['patch', 'accesspolicy', 'readers', '--namespace', 'sales', ...patch])
+  })
+
+  it('kubectl explain describes the fields', async () => {
+    expect(await run(['explain', 'accesspolicy'])).toContain('who may do what in a namespace of the catalog')
+    expect(await run(['explain', 'apol.rules.when'])).toContain('A condition in CEL')
+  })
+
+  it('the gateway has the uid of the delegated namespace in its settings', async () => {
+    const { metadata } = JSON.parse(await run(['get', 'namespace', 'sales', '--output', 'json'])) as {
+      readonly metadata: { readonly uid: string }
+    }
+    const manifests = await helm([
+      'get',
+      'manifest',
+      'demo',
+      '--namespace',
+      'catalog',
+      '--kubeconfig',
+      server.kubeconfig,
+    ])
+    expect(manifests).toContain(`uid: ${metadata.uid}`)
+  })
+
+  it('the account of the gateway may do what it needs, where it needs it, and nothing else', async () => {
+    const lease = 'leases.coordination.k8s.io'
+    const permissions: readonly [words: string, namespaces: readonly string[]][] = [
+      ['list accesspolicies', ['catalog', 'sales']],
+      ['watch accesspolicies', ['catalog', 'sales']],
+      ['patch accesspolicies --subresource status', ['catalog', 'sales']],
+      ['create events.events.k8s.io', ['catalog', 'sales']],
+      [`create ${lease}`, ['catalog']],
+      [`update ${lease}/demo-catalog-gateway-policies`, ['catalog']],
+      [`update ${lease}/another`, []],
+      ['create accesspolicies', []],
+      ['patch accesspolicies', []],
+      ['delete accesspolicies', []],
+      ['get secrets', []],
+      ['list pods', []],
+    ]
+    for (const [words, allowed] of permissions) {
+      for (const namespace of ['catalog', 'sales', 'default']) {
+        expect(await may(namespace, words.split(' ')), `${words} in ${namespace}`).toBe(
+          allowed.includes(namespace),
+        )
+      }
+    }
+    for (const namespace of ['catalog', 'sales', 'default']) {
+      expect(await may(namespace, ['get', `namespaces/${namespace}`])).toBe(namespace !== 'default')
+    }
+  })
+
+  it('an upgrade replaces the definition, and the end of the release keeps it with all policies', async () => {
+    const words = ['--namespace', 'catalog', '--kubeconfig', server.kubeconfig]
+    const patch = ['--type', 'json', '--patch', '[{ "op": "remove", "path": "/spec/names/shortNames" }]']
+    await run(['patch', 'customresourcedefinition', 'accesspolicies.catalog-gateway.dev', ...patch])
+    await helm(['upgrade', 'demo', chartFolder, '--reuse-values', '--force-conflicts', ...words])
+    await eventually(async () =>
+      expect(await run(['get', 'apol', '--namespace', 'sales'])).toContain('readers'),
+    )
+    await helm(['uninstall', 'demo', ...words])
+    expect(await run(['get', 'accesspolicies', '--namespace', 'sales'])).toContain('readers')
+  })
+})
+
+async function may(namespace: string, words: readonly string[]): Promise<boolean> {
+  const account = ['--as', 'system:serviceaccount:catalog:demo-catalog-gateway']
+  const said = run(['auth', 'can-i', '--namespace', namespace, ...words, ...account])
+  return said.then(
+    (word) => word === 'yes\n',
+    () => false,
+  )
+}
+
+interface Example {
+  readonly metadata: { readonly name: string; readonly description?: string }
+  readonly namespace: readonly string[]
+}
+
+async function readExamples(): Promise<readonly Example[]> {
+  const folder = join(projectFolder, 'policies', 'examples')
+  const texts = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')))
+  return texts.flatMap((text) => {
+    const documents = parseAllDocuments(text)
+    return 'empty' in documents ? [] : documents.map((document) => document.toJS() as Example)
+  })
+}
