@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { registerPolicyResourceMetrics } from '../../src/observability/metrics/policy-resource-metrics.ts'
 import { createWorkerMetrics } from '../../src/workers/worker-metrics.ts'
 import { openGateway, withUpstream, type TestedGateway } from '../gateway/support/open-gateway.ts'
 import {
@@ -115,7 +116,7 @@ it.skipIf(!canScrape)(
 async function everyNameExists(prometheus: RunningPrometheus): Promise<void> {
   const recorded = new Set((await readRules()).map(({ record }) => record))
   const reported = new Set(Object.keys(await prometheus.get<Record<string, unknown>>('metadata')))
-  for (const name of await namesOfSeveralWorkers()) reported.add(name)
+  for (const name of await namesOfOtherGateways()) reported.add(name)
   const texts = [...(await readQueries()), ...(await readRules())].map(({ expr }) => expr)
   const named = new Set(
     texts.flatMap((expr) => expr.match(/\b(?:catalog_gateway|nodejs|process)[\w:]+/g) ?? []),
@@ -127,9 +128,10 @@ async function everyNameExists(prometheus: RunningPrometheus): Promise<void> {
   expect(missing).toEqual([])
 }
 
-/** Additional metrics of several processes; this gateway has only one. */
-async function namesOfSeveralWorkers(): Promise<readonly string[]> {
+/** Additional metrics of several processes, and of policies in Kubernetes; this gateway has neither. */
+async function namesOfOtherGateways(): Promise<readonly string[]> {
   const registry = new Registry()
   createWorkerMetrics(registry, () => 0)
+  registerPolicyResourceMetrics(registry, [])
   return (await registry.getMetricsAsJSON()).map(({ name }) => name)
 }
