@@ -1,0 +1,120 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { SecureContextOptions } from 'node:tls'
+import {
+  createAdmissionReview,
+  parseAdmissionReview,
+  type AdmissionRequest,
+  type AdmissionResult,
+} from './admission-review.ts'
+
+/** A review contains the new object and the old one; etcd stores at most 1.5 MiB of each by default. */
+const maxBodyBytes = 4 * 1024 * 1024
+/** API servers are few, and each reuses its connections. */
+const maxConnections = 100
+const timeoutMs = 10_000
+
+export interface AdmissionServerOptions {
+  /** Certificate and key of the server, and the CA certificates of its clients. */
+  readonly context: SecureContextOptions
+  /** Decides about an object. Must not throw. */
+  readonly review: (request: AdmissionRequest) => AdmissionResult
+}
+
+/** A webhook for API servers: it answers `POST /` with an AdmissionReview, and reports its errors to nobody else. */
+export interface AdmissionServer {
+  /** Closes all connections, so that clients are verified with the new certificates. */
+  setCertificates(context: SecureContextOptions): void
+  /** Resolves with the URL of the server when it accepts requests. */
+  listen(address: { readonly host: string; readonly port: number }): Promise<string>
+  close(): Promise<void>
+}
+
+/** Creates a server that accepts only clients with a certificate of `context.ca`. */
+export function createAdmissionServer({ context, review }: AdmissionServerOptions): AdmissionServer {
+  const server = createServer(
+    {
+      ...context,
+      requestCert: true,
+      rejectUnauthorized: true,
+      handshakeTimeout: timeoutMs,
+      headersTimeout: timeoutMs,
+      requestTimeout: timeoutMs,
+      keepAliveTimeout: 10 * timeoutMs,
+    },
+    (request, response) => {
+      answer(request, response, review).catch(() => response.destroy())
+    },
+  )
+  server.maxConnections = maxConnections
+  return {
+    setCertificates(changed) {
+      server.setSecureContext(changed)
+      server.closeAllConnections()
+    },
+    async listen({ host, port }) {
+      server.listen({ host, port })
+      await once(server, 'listening')
+      const address = server.address()
+      const bound = typeof address === 'object' && address !== null ? address.port : port
+      return `https://${host.includes(':') ? `[${host}]` : host}:${bound}`
+    },
+    async close() {
+      if (!server.listening) return
+      server.close()
+      server.closeIdleConnections()
+      // Active requests take no longer than their timeout.
+      await once(server, 'close')
+    },
+  }
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  review: AdmissionServerOptions['review'],
+): Promise<void> {
+  if (request.method !== 'POST') {
+    sendError(response, 405, 'expected POST')
+    return
+  }
+  const body = await readBody(request)
+  if (body === undefined) {
+    sendError(response, 413, `the body is larger than ${maxBodyBytes} bytes`)
+    return
+  }
+  const asked = parseAdmissionReview(parseJson(body))
+  if (asked === undefined) sendError(response, 400, 'expected an AdmissionReview of admission.k8s.io/v1')
+  else send(response, 200, createAdmissionReview(asked, review(asked)))
+}
+
+/** Returns undefined if the body is too large; the rest of it is not read. */
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  if (Number(request.headers['content-length']) > maxBodyBytes) return undefined
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    size += chunk.length
+    if (size > maxBodyBytes) return undefined
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function sendError(response: ServerResponse, status: number, error: string): void {
+  response.setHeader('connection', 'close')
+  send(response, status, { error })
+}
+
+function send(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
