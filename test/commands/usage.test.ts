@@ -21,8 +21,11 @@ const commands: [command: string, names: string[]][] = [
   ],
   ['policy who-can', ['--policies', '--json', '<operation>', '<id>', 'Example:']],
   ['policy what-can', ['--policies', '--as', '--group', '--json', 'Example:']],
-  ['policy lint', ['--policies', '--strict', '--json', 'Example:']],
-  ['policy diff', ['<before>', '<after>', '--fail-on-change', '--json', 'Example:']],
+  ['policy lint', ['--policies', '--kubernetes', '--context', '--kubectl', '--strict', '--json', 'Example:']],
+  [
+    'policy diff',
+    ['<before>', '<after>', '--kubernetes', '--apply', '--fail-on-change', '--json', 'Example:'],
+  ],
   ['policy replay', ['--audit', '--candidate', '--current', '--keys', '--since', '--json', 'Example:']],
   ['audit', ['verify']],
   ['audit verify', ['<dir>']],

@@ -12,10 +12,10 @@ export interface Kubectl {
 }
 
 /**
- * Runs `kubectl get` and returns the items that it lists. kubectl reads its kubeconfig, asks for credentials on the
+ * Runs `kubectl get` and returns the objects that it finds. kubectl reads its kubeconfig, asks for credentials on the
  * terminal and prints its own errors there. Throws CommandFailure if it cannot run or fails.
  */
-export async function getResources(
+export async function getObjects(
   { program, context }: Kubectl,
   query: readonly string[],
 ): Promise<readonly unknown[]> {
@@ -36,7 +36,7 @@ export async function getResources(
       `kubectl cannot read ${query[0] ?? 'resources'} (status ${String(status)}); its message is above`,
     )
   }
-  return readItems(output)
+  return readObjects(output)
 }
 
 function describeStartFailure(program: string, error: unknown): string {
@@ -46,15 +46,17 @@ function describeStartFailure(program: string, error: unknown): string {
     : `${program} cannot be run (${String(code)}); give the path of kubectl with --kubectl`
 }
 
-function readItems(output: string): readonly unknown[] {
-  const { items } = getMembers(parseJson(output))
+/** kubectl prints a list, a single object if one was asked for by name, or nothing with `--ignore-not-found`. */
+function readObjects(output: string): readonly unknown[] {
+  if (output.trim() === '') return []
+  const found = parseJson(output)
+  const { items, kind } = getMembers(found)
   if (Array.isArray(items)) return items
+  if (typeof kind === 'string') return [found]
   throw new CommandFailure('kubectl printed something else than a list of resources; is --kubectl its path?')
 }
 
 function parseJson(output: string): unknown {
-  // `--ignore-not-found` prints nothing if nothing was found.
-  if (output.trim() === '') return { items: [] }
   try {
     return JSON.parse(output)
   } catch {

@@ -8,7 +8,8 @@ import { withFileErrors } from '../../policy/source/policy-files.ts'
 import { createFolderLocation } from '../../policy/source/policy-location.ts'
 import { readPublicKey } from '../../policy/source/open-policy-location.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
-import { configOption, policiesOption, readVocabulary } from './policy-options.ts'
+import { configOption, readPolicyContext } from './policy-context.ts'
+import { policiesOption } from './policy-sources.ts'
 import { printLine } from './format-policy.ts'
 
 interface SignOptions {
@@ -53,7 +54,7 @@ export function addVerifyBundle(policy: Command): void {
 }
 
 async function bundle({ policies, config, key: keyFile, serial, out }: SignOptions): Promise<void> {
-  const vocabulary = await readVocabulary(config)
+  const { vocabulary } = await readPolicyContext({ config })
   // Read once: the signed files are those that were checked.
   const { files, set } = await runStep(`the policies in ${policies} cannot be used`, async () => {
     const { files } = await createFolderLocation(policies).read()
@@ -74,7 +75,7 @@ async function verifyBundle(
   file: string,
   { publicKey, config }: { publicKey: string; config?: string },
 ): Promise<void> {
-  const vocabulary = await readVocabulary(config)
+  const { vocabulary } = await readPolicyContext({ config })
   const key = await runStep('the key cannot be used', () => readPublicKey(publicKey))
   const { serial, texts, set } = await runStep(`the policies in ${file} cannot be used`, async () => {
     const bundle = openSignedBundle(await withFileErrors(file, () => readFile(file, 'utf8')), [key], file)

@@ -5,31 +5,57 @@ import type { RuleDecision } from '../../policy/analysis/find-difference.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import { describePermissionSet } from '../../policy/language/describe-permissions.ts'
 import { createRuleReference, type ObjectPosition } from '../../policy/analysis/reaching-rules.ts'
+import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
+import { createFolderLocation } from '../../policy/source/policy-location.ts'
 import type { KnownCaller } from '../../policy/analysis/subject.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
-import { configOption, jsonOption, readVocabulary, requirePolicies } from './policy-options.ts'
+import { jsonOption } from './policy-options.ts'
+import { applyCandidates } from './apply-candidates.ts'
+import { readPolicyContext, type PolicyContext } from './policy-context.ts'
+import {
+  addClusterOptions,
+  combineSources,
+  openCluster,
+  printRefused,
+  requirePolicies,
+  type SourceOptions,
+} from './policy-sources.ts'
 import { printLine, printJson, formatCondition, formatId, formatReachingRule } from './format-policy.ts'
 
+interface Options extends SourceOptions {
+  readonly apply?: true
+  readonly failOnChange?: true
+  readonly json?: true
+}
+
 export function addDiff(policy: Command): void {
-  policy
-    .command('diff')
-    .description('list the decisions that differ between two folders of policies')
-    .argument('<before>', 'the current policies')
-    .argument('<after>', 'the candidate policies')
-    .option(...configOption)
+  addClusterOptions(
+    policy
+      .command('diff')
+      .description('list the decisions that differ between the current policies and candidates')
+      .usage('[options] <before> <after>\n       catalog-gateway policy diff [options] --kubernetes <after>')
+      .argument(
+        '<folders...>',
+        'the current and the candidate policies; with --kubernetes the candidates only',
+      ),
+  )
+    .option(
+      '--apply',
+      'with --kubernetes: the candidates are applied to the resources, as kubectl apply does',
+    )
+    .option('--policies <dir>', 'with --kubernetes: policies that are in force beside the resources')
     .option('--fail-on-change', 'exit with status 1 if a decision changes')
     .option(...jsonOption)
-    .addHelpText('after', '\nExample:\n  catalog-gateway policy diff policies candidate')
+    .addHelpText(
+      'after',
+      '\nExample:\n  catalog-gateway policy diff policies candidate\n' +
+        '  catalog-gateway policy diff --kubernetes --context production candidate',
+    )
     .action(diff)
 }
 
-async function diff(
-  before: string,
-  after: string,
-  options: { config?: string; failOnChange?: true; json?: true },
-): Promise<void> {
-  const vocabulary = await readVocabulary(options.config)
-  const [one, other] = [await requirePolicies(before, vocabulary), await requirePolicies(after, vocabulary)]
+async function diff(folders: readonly string[], options: Options, command: Command): Promise<void> {
+  const [one, other] = await loadSides(folders, options, command)
   const found = await runStep('the policies cannot be compared', async () =>
     diffPolicies(one.documents, other.documents),
   )
@@ -37,6 +63,39 @@ async function diff(
   else printDiff(found)
   if (options.failOnChange && found.changes.length > 0)
     throw new CommandFailure(`${found.changes.length} decisions change`)
+}
+
+type Sides = readonly [before: LoadedPolicies, after: LoadedPolicies]
+
+async function loadSides(folders: readonly string[], options: Options, command: Command): Promise<Sides> {
+  const context = await readPolicyContext(options)
+  const [first = '', second, ...others] = folders
+  if (options.kubernetes) {
+    if (second !== undefined) command.error('error: expected one folder with --kubernetes: the candidates')
+    return loadClusterSides(first, options, context)
+  }
+  const unused = (['policies', 'apply'] as const).find((name) => options[name] !== undefined)
+  if (unused !== undefined) command.error(`error: expected --kubernetes with --${unused}`)
+  if (second === undefined || others.length > 0)
+    command.error(
+      'error: expected two folders, the current and the candidate policies; or --kubernetes and one',
+    )
+  const { vocabulary } = context
+  return [await requirePolicies([first], vocabulary), await requirePolicies([second], vocabulary)]
+}
+
+async function loadClusterSides(folder: string, options: Options, context: PolicyContext): Promise<Sides> {
+  const { policies, apply } = options
+  const { vocabulary } = context
+  const cluster = await openCluster(options, context)
+  const before = await combineSources(policies, cluster, context)
+  const beside = policies === undefined ? [] : [policies]
+  const after = await requirePolicies([...beside, folder], vocabulary)
+  if (!apply) return [printRefused(before), after]
+  const resources = await runStep(`the policies in ${folder} cannot be applied`, async () =>
+    applyCandidates(cluster.resources, (await createFolderLocation(folder).read()).files),
+  )
+  return [before, printRefused(await combineSources(policies, { ...cluster, resources }, context))]
 }
 
 function printDiff(found: PolicyDiff): void {

@@ -21,15 +21,13 @@ import {
   parseIdArgument,
   jsonOption,
   operationArgument,
-  configOption,
-  readVocabulary,
   requirePermission,
-  requirePolicies,
-  policiesOption,
   createAuthorizationRequest,
   type CallerOptions,
   type FactArgument,
 } from './policy-options.ts'
+import { readPolicyContext } from './policy-context.ts'
+import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import {
   alignColumns,
   printLine,
@@ -40,9 +38,7 @@ import {
   formatPolicySubjects,
 } from './format-policy.ts'
 
-interface Options extends CallerOptions {
-  readonly policies: string
-  readonly config?: string
+interface Options extends CallerOptions, SourceOptions {
   readonly fact: readonly FactArgument[]
   readonly json?: true
 }
@@ -51,9 +47,7 @@ export function addExplain(policy: Command): void {
   const command = policy
     .command('explain')
     .description('explain a decision: the deciding rule and all other rules from the root to the object')
-    .requiredOption(...policiesOption)
-  addFactOption(addCallerOptions(command))
-    .option(...configOption)
+  addFactOption(addCallerOptions(addSourceOptions(command)))
     .option(...jsonOption)
     .argument(...operationArgument)
     .argument(...idArgument, parseIdArgument)
@@ -66,11 +60,11 @@ export function addExplain(policy: Command): void {
 }
 
 async function explain(name: string, id: Identifier, options: Options, command: Command): Promise<void> {
-  const vocabulary = await readVocabulary(options.config)
-  const operation = requirePermission(name, vocabulary, command)
+  const context = await readPolicyContext(options)
+  const operation = requirePermission(name, context.vocabulary, command)
   const problem = diagnoseFacts(operation, options.fact)
   if (problem !== undefined) command.error(`error: ${problem}`)
-  const { documents, set } = await requirePolicies(options.policies, vocabulary)
+  const { documents, set } = await requireSources(options, context)
   const request = createAuthorizationRequest(createPrincipal(options), operation, id, options.fact)
   const decision = set.decide(request)
   const levels = explainDecision(documents, request)

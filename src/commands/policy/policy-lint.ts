@@ -1,37 +1,36 @@
 import type { Command } from 'commander'
+import type { Finding } from '../../policy/analysis/lint/finding.ts'
 import { lintPolicies } from '../../policy/analysis/lint/lint-policies.ts'
+import type { PolicyProblem } from '../../policy/language/policy-error.ts'
 import { CommandFailure } from '../common/command-failure.ts'
-import {
-  configOption,
-  jsonOption,
-  readVocabulary,
-  requirePolicies,
-  policiesOption,
-} from './policy-options.ts'
+import { jsonOption } from './policy-options.ts'
+import { readPolicyContext } from './policy-context.ts'
+import { addSourceOptions, loadSources, type SourceOptions } from './policy-sources.ts'
 import { alignColumns, printLine, printJson } from './format-policy.ts'
 
-interface Options {
-  readonly policies: string
-  readonly config?: string
+interface Options extends SourceOptions {
   readonly strict?: true
   readonly json?: true
 }
 
 export function addLint(policy: Command): void {
-  policy
-    .command('lint')
-    .description('find rules that never apply, are redundant or can be bypassed, and other likely mistakes')
-    .requiredOption(...policiesOption)
-    .option(...configOption)
+  addSourceOptions(
+    policy
+      .command('lint')
+      .description(
+        'find rules that never apply, are redundant or can be bypassed, and other likely mistakes',
+      ),
+  )
     .option('--strict', 'fail on warnings')
     .option(...jsonOption)
     .addHelpText('after', '\nExample:\n  catalog-gateway policy lint --policies policies --strict')
     .action(lint)
 }
 
-async function lint({ policies, config, strict, json }: Options): Promise<void> {
-  const { documents, set, tests } = await requirePolicies(policies, await readVocabulary(config))
-  const findings = lintPolicies(documents, set, tests)
+async function lint(options: Options): Promise<void> {
+  const { strict, json } = options
+  const { documents, set, tests, refused } = await loadSources(options, await readPolicyContext(options))
+  const findings = [...refused.map(toFinding), ...lintPolicies(documents, set, tests)]
   if (json) printJson(findings)
   else {
     const rows = findings.map(({ level, check, file, line, message }) => [
@@ -47,4 +46,8 @@ async function lint({ policies, config, strict, json }: Options): Promise<void> 
   const summary = `${errors} errors, ${warnings} warnings in ${documents.length} policies`
   if (errors > 0 || (strict && warnings > 0)) throw new CommandFailure(summary)
   if (!json) printLine(summary)
+}
+
+function toFinding({ file, line = 1, message }: PolicyProblem): Finding {
+  return { level: 'error', check: 'refused', file, line, message }
 }

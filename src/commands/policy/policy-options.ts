@@ -3,56 +3,22 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { anonymousPrincipal, type Principal } from '../../identity/principal.ts'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { parseIdentifier, type Identifier } from '../../catalog-api/identifiers.ts'
-import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { readGatewaySettings } from '../../config/gateway-settings.ts'
-import {
-  builtInVocabulary,
-  createPolicyVocabulary,
-  type PolicyVocabulary,
-} from '../../policy/language/policy-vocabulary.ts'
+import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { conditionFacts, describeUnstatedFact } from '../../policy/language/unstated-facts.ts'
-import { assertAnyPolicy, loadPolicyFolder, type LoadedPolicies } from '../../policy/source/load-policies.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
 import { permissionFacts } from '../../policy/conditions/operation-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { defaultRequestFacts } from '../../policy/language/read-tests.ts'
 import { collect } from '../common/arguments.ts'
-import { runStep } from '../common/command-failure.ts'
 
-export const policiesOption = ['--policies <dir>', 'the folder of policies'] as const
-export const configOption = [
-  '--config <file>',
-  'the settings of the gateway, if the policies name extra operations that these declare',
-] as const
 export const jsonOption = ['--json', 'print JSON'] as const
 export const operationArgument = [
   '<operation>',
   'an operation of the catalog API, such as InsertIntoTable',
 ] as const
 export const idArgument = ['<id>', 'the object as a path: prod/sales/orders; / is the root'] as const
-
-/**
- * Reads the operations that policies may name: those of the catalog API, and extra operations of the settings in
- * `config`. Throws CommandFailure with all errors in the settings.
- */
-export async function readVocabulary(config: string | undefined): Promise<PolicyVocabulary> {
-  if (config === undefined) return builtInVocabulary
-  const { upstreams } = await runStep(`the settings in ${config} cannot be used`, () =>
-    readGatewaySettings(config, process.env),
-  )
-  return createPolicyVocabulary(createExtraOperations(upstreams))
-}
-
-/** Loads the policies of a folder. Throws CommandFailure with all errors, or if there are no policies. */
-export async function requirePolicies(folder: string, vocabulary: PolicyVocabulary): Promise<LoadedPolicies> {
-  return runStep(`the policies in ${folder} cannot be used`, async () => {
-    const policies = await loadPolicyFolder(folder, { vocabulary })
-    assertAnyPolicy(folder, policies.withShadowPolicies.documents.length)
-    return policies
-  })
-}
 
 /** Parses `prod/sales/orders`. Names cannot contain a slash. */
 export function parseIdArgument(text: string): Identifier {

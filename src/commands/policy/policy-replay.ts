@@ -8,7 +8,9 @@ import { replayRecord, type FindGroups, type ReplayedCall } from '../../audit/re
 import { indexDocuments, createRuleReference } from '../../policy/analysis/reaching-rules.ts'
 import { parseTime } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
-import { configOption, jsonOption, readVocabulary, requirePolicies } from './policy-options.ts'
+import { jsonOption } from './policy-options.ts'
+import { configOption, readPolicyContext } from './policy-context.ts'
+import { requirePolicies } from './policy-sources.ts'
 import { printLine, printJson, formatId, formatReachingRule, formatRuleReference } from './format-policy.ts'
 
 interface Options {
@@ -64,10 +66,10 @@ async function replay({
   failOnChange,
   json,
 }: Options): Promise<void> {
-  const vocabulary = await readVocabulary(config)
-  const { documents } = await requirePolicies(candidate, vocabulary)
+  const { vocabulary } = await readPolicyContext({ config })
+  const { documents } = await requirePolicies([candidate], vocabulary)
   const index = indexDocuments(documents)
-  const policies = current === undefined ? undefined : await requirePolicies(current, vocabulary)
+  const policies = current === undefined ? undefined : await requirePolicies([current], vocabulary)
   const groupsOf = await loadGroups(keys, policies)
   const currentIndex = policies && indexDocuments(policies.documents)
   const tallies = new Map<string, Tally>()

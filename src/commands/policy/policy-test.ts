@@ -7,23 +7,17 @@ import {
   type TestRun,
 } from '../../policy/testing/decision-test.ts'
 import type { Decision } from '../../policy/engine/decision.ts'
-import { loadPolicyFolder, type LoadedPolicies } from '../../policy/source/load-policies.ts'
+import { readPolicyFolder, type LoadedPolicies } from '../../policy/source/load-policies.ts'
 import { createJunitReport } from '../../policy/testing/junit-report.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
-import {
-  configOption,
-  jsonOption,
-  readVocabulary,
-  requirePolicies,
-  policiesOption,
-} from './policy-options.ts'
+import { jsonOption } from './policy-options.ts'
+import { readPolicyContext } from './policy-context.ts'
+import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import { printLine, printJson, formatRuleReference } from './format-policy.ts'
 
-interface Options {
-  readonly policies: string
-  readonly config?: string
+interface Options extends SourceOptions {
   readonly tests?: string
   readonly junit?: string
   readonly minCoverage?: number
@@ -38,12 +32,8 @@ interface Coverage {
 }
 
 export function addTest(policy: Command): void {
-  policy
-    .command('test')
-    .description('run the tests in the policies and in decision tables')
-    .requiredOption(...policiesOption)
+  addSourceOptions(policy.command('test').description('run the tests in the policies and in decision tables'))
     .option('--tests <dir>', 'a folder of decision tables (kind: DecisionTable)')
-    .option(...configOption)
     .option('--junit <file>', 'write a JUnit report')
     .option('--min-coverage <percent>', 'fail if fewer rules are covered by tests (percent)', parsePercent)
     .option(...jsonOption)
@@ -51,16 +41,18 @@ export function addTest(policy: Command): void {
     .action(test)
 }
 
-async function test({ policies, config, tests, junit, minCoverage, json }: Options): Promise<void> {
-  const vocabulary = await readVocabulary(config)
-  const folder = await requirePolicies(policies, vocabulary)
-  const all = [...folder.tests, ...(tests === undefined ? [] : await loadTests(tests, vocabulary))]
+async function test(options: Options): Promise<void> {
+  const { policies, tests, junit, minCoverage, json } = options
+  const context = await readPolicyContext(options)
+  const { vocabulary } = context
+  const loaded = await requireSources(options, context)
+  const all = [...loaded.tests, ...(tests === undefined ? [] : await loadTests(tests, vocabulary))]
   if (all.length === 0) {
     throw new CommandFailure(
-      `no tests in ${policies}; add "tests" to a policy or write a document of kind DecisionTable`,
+      `no tests in ${policies ?? 'the resources'}; add "tests" to a policy or write a document of kind DecisionTable`,
     )
   }
-  const { set, withShadowPolicies } = folder
+  const { set, withShadowPolicies } = loaded
   const shadows = new Set(
     withShadowPolicies.documents.filter(({ isShadow }) => isShadow).map(({ name }) => name),
   )
@@ -82,7 +74,7 @@ async function test({ policies, config, tests, junit, minCoverage, json }: Optio
 
 async function loadTests(folder: string, vocabulary: PolicyVocabulary): Promise<LoadedPolicies['tests']> {
   const { documents, tests } = await runStep(`the tests in ${folder} cannot be used`, () =>
-    loadPolicyFolder(folder, { vocabulary }),
+    readPolicyFolder(folder, vocabulary),
   )
   const [policy] = documents
   if (policy === undefined) {

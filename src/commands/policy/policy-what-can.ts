@@ -2,16 +2,9 @@ import type { Command } from 'commander'
 import { describePermissionSet } from '../../policy/language/describe-permissions.ts'
 import { createRuleReference } from '../../policy/analysis/reaching-rules.ts'
 import { whatCan, type PermittedAccess, type NamespaceAccess } from '../../policy/analysis/what-can.ts'
-import {
-  createPrincipal,
-  addCallerOptions,
-  jsonOption,
-  configOption,
-  readVocabulary,
-  requirePolicies,
-  policiesOption,
-  type CallerOptions,
-} from './policy-options.ts'
+import { createPrincipal, addCallerOptions, jsonOption, type CallerOptions } from './policy-options.ts'
+import { readPolicyContext } from './policy-context.ts'
+import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import {
   alignColumns,
   printLine,
@@ -21,20 +14,18 @@ import {
   formatReachingRule,
 } from './format-policy.ts'
 
-interface Options extends CallerOptions {
-  readonly policies: string
-  readonly config?: string
+interface Options extends CallerOptions, SourceOptions {
   readonly json?: true
 }
 
 export function addWhatCan(policy: Command): void {
   addCallerOptions(
-    policy
-      .command('what-can')
-      .description('list the permissions of a caller, with objects, conditions and rules')
-      .requiredOption(...policiesOption),
+    addSourceOptions(
+      policy
+        .command('what-can')
+        .description('list the permissions of a caller, with objects, conditions and rules'),
+    ),
   )
-    .option(...configOption)
     .option(...jsonOption)
     .addHelpText(
       'after',
@@ -44,7 +35,7 @@ export function addWhatCan(policy: Command): void {
 }
 
 async function list(options: Options): Promise<void> {
-  const { documents } = await requirePolicies(options.policies, await readVocabulary(options.config))
+  const { documents } = await requireSources(options, await readPolicyContext(options))
   const caller = createPrincipal(options)
   const entries = whatCan(documents, caller)
   if (options.json) printJson(entries.map(toEntryReport))

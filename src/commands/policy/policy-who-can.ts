@@ -8,12 +8,10 @@ import {
   parseIdArgument,
   jsonOption,
   operationArgument,
-  configOption,
-  readVocabulary,
   requirePermission,
-  requirePolicies,
-  policiesOption,
 } from './policy-options.ts'
+import { readPolicyContext } from './policy-context.ts'
+import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import {
   alignColumns,
   printLine,
@@ -26,18 +24,16 @@ import {
   formatPolicySubjects,
 } from './format-policy.ts'
 
-interface Options {
-  readonly policies: string
-  readonly config?: string
+interface Options extends SourceOptions {
   readonly json?: true
 }
 
 export function addWhoCan(policy: Command): void {
-  policy
-    .command('who-can')
-    .description('list the callers that are allowed an operation, with conditions and rules')
-    .requiredOption(...policiesOption)
-    .option(...configOption)
+  addSourceOptions(
+    policy
+      .command('who-can')
+      .description('list the callers that are allowed an operation, with conditions and rules'),
+  )
     .option(...jsonOption)
     .argument(...operationArgument)
     .argument(...idArgument, parseIdArgument)
@@ -48,17 +44,12 @@ export function addWhoCan(policy: Command): void {
     .action(list)
 }
 
-async function list(
-  name: string,
-  id: Identifier,
-  { policies, config, json }: Options,
-  command: Command,
-): Promise<void> {
-  const vocabulary = await readVocabulary(config)
-  const operation = requirePermission(name, vocabulary, command)
-  const { documents } = await requirePolicies(policies, vocabulary)
+async function list(name: string, id: Identifier, options: Options, command: Command): Promise<void> {
+  const context = await readPolicyContext(options)
+  const operation = requirePermission(name, context.vocabulary, command)
+  const { documents } = await requireSources(options, context)
   const { allowed, overruled } = whoCan(documents, operation, objectKindOfPermission(operation), id)
-  if (json) {
+  if (options.json) {
     printJson({
       allowed: allowed.map(toEntitlementReport),
       overruled: overruled.map(({ subject, allowedBy, deniedBy }) => ({

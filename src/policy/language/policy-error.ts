@@ -20,6 +20,7 @@ export class PolicyError extends Error {
   }
 }
 
-function formatProblem({ file, line, column, message }: PolicyProblem): string {
+/** `file:line:column: error`. */
+export function formatProblem({ file, line, column, message }: PolicyProblem): string {
   return line === undefined ? `${file}: ${message}` : `${file}:${line}:${column ?? 1}: ${message}`
 }

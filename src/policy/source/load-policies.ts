@@ -4,7 +4,7 @@ import type { PolicyDocument } from '../language/policy-document.ts'
 import { PolicyError } from '../language/policy-error.ts'
 import { builtInVocabulary, type PolicyVocabulary } from '../language/policy-vocabulary.ts'
 import { compilePolicies, type PolicySet } from '../policy-set.ts'
-import { compileDocuments, isEnforced, mergeFiles, type CompileOptions } from './compile-documents.ts'
+import { compileDocuments, isEnforced, mergeFiles } from './compile-documents.ts'
 import { parsePolicyFile } from './parse-policy-file.ts'
 import { createFolderLocation, type PolicyLocation, type PolicyText } from './policy-location.ts'
 
@@ -41,22 +41,34 @@ export function compilePolicyTexts(files: readonly PolicyText[], vocabulary = bu
   return runAtOnce(compileDocuments(mergeFiles(parsed), {}))
 }
 
-interface LoadPolicyFolderOptions extends Pick<CompileOptions, 'onConditionFailure'> {
-  readonly vocabulary?: PolicyVocabulary
+/** The policies of one or several sources, not compiled yet. */
+export interface PolicyContents extends Pick<ParsedPolicies, 'tests'> {
+  /** Those with `mode: shadow` included. */
+  readonly documents: readonly PolicyDocument[]
+}
+
+/** Reads the policies of a folder. Throws PolicyError with every error in every file. */
+export async function readPolicyFolder(
+  folder: string,
+  vocabulary: PolicyVocabulary,
+): Promise<PolicyContents> {
+  const texts = await createFolderLocation(folder).read()
+  const files = texts.files.map((file) => parsePolicyFile(file, vocabulary))
+  return { documents: mergeFiles(files), tests: files.flatMap((file) => file.tests) }
+}
+
+/** Compiles documents with unique names. */
+export function compileContents({ documents, tests }: PolicyContents): LoadedPolicies {
+  const set = runAtOnce(compileDocuments(documents, {}))
+  const enforced = documents.filter(isEnforced)
+  const withShadows = enforced.length === documents.length ? set : compilePolicies(documents)
+  return { documents: enforced, tests, set, withShadowPolicies: { documents, set: withShadows } }
 }
 
 /** Loads the policies of a folder with their documents and tests. Throws PolicyError with every error in every file. */
 export async function loadPolicyFolder(
   folder: string,
-  { vocabulary = builtInVocabulary, onConditionFailure }: LoadPolicyFolderOptions = {},
+  vocabulary = builtInVocabulary,
 ): Promise<LoadedPolicies> {
-  const texts = await createFolderLocation(folder).read()
-  const files = texts.files.map((file) => parsePolicyFile(file, vocabulary))
-  const documents = mergeFiles(files)
-  const tests = files.flatMap((file) => file.tests)
-  const set = runAtOnce(compileDocuments(documents, onConditionFailure ? { onConditionFailure } : {}))
-  const enforced = documents.filter(isEnforced)
-  const withShadows =
-    enforced.length === documents.length ? set : compilePolicies(documents, onConditionFailure)
-  return { documents: enforced, tests, set, withShadowPolicies: { documents, set: withShadows } }
+  return compileContents(await readPolicyFolder(folder, vocabulary))
 }

@@ -1,0 +1,58 @@
+import { parseAllDocuments } from 'yaml'
+import { z } from 'zod'
+import { getMembers } from '../../lib/json/is-object.ts'
+import { parseKubernetesObject, type KubernetesObject } from '../../lib/kubernetes/kubernetes-object.ts'
+import { resourceApiVersion } from '../../policy/language/api-version.ts'
+import { PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
+import { fileOfResource } from '../../policy/source/kubernetes/resource-text.ts'
+import type { PolicyText } from '../../policy/source/policy-location.ts'
+
+const candidateSchema = z.looseObject({
+  apiVersion: z.literal(resourceApiVersion),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string() }),
+})
+
+/**
+ * Returns the resources as they would be after `kubectl apply` of files with valid policies: a candidate replaces the
+ * resource of the same Kubernetes namespace and name. Throws PolicyError if a policy cannot be applied.
+ */
+export function applyCandidates(
+  resources: readonly KubernetesObject[],
+  files: readonly PolicyText[],
+): readonly KubernetesObject[] {
+  const after = new Map(resources.map((resource) => [fileOfResource(resource), resource]))
+  const problems: PolicyProblem[] = []
+  for (const { name: file, bytes } of files) {
+    for (const document of parseAllDocuments(Buffer.from(bytes).toString('utf8'))) {
+      const content: unknown = document.toJS()
+      const { kind, metadata } = getMembers(content)
+      if (content === null || kind === 'DecisionTable') continue
+      const candidate = candidateSchema.safeParse(content).data
+      if (candidate === undefined) {
+        const { name } = getMembers(metadata)
+        const message = `the policy ${String(name)} cannot be applied; expected apiVersion: ${resourceApiVersion} and metadata.namespace`
+        problems.push({ file, message })
+        continue
+      }
+      const created = createResource(candidate)
+      const key = fileOfResource(created)
+      after.set(key, replaceContent(after.get(key), created))
+    }
+  }
+  if (problems.length > 0) throw new PolicyError(problems)
+  return [...after.values()]
+}
+
+/** Fills in what the API server would. */
+function createResource({ metadata, ...content }: z.output<typeof candidateSchema>): KubernetesObject {
+  const creationTimestamp = new Date().toISOString().replace(/\.\d+/, '')
+  const { name, namespace } = metadata
+  const assigned = { creationTimestamp, generation: 1, resourceVersion: '1', uid: `${namespace}/${name}` }
+  return parseKubernetesObject({ ...content, metadata: { ...metadata, ...assigned } })
+}
+
+function replaceContent(before: KubernetesObject | undefined, created: KubernetesObject): KubernetesObject {
+  if (before === undefined) return created
+  const { creationTimestamp, uid } = before.metadata
+  return { ...created, metadata: { ...created.metadata, uid, creationTimestamp } }
+}

@@ -1,0 +1,45 @@
+import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
+import { readGatewaySettings } from '../../config/gateway-settings.ts'
+import type { PolicyNamespace } from '../../config/policy-kubernetes-settings.ts'
+import {
+  builtInVocabulary,
+  createPolicyVocabulary,
+  type PolicyVocabulary,
+} from '../../policy/language/policy-vocabulary.ts'
+import { runStep, CommandFailure } from '../common/command-failure.ts'
+
+export const configOption = [
+  '--config <file>',
+  'the settings of the gateway: extra operations that policies name, Kubernetes namespaces that count',
+] as const
+
+/** What the settings of a gateway say about its policies. */
+export interface PolicyContext {
+  /** The operations that policies may name: those of the catalog API, and extra ones of the settings. */
+  readonly vocabulary: PolicyVocabulary
+  /** The Kubernetes namespaces whose resources count; undefined without settings: all, as those of the platform. */
+  readonly namespaces: readonly PolicyNamespace[] | undefined
+}
+
+interface ContextOptions {
+  readonly config?: string | undefined
+  readonly kubernetes?: true
+}
+
+/**
+ * Reads the settings in `config`. Throws CommandFailure with all errors in them, and if they use no resources although
+ * the command does.
+ */
+export async function readPolicyContext({ config, kubernetes }: ContextOptions): Promise<PolicyContext> {
+  if (config === undefined) return { vocabulary: builtInVocabulary, namespaces: undefined }
+  const { upstreams, policies } = await runStep(`the settings in ${config} cannot be used`, () =>
+    readGatewaySettings(config, process.env),
+  )
+  const namespaces = policies.kubernetes?.namespaces
+  if (kubernetes && namespaces === undefined) {
+    throw new CommandFailure(
+      `the settings in ${config} contain no policies.kubernetes, so their gateway uses no resources; omit --kubernetes`,
+    )
+  }
+  return { vocabulary: createPolicyVocabulary(createExtraOperations(upstreams)), namespaces }
+}
