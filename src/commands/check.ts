@@ -51,6 +51,11 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
   const vocabulary = createPolicyVocabulary(createExtraOperations(upstreams))
   const { tls } = listen
   if (tls) await check('the certificates of `listen` cannot be used', () => readServerCertificates(tls))
+  const webhook = policies.kubernetes?.webhook
+  if (webhook)
+    await check('the certificates of `policies.kubernetes.webhook` cannot be used', () =>
+      readServerCertificates({ ...webhook, clientAuth: 'required' }),
+    )
   await check('the policies cannot be used', async () =>
     checkPolicies(await openPolicyLocation(policies), vocabulary),
   )

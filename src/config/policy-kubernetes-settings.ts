@@ -5,6 +5,7 @@ import { createPermissionTable } from '../catalog-api/permissions.ts'
 import { suggestSimilar } from '../lib/suggest-similar.ts'
 import { listIssuerNames, type IdentitySettings } from './identity/identity-settings.ts'
 import { apiServerFields } from './kubernetes-api-server-settings.ts'
+import { policyWebhookSchema, resolvePolicyWebhookPaths } from './policy-webhook-settings.ts'
 
 const text = z.string().min(1)
 const texts = z.array(text)
@@ -147,6 +148,7 @@ export const policyKubernetesSchema = z.strictObject({
         context.addIssue({ code: 'custom', path: [...path], message })
     })
     .describe('Kubernetes namespaces whose AccessPolicy resources are policies of this gateway.'),
+  webhook: policyWebhookSchema.optional(),
 })
 
 export type PolicyKubernetesSettings = z.output<typeof policyKubernetesSchema>
@@ -247,5 +249,11 @@ export function resolvePolicyKubernetesPaths(
   settings: PolicyKubernetesSettings,
   absolute: (path: string) => string,
 ): PolicyKubernetesSettings {
-  return { ...settings, caFile: absolute(settings.caFile), tokenFile: absolute(settings.tokenFile) }
+  const { webhook, caFile, tokenFile } = settings
+  return {
+    ...settings,
+    caFile: absolute(caFile),
+    tokenFile: absolute(tokenFile),
+    ...(webhook && { webhook: resolvePolicyWebhookPaths(webhook, absolute) }),
+  }
 }

@@ -133,6 +133,16 @@ describe('policy commands with --kubernetes', () => {
     const beyond = await run('who-can', ['DescribeTable', 'prod/finance/orders', ...settings])
     expect(beyond).toMatchObject({ status: 0, output: 'DescribeTable on prod/finance/orders: nobody\n' })
     expect(beyond.messages).toMatch(/^refused: accesspolicies\/team-a\/beyond: namespace: /)
+    await applied(
+      policy('team-a', 'stranger', {
+        namespace: ['prod', 'sales'],
+        rules: [allow('read', { users: ['eve'] }, ['read'])],
+      }),
+    )
+    const linted = await run('lint', settings)
+    expect(linted.output).toMatch(
+      /^accesspolicies\/team-a\/stranger:\d\d +error +refused +rules\[0\]\.subjects\.users: "eve"/m,
+    )
   })
 
   it('a Kubernetes namespace that was created again has no policies', async () => {
@@ -173,13 +183,14 @@ describe('policy commands with --kubernetes', () => {
 
   it('diff compares the resources with candidates', async () => {
     const folder = await temporaryFolder()
-    const { metadata, ...fields } = readSales
-    const named = { name: 'sales' }
     await writeFiles(folder, {
       'same/a.yaml': formatFile(readSales, root),
-      'other/a.yaml': stringify({ ...fields, apiVersion: 'catalog-gateway/v1', metadata: named }),
+      'other/a.yaml': stringify({
+        ...readSales,
+        apiVersion: 'catalog-gateway/v1',
+        metadata: { name: 'sales' },
+      }),
     })
-    expect(metadata.namespace).toBe('team-a')
     expect(await run('diff', [join(folder, 'same')])).toMatchObject({
       status: 0,
       output: 'no decision changes\n',

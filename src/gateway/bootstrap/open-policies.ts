@@ -43,6 +43,7 @@ export async function openPolicies(
   const resources = await openResources(settings.policies, observers)
   const policies = await openBoth(settings.policies, resources, observers)
   closers.push(() => policies.close())
+  await openWebhook(settings.policies, observers)
   return { ...policies, findProblem: () => resources?.findProblem() }
 }
 
@@ -54,6 +55,12 @@ async function openResources(
   if (kubernetes === undefined) return undefined
   const { openPolicyResources } = await import('./open-policy-resources.ts')
   return openPolicyResources(kubernetes, vocabulary, bootstrap)
+}
+
+async function openWebhook({ kubernetes }: PolicySettings, observers: PolicyObservers): Promise<void> {
+  if (kubernetes?.webhook === undefined) return
+  const { openPolicyWebhook } = await import('./open-policy-webhook.ts')
+  await openPolicyWebhook(kubernetes.webhook, { ...kubernetes, ...observers }, observers)
 }
 
 async function openBoth(

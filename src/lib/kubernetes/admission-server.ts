@@ -14,12 +14,14 @@ const maxBodyBytes = 4 * 1024 * 1024
 /** API servers are few, and each reuses its connections. */
 const maxConnections = 100
 const timeoutMs = 10_000
+/** Time for active requests when the server closes. */
+const closeMs = 1_000
 
 export interface AdmissionServerOptions {
   /** Certificate and key of the server, and the CA certificates of its clients. */
   readonly context: SecureContextOptions
-  /** Decides about an object. Must not throw. */
-  readonly review: (request: AdmissionRequest) => AdmissionResult
+  /** Decides about an object. If it rejects, the connection is closed without a response. */
+  readonly review: (request: AdmissionRequest) => Promise<AdmissionResult>
 }
 
 /** A webhook for API servers: it answers `POST /` with an AdmissionReview, and reports its errors to nobody else. */
@@ -62,10 +64,11 @@ export function createAdmissionServer({ context, review }: AdmissionServerOption
     },
     async close() {
       if (!server.listening) return
+      const closed = once(server, 'close')
       server.close()
-      server.closeIdleConnections()
-      // Active requests take no longer than their timeout.
-      await once(server, 'close')
+      const timer = setTimeout(() => server.closeAllConnections(), closeMs)
+      await closed
+      clearTimeout(timer)
     },
   }
 }
@@ -86,7 +89,7 @@ async function answer(
   }
   const asked = parseAdmissionReview(parseJson(body))
   if (asked === undefined) sendError(response, 400, 'expected an AdmissionReview of admission.k8s.io/v1')
-  else send(response, 200, createAdmissionReview(asked, review(asked)))
+  else send(response, 200, createAdmissionReview(asked, await review(asked)))
 }
 
 /** Returns undefined if the body is too large; the rest of it is not read. */

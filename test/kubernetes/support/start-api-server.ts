@@ -36,6 +36,8 @@ export interface ApiServer {
 interface ApiServerOptions {
   /** Addresses of Services, as a CIDR. */
   readonly serviceAddresses?: string
+  /** Further flags. */
+  readonly flags?: readonly string[]
 }
 
 const startupMs = 120_000
@@ -44,6 +46,7 @@ const adminToken = 'token-of-the-administrator'
 /** Starts an API server; needs what `findObstacle` looks for, and the built programs. */
 export async function startApiServer({
   serviceAddresses = '10.96.0.0/16',
+  flags = [],
 }: ApiServerOptions = {}): Promise<ApiServer> {
   const folder = await mkdtemp(join(tmpdir(), 'kubernetes-'))
   // Pods run as other users and read files below it.
@@ -68,6 +71,7 @@ export async function startApiServer({
     `--service-cluster-ip-range=${serviceAddresses}`,
     // As in clusters: a node lets them run, and admission decides.
     '--allow-privileged=true',
+    ...flags,
   ]
   let server: Daemon | undefined
   let client: ApiClient | undefined

@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { request, Agent } from 'node:https'
-import type { TLSSocket } from 'node:tls'
+import { connect, type TLSSocket } from 'node:tls'
 import { json } from 'node:stream/consumers'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -49,7 +50,7 @@ describe.skipIf(!hasOpenssl())('a webhook for API servers (skipped without opens
     const asked: AdmissionRequest[] = []
     const started = createAdmissionServer({
       context: await readContext(server),
-      review(request) {
+      async review(request) {
         asked.push(request)
         const isRed = JSON.stringify(request.object) === '{"color":"red"}'
         return { refusal: isRed ? 'color is "red"' : undefined, warnings: isRed ? [] : ['not red'] }
@@ -152,5 +153,16 @@ describe.skipIf(!hasOpenssl())('a webhook for API servers (skipped without opens
       status: 200,
       subject: 'renewed',
     })
+  })
+
+  it('closes within seconds although a client is silent', async () => {
+    const { started, url } = await start()
+    const { hostname, port } = new URL(url)
+    const { cert, key } = client
+    const silent = connect({ host: hostname, port: Number(port), ca: own.cert, cert, key })
+    await once(silent, 'secureConnect')
+    const closed = once(silent, 'close')
+    await started.close()
+    await closed
   })
 })

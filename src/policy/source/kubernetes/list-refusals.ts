@@ -12,6 +12,7 @@ export function listRefusals(verdicts: readonly Verdict[]): readonly PolicyProbl
 }
 
 function parsePosition(text: string): Omit<PolicyProblem, 'file'> {
-  const [, line, column, message] = /^(\d+):(\d+): (.*)$/s.exec(text) ?? []
-  return message === undefined ? { message: text } : { line: Number(line), column: Number(column), message }
+  const [, line, column, message] = /^(\d+)(?::(\d+))?: (.*)$/s.exec(text) ?? []
+  if (message === undefined) return { message: text }
+  return { line: Number(line), ...(column !== undefined && { column: Number(column) }), message }
 }
