@@ -53,6 +53,18 @@
 {{- if .Values.policies.kubernetes.enabled -}}
 {{- $errors = concat $errors (include "catalog-gateway.policyNamespaceErrors" . | fromJsonArray) -}}
 {{- end -}}
+{{- if include "catalog-gateway.hasWebhook" . -}}
+{{- $webhook := .Values.policies.kubernetes.webhook -}}
+{{- if not $webhook.clientCa.existingSecret -}}
+{{- $errors = append $errors "the webhook authenticates API servers by their client certificates; expected policies.kubernetes.webhook.clientCa.existingSecret" -}}
+{{- end -}}
+{{- if ne (empty $webhook.certificate.existingSecret) (empty $webhook.certificate.caBundle) -}}
+{{- $errors = append $errors "expected policies.kubernetes.webhook.certificate.existingSecret and its caBundle together" -}}
+{{- end -}}
+{{- if and $webhook.certificate.existingSecret $webhook.certificate.issuerRef -}}
+{{- $errors = append $errors "expected policies.kubernetes.webhook.certificate.existingSecret or its issuerRef, not both" -}}
+{{- end -}}
+{{- end -}}
 {{- if .Values.catalog.enabled -}}
 {{- $errors = concat $errors (include "catalog-gateway.catalogErrors" . | fromJsonArray) -}}
 {{- end -}}

@@ -28,6 +28,15 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{- if .Values.policies.kubernetes.enabled -}}
 {{- $_ := set $defaults "policies.kubernetes.namespaces" (include "catalog-gateway.policyNamespaces" . | fromJsonArray) -}}
 {{- $_ := set $defaults "policies.kubernetes.lease" (dict "namespace" .Release.Namespace "name" (printf "%s-policies" (include "catalog-gateway.fullname" .))) -}}
+{{- with .Values.policies.kubernetes.webhook -}}
+{{- if .enabled -}}
+{{- $_ := set $defaults "policies.kubernetes.webhook.host" "0.0.0.0" -}}
+{{- $_ := set $defaults "policies.kubernetes.webhook.port" .port -}}
+{{- $_ := set $defaults "policies.kubernetes.webhook.certFile" "webhook/tls.crt" -}}
+{{- $_ := set $defaults "policies.kubernetes.webhook.keyFile" "webhook/tls.key" -}}
+{{- $_ := set $defaults "policies.kubernetes.webhook.clientCaFile" (printf "webhook-clients/%s" .clientCa.key) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- if .Values.pageTokens.existingSecret -}}
 {{- $_ := set $defaults "listing.tokenKeyFile" (printf "page-tokens/%s" .Values.pageTokens.key) -}}
