@@ -14,8 +14,11 @@ import { readPepper } from '../identity/api-keys/pepper.ts'
 import { readRedisAccess } from '../limits/shared/redis-access.ts'
 import { createExtraOperations } from '../catalog-api/extra-operation.ts'
 import { createPolicyVocabulary, type PolicyVocabulary } from '../policy/language/policy-vocabulary.ts'
+import { mergeFiles } from '../policy/source/compile-documents.ts'
+import { createEmergencyLocation, toEmergencyDocuments } from '../policy/source/emergency-policies.ts'
 import { assertAnyPolicy, loadPoliciesFrom } from '../policy/source/load-policies.ts'
 import { createFolderLocation, type PolicyLocation } from '../policy/source/policy-location.ts'
+import { parsePolicyFile } from '../policy/source/parse-policy-file.ts'
 import { openPolicyLocation } from '../policy/source/open-policy-location.ts'
 import { findDevelopmentFiles } from './dev/development-files.ts'
 import { probeUpstreams } from './common/probe-upstreams.ts'
@@ -59,10 +62,14 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
   await check('the policies cannot be used', async () =>
     checkPolicies(await openPolicyLocation(policies), vocabulary),
   )
-  const { candidateFolder } = policies
+  const { candidateFolder, emergencyFolder } = policies
   if (candidateFolder !== undefined)
     await check('the candidate policies cannot be used', () =>
       checkPolicies(createFolderLocation(candidateFolder), vocabulary),
+    )
+  if (emergencyFolder !== undefined)
+    await check('the emergency policies cannot be used', () =>
+      checkEmergencyPolicies(createEmergencyLocation(emergencyFolder), vocabulary),
     )
   const { apiKeys, bootstrapKey, introspection, assertion } = identity
   if (introspection) {
@@ -94,4 +101,9 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
 
 async function checkPolicies(location: PolicyLocation, vocabulary: PolicyVocabulary): Promise<void> {
   assertAnyPolicy(location.name, (await loadPoliciesFrom(location, vocabulary)).size)
+}
+
+async function checkEmergencyPolicies(location: PolicyLocation, vocabulary: PolicyVocabulary): Promise<void> {
+  const { files } = await location.read()
+  toEmergencyDocuments(mergeFiles(files.map((file) => parsePolicyFile(file, vocabulary))))
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isWithin } from '../lib/fs/is-within.ts'
 import { policyKubernetesSchema, resolvePolicyKubernetesPaths } from './policy-kubernetes-settings.ts'
 
 const path = z.string().min(1)
@@ -21,6 +22,12 @@ export const policySettingsSchema = z
       .describe(
         'Folder of candidate policies, evaluated as shadow: differing decisions are counted and logged.',
       ),
+    emergencyFolder: path
+      .optional()
+      .describe(
+        'Folder of policies that only deny, in force beside all others: even while the others cannot be loaded, a deny ' +
+          'takes effect when it is written here. May be empty, but not missing.',
+      ),
     kubernetes: policyKubernetesSchema
       .optional()
       .describe(
@@ -30,11 +37,19 @@ export const policySettingsSchema = z
   .refine(({ folder, bundle }) => (folder === undefined) !== (bundle === undefined), {
     message: 'expected either folder or bundle',
   })
+  .refine(({ folder, emergencyFolder }) => folder === undefined || !areNested(folder, emergencyFolder), {
+    path: ['emergencyFolder'],
+    message: 'expected a folder beside policies.folder: within each other, each would contain policies of both',
+  })
+
+function areNested(one: string, other: string | undefined): boolean {
+  return other !== undefined && (isWithin(one, other) || isWithin(other, one))
+}
 
 export type PolicySettings = z.output<typeof policySettingsSchema>
 
 export function resolvePolicyPaths(
-  { folder, bundle, candidateFolder, kubernetes }: PolicySettings,
+  { folder, bundle, candidateFolder, emergencyFolder, kubernetes }: PolicySettings,
   absolute: (path: string) => string,
 ): PolicySettings {
   return {
@@ -43,6 +58,7 @@ export function resolvePolicyPaths(
       bundle: { file: absolute(bundle.file), publicKeyFiles: bundle.publicKeyFiles.map(absolute) },
     }),
     ...(candidateFolder !== undefined && { candidateFolder: absolute(candidateFolder) }),
+    ...(emergencyFolder !== undefined && { emergencyFolder: absolute(emergencyFolder) }),
     ...(kubernetes && { kubernetes: resolvePolicyKubernetesPaths(kubernetes, absolute) }),
   }
 }

@@ -3,6 +3,7 @@ import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
 import { createPolicyVocabulary, type PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { describeConditionError } from '../../policy/conditions/condition.ts'
 import type { OpenDocumentSource } from '../../policy/source/document-source.ts'
+import { createEmergencyLocation, toEmergencyDocuments } from '../../policy/source/emergency-policies.ts'
 import { mirrorSource } from '../../policy/source/mirror-source.ts'
 import { combineSources, openLocation, type PolicySource } from '../../policy/source/policy-source.ts'
 import type { PoliciesFollower } from '../observability/policies-follower.ts'
@@ -69,13 +70,14 @@ async function openBoth(
   observers: PolicyObservers,
 ): Promise<PolicySource> {
   const shadowDiffers = shadowReport(observers)
-  const mirrored = resources && mirrorSource(resources.open)
-  const opened = { settings, resources, sources: mirrored ? [mirrored.open] : [] }
+  const others = [...listEmergencySources(settings, observers), ...(resources ? [resources.open] : [])]
+  const mirrored = others.map((open) => mirrorSource(open))
+  const opened = { settings, resources, sources: mirrored.map(({ open }) => open) }
   const live = await openLive(opened, observers, shadowDiffers)
   if (settings.candidateFolder === undefined) return live
   try {
-    const sources = mirrored ? [mirrored.openMirror] : []
-    const candidate = await openCandidate(settings.candidateFolder, sources, observers)
+    const mirrors = mirrored.map(({ openMirror }) => openMirror)
+    const candidate = await openCandidate(settings.candidateFolder, mirrors, observers)
     return besideCandidate(live, candidate, shadowDiffers)
   } catch (error) {
     live.close()
@@ -132,6 +134,15 @@ async function openLive(
     log.warn({ source: location.name }, 'no policies: every request is denied')
   }
   return source
+}
+
+function listEmergencySources(
+  { emergencyFolder }: PolicySettings,
+  { vocabulary }: PolicyObservers,
+): readonly OpenDocumentSource[] {
+  if (emergencyFolder === undefined) return []
+  const location = createEmergencyLocation(emergencyFolder)
+  return [openLocation(location, { vocabulary, adapt: toEmergencyDocuments, mayBeEmptied: true })]
 }
 
 function openCandidate(

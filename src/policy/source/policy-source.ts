@@ -6,7 +6,7 @@ import type { PolicySet } from '../policy-set.ts'
 import { compileDocuments, isEnforced, type CompileOptions } from './compile-documents.ts'
 import type { DocumentObserver, DocumentSource, OpenDocumentSource } from './document-source.ts'
 import type { PolicyLocation } from './policy-location.ts'
-import { watchLocation } from './watch-location.ts'
+import { watchLocation, type WatchLocationOptions } from './watch-location.ts'
 
 /** The callbacks must not throw. */
 export interface PolicySourceOptions extends CompileOptions {
@@ -122,7 +122,8 @@ export function openLocation(
   {
     vocabulary = builtInVocabulary,
     intervalMs = 2000,
-  }: Pick<WatchPoliciesOptions, 'vocabulary' | 'intervalMs'>,
+    ...options
+  }: Partial<WatchLocationOptions>,
 ): OpenDocumentSource {
-  return (observer) => watchLocation(location, { vocabulary, intervalMs }, observer)
+  return (observer) => watchLocation(location, { vocabulary, intervalMs, ...options }, observer)
 }

@@ -1,4 +1,5 @@
 import { onReload } from '../../lib/fs/reload.ts'
+import type { PolicyDocument } from '../language/policy-document.ts'
 import { PolicyError } from '../language/policy-error.ts'
 import type { PolicyVocabulary } from '../language/policy-vocabulary.ts'
 import { isEnforced, mergeFiles } from './compile-documents.ts'
@@ -6,10 +7,14 @@ import type { DocumentObserver, DocumentSource } from './document-source.ts'
 import { createPolicyFileReader } from './policy-file-reader.ts'
 import type { PolicyLocation } from './policy-location.ts'
 
-interface WatchLocationOptions {
+export interface WatchLocationOptions {
   readonly vocabulary: PolicyVocabulary
   /** Poll interval. */
   readonly intervalMs: number
+  /** Checks and changes the documents of each read; throws PolicyError. */
+  readonly adapt?: (documents: readonly PolicyDocument[]) => readonly PolicyDocument[]
+  /** Whether the documents may vanish; otherwise the last ones then stay in force. */
+  readonly mayBeEmptied?: boolean
 }
 
 /**
@@ -19,13 +24,13 @@ interface WatchLocationOptions {
  */
 export async function watchLocation(
   location: PolicyLocation,
-  { vocabulary, intervalMs }: WatchLocationOptions,
+  { vocabulary, intervalMs, adapt = (documents) => documents, mayBeEmptied = false }: WatchLocationOptions,
   observer: DocumentObserver,
 ): Promise<DocumentSource> {
   const reader = createPolicyFileReader(vocabulary)
   const texts = await location.read()
   // Parsed synchronously: nothing uses the event loop before the first policies are in force.
-  const first = mergeFiles(reader.read(texts.files))
+  const first = adapt(mergeFiles(reader.read(texts.files)))
   await observer.load(first)
   let isEmpty = !first.some(isEnforced)
   // Undefined if the last poll failed, so that the next one reads again.
@@ -42,10 +47,10 @@ export async function watchLocation(
       return
     }
     const { stamp, files } = await location.read()
-    const documents = mergeFiles(await reader.readInBackground(files))
+    const documents = adapt(mergeFiles(await reader.readInBackground(files)))
     loadedStamp = stamp
     const isEmptyNow = !documents.some(isEnforced)
-    if (isEmptyNow && !isEmpty) throw new PolicyError([{ file: location.name, message: emptiedMessage }])
+    if (isEmptyNow && !isEmpty && !mayBeEmptied) throw new PolicyError([{ file: location.name, message: emptiedMessage }])
     if (isClosed) return
     await observer.load(documents, isForced)
     isEmpty = isEmptyNow
