@@ -16,6 +16,7 @@ import { createExtraOperations } from '../catalog-api/extra-operation.ts'
 import { createPolicyVocabulary, type PolicyVocabulary } from '../policy/language/policy-vocabulary.ts'
 import { mergeFiles } from '../policy/source/compile-documents.ts'
 import { createEmergencyLocation, toEmergencyDocuments } from '../policy/source/emergency-policies.ts'
+import { readLastGoodKey } from '../policy/source/last-good/last-good-key.ts'
 import { assertAnyPolicy, loadPoliciesFrom } from '../policy/source/load-policies.ts'
 import { createFolderLocation, type PolicyLocation } from '../policy/source/policy-location.ts'
 import { parsePolicyFile } from '../policy/source/parse-policy-file.ts'
@@ -62,7 +63,7 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
   await check('the policies cannot be used', async () =>
     checkPolicies(await openPolicyLocation(policies), vocabulary),
   )
-  const { candidateFolder, emergencyFolder } = policies
+  const { candidateFolder, emergencyFolder, lastGood } = policies
   if (candidateFolder !== undefined)
     await check('the candidate policies cannot be used', () =>
       checkPolicies(createFolderLocation(candidateFolder), vocabulary),
@@ -71,6 +72,7 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
     await check('the emergency policies cannot be used', () =>
       checkEmergencyPolicies(createEmergencyLocation(emergencyFolder), vocabulary),
     )
+  if (lastGood) await check('the last good policies cannot be stored', () => readLastGoodKey(lastGood))
   const { apiKeys, bootstrapKey, introspection, assertion } = identity
   if (introspection) {
     await check('the secret for introspection cannot be read', () => readFile(introspection.clientSecretFile))

@@ -28,6 +28,24 @@ export const policySettingsSchema = z
         'Folder of policies that only deny, in force beside all others: even while the others cannot be loaded, a deny ' +
           'takes effect when it is written here. May be empty, but not missing.',
       ),
+    lastGood: z
+      .strictObject({
+        folder: path.describe('Folder on the volume of the gateway; created if missing, not shared.'),
+        keyFile: path.describe(
+          'File with a secret of at least 32 bytes that authenticates the stored policies; not in the folder, nor on its volume.',
+        ),
+        maxAgeHours: z
+          .number()
+          .positive()
+          .max(720)
+          .default(24)
+          .describe('How long the stored policies may be used after they were last the present ones.'),
+      })
+      .optional()
+      .describe(
+        'Stores the policy files in force, and uses them at a start at which the present files do not compile; ' +
+          'see policies/README.md. Without it, such a start fails.',
+      ),
     kubernetes: policyKubernetesSchema
       .optional()
       .describe(
@@ -39,7 +57,8 @@ export const policySettingsSchema = z
   })
   .refine(({ folder, emergencyFolder }) => folder === undefined || !areNested(folder, emergencyFolder), {
     path: ['emergencyFolder'],
-    message: 'expected a folder beside policies.folder: within each other, each would contain policies of both',
+    message:
+      'expected a folder beside policies.folder: within each other, each would contain policies of both',
   })
 
 function areNested(one: string, other: string | undefined): boolean {
@@ -48,8 +67,10 @@ function areNested(one: string, other: string | undefined): boolean {
 
 export type PolicySettings = z.output<typeof policySettingsSchema>
 
+export type LastGoodSettings = NonNullable<PolicySettings['lastGood']>
+
 export function resolvePolicyPaths(
-  { folder, bundle, candidateFolder, emergencyFolder, kubernetes }: PolicySettings,
+  { folder, bundle, candidateFolder, emergencyFolder, lastGood, kubernetes }: PolicySettings,
   absolute: (path: string) => string,
 ): PolicySettings {
   return {
@@ -59,6 +80,9 @@ export function resolvePolicyPaths(
     }),
     ...(candidateFolder !== undefined && { candidateFolder: absolute(candidateFolder) }),
     ...(emergencyFolder !== undefined && { emergencyFolder: absolute(emergencyFolder) }),
+    ...(lastGood && {
+      lastGood: { ...lastGood, folder: absolute(lastGood.folder), keyFile: absolute(lastGood.keyFile) },
+    }),
     ...(kubernetes && { kubernetes: resolvePolicyKubernetesPaths(kubernetes, absolute) }),
   }
 }

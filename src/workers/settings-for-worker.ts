@@ -2,6 +2,7 @@ import { workerLogFolder } from '../audit/storage/log-folders.ts'
 import { getGeneratedRedactionKeyFile } from '../audit/records/redaction.ts'
 import { getGeneratedSealKeyFile } from '../audit/records/seal-key.ts'
 import type { AuditSettings } from '../config/audit/audit-settings.ts'
+import type { LastGoodSettings } from '../config/policy-settings.ts'
 import type { GatewaySettings } from '../config/gateway-settings.ts'
 
 /** Minimum size limit of a log, whole or divided. */
@@ -17,7 +18,8 @@ export function createWorkerSettings(
   workers: number,
 ): GatewaySettings {
   const divide = (total: number, min = 1): number => divideTotal(total, number, workers, min)
-  const { limits, upstreams, audit } = settings
+  const { limits, upstreams, policies, audit } = settings
+  const { lastGood } = policies
   const { maxConnectionsPerAddress, failedAuthentications, concurrency } = limits
   return {
     ...settings,
@@ -42,8 +44,14 @@ export function createWorkerSettings(
       maxBulkConnections: divide(upstream.maxBulkConnections),
       maxPendingRequests: divide(upstream.maxPendingRequests, 0),
     })),
+    policies: { ...policies, ...(lastGood && { lastGood: createWorkerLastGoodSettings(lastGood, number) }) },
     audit: createWorkerAuditSettings(audit, number, workers),
   }
+}
+
+/** Each worker compares the policies that it has stored with its own log. */
+function createWorkerLastGoodSettings(lastGood: LastGoodSettings, number: number): LastGoodSettings {
+  return { ...lastGood, folder: workerLogFolder(lastGood.folder, number) }
 }
 
 /** Each log has its own folder; all are signed and redacted with the same keys. */

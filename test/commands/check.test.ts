@@ -70,6 +70,34 @@ it('all errors in the settings are reported at once with their lines', async () 
   expect(messages).not.toMatch(/^ {4}at /m)
 })
 
+it('emergency policies and the key of last good policies are checked', async () => {
+  const { folder, write, check } = await configuredFolder()
+  await mkdir(join(folder, 'emergency'))
+  await writeFile(join(folder, 'key'), 'a key of at least thirty-two bytes')
+  const policies = {
+    folder: 'policies',
+    emergencyFolder: 'emergency',
+    lastGood: { folder: 'data', keyFile: 'key' },
+  }
+  await write({ policies })
+  // Both folders may be empty, and that of the gateway need not exist where it is checked.
+  expect(await check()).toMatchObject({ status: 0, output: expect.stringContaining('maxAgeHours: 24') })
+
+  await writeFile(join(folder, 'emergency', 'allow.yaml'), stringify(policy))
+  await writeFile(join(folder, 'key'), 'short')
+  const { status, messages } = await check()
+  expect(status).toBe(1)
+  expect(messages).toContain(
+    'emergency:allow.yaml:7:1: the rule "read" has effect: allow in the emergency folder',
+  )
+  expect(messages).toContain('the key of the last good policies has 5 bytes; expected at least 32')
+
+  await write({ policies: { folder: 'policies', emergencyFolder: 'policies/emergency' } })
+  expect((await check()).messages).toContain(
+    'policies.emergencyFolder: expected a folder beside policies.folder',
+  )
+})
+
 it('all errors in files that the settings name are reported at once', async () => {
   const { folder, write, check } = await configuredFolder()
   await writeFile(join(folder, 'policies', 'everybody.yaml'), stringify({ ...policy, rules: [{ id: 'x' }] }))

@@ -14,6 +14,7 @@ const gauges: Readonly<Record<string, readonly string[]>> = {
     'jwks_consecutive_fetch_failures',
     'jwks_keys',
     'policy_info',
+    'policy_last_good',
     'upstream_circuit_breaker_state',
     'upstream_credential_refused',
   ],

@@ -26,6 +26,8 @@ export interface AuditLogOptions {
   readonly retention?: Retention
   /** Default: `defaultModes`. */
   readonly modes?: AuditModes
+  /** Whether the log states the revision of the policy files in force; see `recordPolicyFiles`. Default: no. */
+  readonly keepsPolicyFiles?: boolean
   /** Maximum number of queued records. Default: 10,000. */
   readonly queueRecords?: number
   /** Maximum size of the text of queued records. Default: 16 MiB. */

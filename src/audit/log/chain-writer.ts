@@ -37,6 +37,8 @@ export class ChainWriter {
   readonly chain: string
   /** Intents without an outcome, by seq. Maintained by the caller of `append`. */
   readonly unresolved = new Map<number, OpenIntent>()
+  /** Revision of the policy files in force, while last good policies are kept. Maintained like `unresolved`. */
+  policyFiles: string | undefined
   readonly #options: ChainWriterOptions
   readonly #links: TableLinks
   #segment: SegmentFile
@@ -53,6 +55,7 @@ export class ChainWriter {
     this.#options = options
     this.#segment = segment
     this.#links = new TableLinks(recovery.heads)
+    this.policyFiles = recovery.policyFiles
     const unsealed = new MerkleRoot()
     for (const hash of recovery.unsealed) unsealed.add(hash)
     this.#state = { position: { chain, seq: 0, prev: zeroHash }, unsealed }
@@ -155,7 +158,7 @@ export class ChainWriter {
       await this.#rotate()
     }
     const isNew = this.#index > 0 && this.#segment.length === 0
-    return [...(isNew ? [this.#createSegmentRecord()] : []), ...this.#pendingTamperRecords]
+    return [...(isNew ? this.#createSegmentRecords() : []), ...this.#pendingTamperRecords]
   }
 
   async #findTampering(isEnd: boolean): Promise<FileTampering | undefined> {
@@ -227,10 +230,14 @@ export class ChainWriter {
     await ended.close()
   }
 
-  #createSegmentRecord(): UnchainedRecord {
-    return createRecord('segment', {
+  #createSegmentRecords(): UnchainedRecord[] {
+    const { policyFiles } = this
+    const segment = createRecord('segment', {
       unresolved: [...this.unresolved.values()],
       heads: this.#links.listHeads(),
+      ...(policyFiles !== undefined && { policyFiles }),
     })
+    // An unsealed statement proves nothing.
+    return policyFiles === undefined ? [segment] : [segment, createSealRequest()]
   }
 }

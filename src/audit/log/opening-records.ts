@@ -6,9 +6,15 @@ export function createOpeningRecords(
   { gateway, software }: { readonly gateway: string; readonly software: string },
   recovery: Recovery,
 ): UnchainedRecord[] {
-  const { previous, unresolved, repairs, heads } = recovery
+  const { previous, unresolved, repairs, heads, policyFiles } = recovery
   return [
-    createRecord('start', { gateway, software, ...(previous && { previous }), heads }),
+    createRecord('start', {
+      gateway,
+      software,
+      ...(previous && { previous }),
+      heads,
+      ...(policyFiles !== undefined && { policyFiles }),
+    }),
     // Seals here, so that the limit announced by the previous seal holds even if the settings of this gateway differ.
     createSealRequest(),
     ...repairs.map((repair) => createRecord('recovered', repair)),

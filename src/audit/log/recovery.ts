@@ -19,6 +19,8 @@ export interface Recovery {
   readonly unsealed: readonly string[]
   /** Repairs at the end of the newest chain; empty after a clean shutdown. */
   readonly repairs: readonly Repair[]
+  /** See recorded-policy-files.ts; present only if last good policies are kept. */
+  readonly policyFiles?: string
 }
 
 /**

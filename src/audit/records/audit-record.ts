@@ -173,7 +173,10 @@ export interface PassThroughEntry {
 
 /** A reload of policies or keys. If it failed, `details.result` is `failure`. */
 export interface ReloadEntry {
-  /** What was reloaded: `policies` or `keys`. */
+  /**
+   * What was reloaded: `policies`, `keys`, or `policyFiles`: the folder or bundle alone, also at a start, while last good
+   * policies are kept (`recordPolicyFiles`).
+   */
   readonly what: string
   readonly revision: string
   readonly details?: Details
@@ -214,9 +217,16 @@ export interface RecordBodies {
     readonly previous?: ChainEnd
     /** The last record of each table; recovery need not read earlier records. */
     readonly heads: readonly TableHead[]
+    /** Revision of the policy files that were last in force, while last good policies are kept. */
+    readonly policyFiles?: string
   }
   /** First record of each further segment of a chain; recovery need not read earlier records. */
-  readonly segment: { readonly unresolved: readonly OpenIntent[]; readonly heads: readonly TableHead[] }
+  readonly segment: {
+    readonly unresolved: readonly OpenIntent[]
+    readonly heads: readonly TableHead[]
+    /** As in `start`. */
+    readonly policyFiles?: string
+  }
   /** Signs all records before it. Each segment that is followed by another one ends with a seal. */
   readonly seal: {
     /** Number of records since the previous seal, including those in earlier chains. */

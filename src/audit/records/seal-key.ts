@@ -12,18 +12,17 @@ import { hasErrorCode } from '../../lib/fs/system-error.ts'
 import { publicKeyId } from '../../lib/tls/public-key-id.ts'
 import { writeAtomically } from '../../lib/fs/write-atomically.ts'
 
-export interface SealKey {
+export interface SealVerifier {
   /** Id of the key in each seal, derived from its public half. */
   readonly id: string
+  verify(text: string, signature: string): boolean
+}
+
+export interface SealKey extends SealVerifier {
   /** Signs with Ed25519 (RFC 8032). Returns base64url: 86 characters. */
   sign(text: string): string
   /** Path of the public half if the key was just generated; copy it to a location that this host cannot modify. */
   readonly generatedPublicFile?: string
-}
-
-export interface SealVerifier {
-  readonly id: string
-  verify(text: string, signature: string): boolean
 }
 
 const privateKeyFile = 'seal-key.pem'
@@ -55,7 +54,10 @@ export async function openSealKey(folder: string, file: string | undefined): Pro
 export async function readSealVerifier(file: string): Promise<SealVerifier> {
   const text = await readFile(file, 'utf8')
   if (text.includes('PRIVATE KEY')) throw new Error(`${file} has a private key; expected a public key`)
-  const key = createPublicKey(text)
+  return createSealVerifier(createPublicKey(text))
+}
+
+function createSealVerifier(key: KeyObject): SealVerifier {
   return {
     id: computeKeyId(key),
     verify: (signed, signature) =>
@@ -65,7 +67,7 @@ export async function readSealVerifier(file: string): Promise<SealVerifier> {
 
 function createSealKey(key: KeyObject): SealKey {
   return {
-    id: computeKeyId(createPublicKey(key)),
+    ...createSealVerifier(createPublicKey(key)),
     sign: (text) => sign(null, Buffer.from(text), key).toString('base64url'),
   }
 }

@@ -23,7 +23,7 @@ interface OpenedAudit {
  * closed last, so that they deliver the last records. Retention keeps the segments named by `unresolved`.
  */
 export async function openAudit(
-  { settings: { audit }, closers, metrics, log }: Bootstrap,
+  { settings: { audit, policies }, closers, metrics, log }: Bootstrap,
   unresolved: NonNullable<Retention['inDoubtIntents']>,
 ): Promise<OpenedAudit> {
   const sinks = await openSinks({
@@ -37,6 +37,7 @@ export async function openAudit(
   const options = createAuditLogOptions(audit)
   const auditLog = await openAuditLog({
     ...options,
+    keepsPolicyFiles: policies.lastGood !== undefined,
     retention: {
       ...options.retention,
       oldestNeededSegment: sinks.oldestNeededSegment,

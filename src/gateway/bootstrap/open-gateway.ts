@@ -116,14 +116,17 @@ export async function openGateway(
     observer,
     limiting,
     certificates,
-    checks: createReadinessChecks({
-      audit: auditLog,
-      policies,
-      authenticator,
-      upstreams,
-      shared: limiting.shared,
-      requiresUpstream: settings.admin.requireUpstream,
-    }),
+    checks: [
+      ...createReadinessChecks({
+        audit: auditLog,
+        policies,
+        authenticator,
+        upstreams,
+        shared: limiting.shared,
+        requiresUpstream: settings.admin.requireUpstream,
+      }),
+      ...policies.checks,
+    ],
     createConsole: recorder && ((checks) => recorder.createSource({ ...shown, checks })),
   }
 }

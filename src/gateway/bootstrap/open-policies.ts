@@ -10,10 +10,13 @@ import type { PoliciesFollower } from '../observability/policies-follower.ts'
 import { createFolderLocation } from '../../policy/source/policy-location.ts'
 import type { ReportConditionFailure } from '../../policy/engine/rule-compiler.ts'
 import { type PolicySettings } from '../../config/policy-settings.ts'
+import type { LastGoodPolicies } from '../../policy/source/last-good/last-good-policies.ts'
 import { openPolicyLocation } from '../../policy/source/open-policy-location.ts'
 import { withShadow, type ShadowDifference } from '../../policy/source/shadow-policies.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
 import { createLogThrottle } from '../../observability/log/log-throttle.ts'
+import type { ReadinessCheck } from '../../observability/health/readiness.ts'
+import { openLastGood } from './open-last-good.ts'
 import type { Bootstrap } from './open-observability.ts'
 import type { PolicyResources } from './open-policy-resources.ts'
 
@@ -21,6 +24,8 @@ import type { PolicyResources } from './open-policy-resources.ts'
 export interface OpenedPolicies extends PolicySource {
   /** Describes what keeps changes from being seen, in words for an operator; undefined if nothing does. */
   findProblem(): string | undefined
+  /** Of last good policies, if they are kept. */
+  readonly checks: readonly ReadinessCheck[]
 }
 
 /** Receives reports about policies, and what these may name. */
@@ -28,6 +33,7 @@ interface PolicyObservers extends Omit<Bootstrap, 'settings'> {
   readonly audit: AuditLog
   readonly vocabulary: PolicyVocabulary
   readonly follower?: PoliciesFollower | undefined
+  readonly lastGood?: LastGoodPolicies | undefined
 }
 
 /**
@@ -35,17 +41,20 @@ interface PolicyObservers extends Omit<Bootstrap, 'settings'> {
  * PolicyError if any cannot be loaded at the start; a later change that cannot be loaded changes nothing.
  */
 export async function openPolicies(
-  { settings, closers, metrics, log }: Bootstrap,
+  bootstrap: Bootstrap,
   audit: AuditLog,
   follower: PoliciesFollower | undefined,
 ): Promise<OpenedPolicies> {
+  const { settings, closers, metrics, log } = bootstrap
   const vocabulary = createPolicyVocabulary(createExtraOperations(settings.upstreams))
-  const observers = { closers, metrics, log, audit, follower, vocabulary }
+  const kept = settings.policies.lastGood
+  const opened = kept && (await openLastGood(kept, bootstrap, audit, vocabulary))
+  const observers = { closers, metrics, log, audit, follower, vocabulary, lastGood: opened?.lastGood }
   const resources = await openResources(settings.policies, observers)
   const policies = await openBoth(settings.policies, resources, observers)
   closers.push(() => policies.close())
   await openWebhook(settings.policies, observers)
-  return { ...policies, findProblem: () => resources?.findProblem() }
+  return { ...policies, findProblem: () => resources?.findProblem(), checks: opened?.checks ?? [] }
 }
 
 /** Imported on demand: a gateway without policies in Kubernetes does not load the client. */
@@ -97,7 +106,7 @@ async function openLive(
   observers: PolicyObservers,
   onShadowDifference: (difference: ShadowDifference) => void,
 ): Promise<PolicySource> {
-  const { metrics, log, audit, vocabulary, follower } = observers
+  const { metrics, log, audit, vocabulary, follower, lastGood } = observers
   const announce = (revision: string): void => {
     metrics.policyRevision.reset()
     metrics.policyRevision.set({ revision }, 1)
@@ -106,7 +115,7 @@ async function openLive(
   const location = await openPolicyLocation(settings)
   metrics.policyReloadSuccessful.set(1)
   // Files come first: among rules of one namespace that apply, the first one is named in decisions.
-  const source = await combineSources([openLocation(location, { vocabulary }), ...sources], {
+  const source = await combineSources([openLocation(location, { vocabulary, lastGood }), ...sources], {
     onConditionFailure: conditionReport(observers),
     onShadowDifference,
     onDocuments: (documents, hasError) => {

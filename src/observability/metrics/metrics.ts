@@ -30,6 +30,7 @@ export interface Metrics {
   readonly policyRevision: Gauge<'revision'>
   readonly policyLoaded: Gauge
   readonly policyReloadSuccessful: Gauge
+  readonly policyLastGood: Gauge
   readonly policyConditionFailures: Counter<'effect'>
   readonly policyShadowDifferences: Counter<'operation' | 'change'>
   readonly identityReloads: Counter<'source' | 'result'>
@@ -124,6 +125,12 @@ export function createMetrics(version: string, { namespaces }: MetricsSettings =
       name: 'catalog_gateway_policy_last_reload_successful',
       help: 'Whether the last reload of the policies succeeded (1) or failed (0).',
       aggregator: 'min',
+      registers,
+    }),
+    policyLastGood: new Gauge({
+      name: 'catalog_gateway_policy_last_good',
+      help: 'Whether the policies do not compile and those stored before the start are in force instead (1), or expired.',
+      aggregator: 'max',
       registers,
     }),
     policyShadowDifferences: new Counter({

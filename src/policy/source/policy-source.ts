@@ -119,11 +119,7 @@ export async function watchPolicies(
 /** A folder or bundle as one of several sources. */
 export function openLocation(
   location: PolicyLocation,
-  {
-    vocabulary = builtInVocabulary,
-    intervalMs = 2000,
-    ...options
-  }: Partial<WatchLocationOptions>,
+  { vocabulary = builtInVocabulary, intervalMs = 2000, ...options }: Partial<WatchLocationOptions>,
 ): OpenDocumentSource {
   return (observer) => watchLocation(location, { vocabulary, intervalMs, ...options }, observer)
 }

@@ -4,6 +4,7 @@ import { PolicyError } from '../language/policy-error.ts'
 import type { PolicyVocabulary } from '../language/policy-vocabulary.ts'
 import { isEnforced, mergeFiles } from './compile-documents.ts'
 import type { DocumentObserver, DocumentSource } from './document-source.ts'
+import type { LastGoodPolicies } from './last-good/last-good-policies.ts'
 import { createPolicyFileReader } from './policy-file-reader.ts'
 import type { PolicyLocation } from './policy-location.ts'
 
@@ -15,6 +16,8 @@ export interface WatchLocationOptions {
   readonly adapt?: (documents: readonly PolicyDocument[]) => readonly PolicyDocument[]
   /** Whether the documents may vanish; otherwise the last ones then stay in force. */
   readonly mayBeEmptied?: boolean
+  /** Keeps the policies for a start at which they do not compile; without it, such a start fails. */
+  readonly lastGood?: LastGoodPolicies | undefined
 }
 
 /**
@@ -24,37 +27,62 @@ export interface WatchLocationOptions {
  */
 export async function watchLocation(
   location: PolicyLocation,
-  { vocabulary, intervalMs, adapt = (documents) => documents, mayBeEmptied = false }: WatchLocationOptions,
+  {
+    vocabulary,
+    intervalMs,
+    adapt = (documents) => documents,
+    mayBeEmptied = false,
+    lastGood,
+  }: WatchLocationOptions,
   observer: DocumentObserver,
 ): Promise<DocumentSource> {
   const reader = createPolicyFileReader(vocabulary)
   const texts = await location.read()
-  // Parsed synchronously: nothing uses the event loop before the first policies are in force.
-  const first = adapt(mergeFiles(reader.read(texts.files)))
+  let error: PolicyError | undefined
+  let first: readonly PolicyDocument[]
+  try {
+    // Parsed synchronously: nothing uses the event loop before the first policies are in force.
+    first = adapt(mergeFiles(reader.read(texts.files)))
+  } catch (cause) {
+    if (lastGood === undefined || !(cause instanceof PolicyError)) throw cause
+    first = await lastGood.restore(cause)
+    error = cause
+  }
   await observer.load(first)
+  if (error === undefined) lastGood?.retain(texts.files, first)
+  else observer.fail(error)
   let isEmpty = !first.some(isEnforced)
   // Undefined if the last poll failed, so that the next one reads again.
-  let loadedStamp: string | undefined = texts.stamp
-  let lastError: string | undefined
+  let loadedStamp = error === undefined ? texts.stamp : undefined
+  let lastError = error?.message
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
 
   async function poll(isForced: boolean): Promise<void> {
+    await lastGood?.expire(loadExpired)
     const before = loadedStamp
     loadedStamp = undefined
     if (!isForced && before === (await location.stamp())) {
       loadedStamp = before
+      if (lastError === undefined) lastGood?.confirm()
       return
     }
     const { stamp, files } = await location.read()
     const documents = adapt(mergeFiles(await reader.readInBackground(files)))
     loadedStamp = stamp
     const isEmptyNow = !documents.some(isEnforced)
-    if (isEmptyNow && !isEmpty && !mayBeEmptied) throw new PolicyError([{ file: location.name, message: emptiedMessage }])
+    if (isEmptyNow && !isEmpty && !mayBeEmptied)
+      throw new PolicyError([{ file: location.name, message: emptiedMessage }])
     if (isClosed) return
     await observer.load(documents, isForced)
+    lastGood?.retain(files, documents)
     isEmpty = isEmptyNow
     lastError = undefined
+  }
+
+  async function loadExpired(documents: readonly PolicyDocument[]): Promise<void> {
+    await observer.load(documents)
+    observer.fail(new PolicyError([{ file: location.name, message: expiredMessage }]))
   }
 
   function reportError(cause: unknown, isForced: boolean): void {
@@ -91,6 +119,8 @@ export async function watchLocation(
     },
   }
 }
+
+const expiredMessage = 'does not compile, and the last good policies have expired: everything is denied'
 
 /** An emptied folder is more likely a broken mount than the intent to deny everything. */
 const emptiedMessage = 'no longer contains a policy in force; to deny everything, keep a policy without rules'

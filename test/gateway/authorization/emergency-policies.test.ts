@@ -2,7 +2,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.ts'
-import { allowEverything, openGateway, type TestedGateway } from '../support/open-gateway.ts'
+import { allowEverything, openGateway } from '../support/open-gateway.ts'
 import { startRecordingUpstream } from '../support/recording-upstream.ts'
 import { eventually } from '../support/waiting.ts'
 
@@ -21,20 +21,16 @@ const denyOrders: WrittenPolicy = {
   ],
 }
 
-interface EmergencyGateway {
-  readonly gateway: TestedGateway
-  readonly folder: string
-  /** Replaces the emergency policies. */
-  write(text: string): Promise<void>
-  replaceMain(text: string): Promise<void>
-  status(): Promise<number>
-  metrics(): Promise<string>
+async function replace(file: string, text: string): Promise<void> {
+  const written = join(dirname(file), '..', 'written')
+  await writeFile(written, text)
+  await rename(written, file)
 }
 
 async function startWithEmergencyFolder(
   first: string | undefined,
   policies: readonly WrittenPolicy[] = [allowEverything],
-): Promise<EmergencyGateway> {
+) {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
   let folder = ''
@@ -48,16 +44,12 @@ async function startWithEmergencyFolder(
     },
   })
   onTestFinished(() => gateway.close())
-  const replace = async (file: string, text: string): Promise<void> => {
-    const written = join(dirname(file), '..', 'written')
-    await writeFile(written, text)
-    await rename(written, file)
-  }
   return {
     gateway,
     folder,
-    write: (text) => replace(join(folder, 'deny.yaml'), text),
-    replaceMain: (text) => replace(gateway.policyFile, text),
+    /** Replaces the emergency policies. */
+    write: (text: string) => replace(join(folder, 'deny.yaml'), text),
+    replaceMain: (text: string) => replace(gateway.policyFile, text),
     status: async () => (await gateway.post('/v1/table/orders/describe')).status,
     metrics: async () => (await fetch(`${gateway.adminUrl}/metrics`)).text(),
   }

@@ -1,0 +1,29 @@
+import type { PolicyDocument } from '../../language/policy-document.ts'
+import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
+
+/** A policy that denies everything to everybody, whatever others allow. */
+export function createDenyAllPolicy(name: string, vocabulary: PolicyVocabulary): PolicyDocument {
+  const everybody = { users: [], groups: [], keys: [], any: true, anonymous: true, except: undefined }
+  return {
+    name,
+    isShadow: false,
+    namespace: [],
+    inherit: true,
+    final: new Set(),
+    onDeny: undefined,
+    rules: [
+      {
+        id: 'all',
+        effect: 'deny',
+        subjects: everybody,
+        permissions: new Set(vocabulary.permissions.names),
+        tables: undefined,
+        condition: undefined,
+        line: 1,
+      },
+    ],
+    file: name,
+    line: 1,
+    column: 1,
+  }
+}
