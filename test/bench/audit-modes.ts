@@ -2,28 +2,34 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { stringify } from 'yaml'
+import { arrowStreamType } from '../../src/catalog-api/headers.ts'
 import { createKey } from '../../src/identity/api-keys/key-store.ts'
 import { freePort } from '../support/free-port.ts'
 import { allowEverything } from '../gateway/support/open-gateway.ts'
 import { formatPolicies } from '../policy/policy-builder.ts'
-import { quantile } from './statistics.ts'
+import { makeBodies } from './bodies.ts'
+import { fetchNode, nodeVersions, type NodeMajor } from './fetched-programs.ts'
 import { runWrk } from './load.ts'
+import type { Program } from './peer.ts'
 import { startUpstream } from './peers/upstream.ts'
-import { startServer, stopServers } from './server-process.ts'
+import { startServer, stopServers, type ServerProcess } from './server-process.ts'
+import { quantile } from './statistics.ts'
 
 /*
- * Measures the cost of the audit log for a commit: 16 concurrent committers, each awaiting its response, against
- * gateways as built (`npm run build`) that only differ in how they record commits. wrk generates the load and the
- * upstream responds at once; both share the cores with the gateway and its disk. Rounds are interleaved. Prints the
- * medians over the rounds for each mode: median and 99th percentile of the commit time, the increase of the median over
- * no log, and the CPU time of the gateway per commit, of its main thread and of all threads. Without a log, the gateway
- * is never idle: the commit time is 16 times the CPU time of one commit.
+ * Measures the cost of the audit log for changes: 16 concurrent clients, each awaiting its response, against gateways as
+ * built (`npm run build`) that only differ in how they record changes. The changes are commits of a version, then
+ * uploads of 1 MiB. wrk generates the load and the upstream responds at once; both share the cores with the gateway and
+ * its disk. Rounds are interleaved. Prints the medians over the rounds for each mode: median and 99th percentile of the
+ * time of a change, their increase over no log, and the CPU time of the gateway per change, of its main thread and of all
+ * threads. Without a log, the gateway is never idle: the time of a change is 16 times the CPU time of one.
+ *
+ * node --import tsx test/bench/audit-modes.ts [--node 20,22,24,26] [--rounds N] [--only commits|uploads]
  */
 
 const modes = ['off', 'besteffort', 'durable', 'strict'] as const
-const committers = 16
-const rounds = 9
+const clients = 16
 const seconds = 1
 const commit = {
   version: 7,
@@ -32,19 +38,21 @@ const commit = {
   e_tag: 'e',
 }
 
-const program = join(import.meta.dirname, '../../dist/main.js')
-const folder = await mkdtemp(join(tmpdir(), 'audit-modes-'))
-const bodyFile = join(folder, 'commit.json')
+interface Change {
+  readonly name: string
+  readonly path: string
+  readonly contentType: string
+  readonly bodyFile: string
+}
 
 interface Measured {
   readonly mode: string
   readonly pid: number
   readonly port: number
   readonly key: string
-  readonly rounds: Round[]
 }
 
-/** Commit times in milliseconds, CPU times in microseconds. */
+/** Times of a change in milliseconds, CPU times in microseconds. */
 interface Round {
   readonly median: number
   readonly high: number
@@ -52,39 +60,82 @@ interface Round {
   readonly all: number
 }
 
+const { values: options } = parseArgs({
+  options: {
+    node: { type: 'string', default: Object.keys(nodeVersions).join(',') },
+    rounds: { type: 'string', default: '5' },
+    only: { type: 'string', default: '' },
+  },
+})
+const program = join(import.meta.dirname, '../../dist/main.js')
+const folder = await mkdtemp(join(tmpdir(), 'audit-modes-'))
+
 try {
-  await writeFile(bodyFile, JSON.stringify(commit))
+  const commitFile = join(folder, 'commit.json')
+  await writeFile(commitFile, JSON.stringify(commit))
+  const bodies = await makeBodies(folder, ['1m'])
+  const table = '/v1/table/bench$small'
+  const changes: readonly Change[] = [
+    {
+      name: 'commits',
+      path: `${table}/version/create`,
+      contentType: 'application/json',
+      bodyFile: commitFile,
+    },
+    {
+      name: 'uploads of 1 MiB',
+      path: `${table}/insert`,
+      contentType: arrowStreamType,
+      bodyFile: bodies.file('arrow-1m'),
+    },
+  ]
+  const chosen = changes.filter(({ name }) => name.startsWith(options.only))
   const upstream = await startUpstream(folder, undefined, [])
-  const gateways = await Promise.all(modes.map((mode) => start(mode, upstream.port)))
-  for (const gateway of gateways) await measure(gateway)
-  for (let round = 0; round < rounds; round += 1) {
-    for (const gateway of gateways) gateway.rounds.push(await measure(gateway))
-  }
-  print(gateways)
+  for (const major of options.node.split(',')) await compareModes(major, chosen, upstream.port)
 } finally {
   await stopServers()
   await rm(folder, { recursive: true })
 }
 
-async function start(mode: string, upstreamPort: number): Promise<Measured> {
-  const port = await freePort()
-  const { file, key } = await makeFiles(join(folder, mode), { mode, port, upstreamPort })
-  const command = [process.execPath, program, 'serve', '--config', file] as const
-  const { pid } = await startServer({ name: mode, folder, command, port, core: undefined })
-  return { mode, pid, port, key, rounds: [] }
+async function compareModes(major: string, changes: readonly Change[], upstreamPort: number): Promise<void> {
+  const node = await fetchNode(Number(major) as NodeMajor)
+  const started = await Promise.all(modes.map((mode) => start(mode, node, upstreamPort)))
+  for (const change of changes) {
+    const gateways = started.map(({ measured }) => ({ measured, rounds: new Array<Round>() }))
+    for (const { measured } of gateways) await measure(measured, change)
+    for (let round = 0; round < Number(options.rounds); round += 1) {
+      for (const { measured, rounds } of gateways) rounds.push(await measure(measured, change))
+    }
+    console.log(`Node ${node.version}, ${change.name}`)
+    print(gateways)
+  }
+  for (const { server } of started) await server.stop()
 }
 
-async function measure({ pid, port, key }: Measured): Promise<Round> {
+async function start(
+  mode: string,
+  node: Program,
+  upstreamPort: number,
+): Promise<{ server: ServerProcess; measured: Measured }> {
+  const port = await freePort()
+  const name = `${mode}-${node.version}`
+  const { file, key } = await makeFiles(join(folder, name), { mode, port, upstreamPort })
+  const command = [node.file, program, 'serve', '--config', file] as const
+  const server = await startServer({ name, folder, command, port, core: undefined })
+  return { server, measured: { mode, pid: server.pid, port, key } }
+}
+
+async function measure({ pid, port, key }: Measured, change: Change): Promise<Round> {
   const before = await cpuTimes(pid)
   const { requests, p50, p99, refused, broken } = await runWrk({
-    connections: committers,
+    connections: clients,
     seconds,
-    headers: [`x-api-key: ${key}`, 'content-type: application/json'],
-    url: `http://127.0.0.1:${port}/v1/table/prod$orders/version/create`,
+    headers: [`x-api-key: ${key}`, `content-type: ${change.contentType}`],
+    url: `http://127.0.0.1:${port}${change.path}`,
     core: undefined,
-    environment: { BENCH_BODY_FILE: bodyFile },
+    environment: { BENCH_BODY_FILE: change.bodyFile },
   })
-  if (refused + broken > 0) throw new Error(`${refused + broken} commits of ${requests} failed`)
+  if (refused + broken > 0) throw new Error(`${refused + broken} changes of ${requests} failed`)
   const after = await cpuTimes(pid)
   return {
     median: p50 / 1_000,
@@ -94,20 +145,22 @@ async function measure({ pid, port, key }: Measured): Promise<Round> {
   }
 }
 
-function print(gateways: readonly Measured[]): void {
-  const middle = ({ rounds }: Measured, member: keyof Round): number =>
-    quantile(
-      rounds.map((round) => round[member]),
-      0.5,
-    )
-  const [without] = gateways
-  for (const gateway of gateways) {
-    const [median, high] = [middle(gateway, 'median'), middle(gateway, 'high')]
-    const cost = median - (without ? middle(without, 'median') : 0)
-    const times = `p50 ${median.toFixed(2)} ms (+${cost.toFixed(2)})  p99 ${high.toFixed(2)} ms`
-    const [main, all] = [middle(gateway, 'main'), middle(gateway, 'all')]
+function print(gateways: readonly { readonly measured: Measured; readonly rounds: readonly Round[] }[]): void {
+  const results = gateways.map(({ measured, rounds }) => {
+    const middle = (member: keyof Round): number =>
+      quantile(
+        rounds.map((round) => round[member]),
+        0.5,
+      )
+    const { mode } = measured
+    return { mode, median: middle('median'), high: middle('high'), main: middle('main'), all: middle('all') }
+  })
+  const [without] = results
+  for (const { mode, median, high, main, all } of results) {
+    const added = (time: number, base = 0): string => `${time.toFixed(2)} ms (+${(time - base).toFixed(2)})`
+    const times = `p50 ${added(median, without?.median)}  p99 ${added(high, without?.high)}`
     const cpu = `CPU ${main.toFixed(0)} us, of all threads ${all.toFixed(0)} us`
-    console.log(`${gateway.mode.padEnd(10)}  ${times}  ${cpu}`)
+    console.log(`  ${mode.padEnd(10)}  ${times}  ${cpu}`)
   }
 }
 
@@ -129,10 +182,10 @@ async function makeFiles(
   const settings = {
     listen: { port },
     admin: { port: 0 },
-    upstream: { url: `http://127.0.0.1:${upstreamPort}`, maxConnections: committers },
+    upstream: { url: `http://127.0.0.1:${upstreamPort}`, maxConnections: clients },
     identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },
     policies: { folder: 'policies' },
-    audit: { folder: 'audit', reserveBytes: 0, modes: { commit: mode } },
+    audit: { folder: 'audit', reserveBytes: 0, modes: { commit: mode, data: mode } },
     log: { level: 'silent' },
     unsafe: mode === 'off' ? ['audit-off'] : [],
   }

@@ -4,6 +4,7 @@ const mebibyte = 1024 * 1024
 
 /** Sizes of large bodies by their names, as used in table names. */
 export const bodySizes = {
+  '1m': mebibyte,
   '64m': 64 * mebibyte,
   '100m': 100 * mebibyte,
   '256m': 256 * mebibyte,
