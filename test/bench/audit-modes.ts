@@ -145,7 +145,9 @@ async function measure({ pid, port, key }: Measured, change: Change): Promise<Ro
   }
 }
 
-function print(gateways: readonly { readonly measured: Measured; readonly rounds: readonly Round[] }[]): void {
+function print(
+  gateways: readonly { readonly measured: Measured; readonly rounds: readonly Round[] }[],
+): void {
   const results = gateways.map(({ measured, rounds }) => {
     const middle = (member: keyof Round): number =>
       quantile(
@@ -157,11 +159,15 @@ function print(gateways: readonly { readonly measured: Measured; readonly rounds
   })
   const [without] = results
   for (const { mode, median, high, main, all } of results) {
-    const added = (time: number, base = 0): string => `${time.toFixed(2)} ms (+${(time - base).toFixed(2)})`
-    const times = `p50 ${added(median, without?.median)}  p99 ${added(high, without?.high)}`
+    const times = `p50 ${formatIncrease(median, without?.median)}  p99 ${formatIncrease(high, without?.high)}`
     const cpu = `CPU ${main.toFixed(0)} us, of all threads ${all.toFixed(0)} us`
     console.log(`  ${mode.padEnd(10)}  ${times}  ${cpu}`)
   }
+}
+
+function formatIncrease(time: number, base = time): string {
+  const increase = time - base
+  return `${time.toFixed(2)} ms (${increase < 0 ? '' : '+'}${increase.toFixed(2)})`
 }
 
 /** Creates the settings of a gateway with that recording mode, and an API key that may commit. */

@@ -20,13 +20,23 @@ export const companions: readonly Companion[] = [
   { name: 'listing-filter', what: 'time to filter a page of 1,000 names', seconds: 15 },
   {
     name: 'audit-modes',
-    what: 'time of a commit without and with the audit log (default `strict`)',
-    seconds: 70,
+    what: 'time of a commit and of an upload of 1 MiB without and with the audit log (default `strict`)',
+    seconds: 220,
   },
   {
     name: 'catalog',
     what: 'time of operations of the bundled catalog with 10 and with 100,000 tables',
     seconds: 60,
+  },
+  {
+    name: 'racing-commits',
+    what: 'time and conflicts of 8 clients that each commit 25 times to one table of the bundled catalog',
+    seconds: 20,
+  },
+  {
+    name: 'query-memory',
+    what: 'memory of the bundled catalog during queries of 1,000,000 rows',
+    seconds: 120,
   },
   {
     name: 'slow-connections',

@@ -10,7 +10,8 @@ export function residentMemory(pid: number): number {
   return familyOf(pid).reduce((sum, member) => sum + statusBytes(member, 'VmRSS'), 0)
 }
 
-function familyOf(pid: number): readonly number[] {
+/** Returns the ids of a process and its children. */
+export function familyOf(pid: number): readonly number[] {
   const children = threadsOf(pid).flatMap((thread) =>
     read(`/proc/${pid}/task/${thread}/children`).split(' ').filter(Boolean).map(Number),
   )

@@ -15,6 +15,7 @@ import { withCatalogErrors, withUploadErrors } from './native/native-errors.ts'
 import { openIndexes } from './tables/indexes.ts'
 import { readVersionManifest } from './manifest/manifest-store.ts'
 import { loadNative } from './native/native-module.ts'
+import { ConcurrencyLimit } from './native/concurrency-limit.ts'
 import { connect, openTable, splitLocation } from './native/open-table.ts'
 import type { EngineContext } from './native/open-table.ts'
 import { filterEvents } from './query/filter-events.ts'
@@ -41,6 +42,8 @@ export interface EngineOptions {
 
 const mebibyte = 1024 * 1024
 const openFolders = 64
+/** Enough to write data files during the commit of another append, and few enough to rarely conflict. */
+const maxAppends = 4
 
 /** Throws a plain error if the installed package is not the pinned one. */
 export function openEngine(options: EngineOptions = {}): Engine {
@@ -56,6 +59,8 @@ export function openEngine(options: EngineOptions = {}): Engine {
     connections: new LRUCache({ max: openFolders }),
     session: new native.Session(BigInt(indexCacheBytes), BigInt(metadataCacheBytes)),
     decodedUploadBytes: options.decodedUploadBytes ?? 1024 * mebibyte,
+    appends: new ConcurrencyLimit(maxAppends),
+    rowChanges: new ConcurrencyLimit(1),
   }
   return {
     create: async (location, upload, mode) =>
@@ -117,10 +122,12 @@ async function appendRows(
   stream: Uint8Array,
   { file, batches }: UploadedFile,
 ): Promise<number> {
-  const table = await openTable(context, point)
-  if (batches === 0) return table.version()
-  await assertUploadNotComputed(table, stream)
-  return (await table.add(file, 'append')).version
+  return await context.appends.run(point.location, async () => {
+    const table = await openTable(context, point)
+    if (batches === 0) return table.version()
+    await assertUploadNotComputed(table, stream)
+    return (await table.add(file, 'append')).version
+  })
 }
 
 /** Concurrent overwrites conflict in the engine, although either order is correct. */

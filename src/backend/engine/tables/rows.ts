@@ -39,8 +39,7 @@ export function openRows(context: EngineContext): TableRows {
       withUploadErrors(async () => mergeRows(context, point, upload, merge)),
     update: async (point, predicate, updates) =>
       withCatalogErrors(async () =>
-        retryConflicts(async () => {
-          const table = await openTable(context, point)
+        changeRows(context, point, async (table) => {
           await assertUpdatesNotComputed(
             table,
             updates.map(([column]) => column),
@@ -55,13 +54,23 @@ export function openRows(context: EngineContext): TableRows {
       ),
     delete: async (point, predicate) =>
       withCatalogErrors(async () =>
-        retryConflicts(async () => {
-          const table = await openTable(context, point)
+        changeRows(context, point, async (table) => {
           const { numDeletedRows, version } = await table.delete(parenthesizeExpression(predicate))
           return { version, rows: numDeletedRows }
         }),
       ),
   }
+}
+
+/** Changes existing rows, one change at a time in each table. */
+async function changeRows<Result>(
+  context: EngineContext,
+  point: TablePoint,
+  change: (table: NativeTable) => Promise<Result>,
+): Promise<Result> {
+  return await context.rowChanges.run(point.location, () =>
+    retryConflicts(async () => change(await openTable(context, point))),
+  )
 }
 
 async function mergeRows(
@@ -71,8 +80,7 @@ async function mergeRows(
   merge: MergeInsert,
 ): Promise<MergeCounts> {
   const { file } = streamToFile(upload, context.decodedUploadBytes)
-  const result = await retryConflicts(async () => {
-    const table = await openTable(context, point)
+  const result = await changeRows(context, point, async (table) => {
     await assertUploadNotComputed(table, upload)
     return await toNativeMerge(table, merge).execute(file)
   })
