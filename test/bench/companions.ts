@@ -36,7 +36,7 @@ export const companions: readonly Companion[] = [
   {
     name: 'query-memory',
     what: 'memory of the bundled catalog during queries of 1,000,000 rows',
-    seconds: 120,
+    seconds: 80,
   },
   {
     name: 'slow-connections',

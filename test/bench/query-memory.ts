@@ -23,8 +23,8 @@ import { quantile } from './statistics.ts'
 /*
  * Measures the memory of the bundled catalog as built (`npm run build`) during queries of a table of 1,000,000 rows of
  * 100 bytes: an id, a vector and a text, in four uploads. Each query is sent to a catalog that has just started and has
- * responded to a small query of the same kind. Prints the resident memory before and at its peak, the increase, the
- * size of the response, and the time and CPU time of the query; medians of the rounds. Linux only.
+ * responded to a small query. Prints the resident memory before and at its peak, the increase, the size of the response,
+ * and the time and CPU time of the query; medians of the rounds. Linux only.
  *
  * node --import tsx test/bench/query-memory.ts [--rounds N] [--only TEXT] [--set NAME=VALUE,...]
  *
@@ -137,7 +137,7 @@ async function measure(query: object): Promise<Measured> {
       method: 'POST',
       body: '{"location":"wide.lance"}',
     })
-    await bytesOfResponse(port, { ...query, k: 10 })
+    await bytesOfResponse(port, { k: 10 })
     // The started process only supervises its child.
     const pid = familyOf(server.pid)[1] ?? 0
     const before = await memoryOf(pid)

@@ -17,6 +17,8 @@ export const smallResponse = JSON.stringify({
 
 export const commitResponse = JSON.stringify({ version: { version: 7 } })
 
+export const uploadResponse = JSON.stringify({ version: 7 })
+
 /** For requests on this table, the response is the SHA-256 of the request body. */
 export const digestTable = 'digest'
 

@@ -10,6 +10,7 @@ import {
   dotSegmentsStatus,
   downloadOf,
   smallResponse,
+  uploadResponse,
   type BodySize,
 } from '../upstream-contract.ts'
 
@@ -17,6 +18,7 @@ const [port, ...sizes] = process.argv.slice(2)
 const chunkBytes = 64 * 1024
 const small = responseOf(Buffer.from(smallResponse))
 const committed = responseOf(Buffer.from(commitResponse))
+const uploaded = responseOf(Buffer.from(uploadResponse))
 const downloads = new Map<string, Buffer>(
   sizes.flatMap((size) => {
     const body = downloadOf(bodySizes[size as BodySize])
@@ -102,6 +104,7 @@ function responseTo(head: string): Buffer {
   const path = head.slice(head.indexOf(' ') + 1, head.indexOf(' HTTP'))
   if (/\.\.|%2e/i.test(path)) return withDotSegments
   if (path.endsWith('/version/create')) return committed
+  if (path.endsWith('/insert')) return uploaded
   return downloads.get(path.slice(path.search(/\$|%24/)).replace('%24', '$')) ?? small
 }
 
