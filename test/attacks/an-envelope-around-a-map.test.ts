@@ -15,7 +15,7 @@ it.each<[label: string, body: object | string, says: RegExp]>([
   ['an id in one text', { id: 'production$orders', metadata }, /"id" beside "metadata" in the body is text/],
   ['an id in one text behind the map', { metadata, id: 'production$orders' }, /is text; omit it/],
   ['an id in other letters', { ID: ['production', 'orders'], metadata }, /is ambiguous; write "id"/],
-  ['an id that is no list', { id: 5, metadata }, /"id" in the body is "5"; expected a list of strings/],
+  ['an id that is no list', { id: 5, metadata }, /"id" in the body is 5; expected a list of strings/],
   ['another identity', { identity: { api_key: 'k' }, metadata }, /"identity" is not accepted/],
   ['another id in a query', { metadata, query: { id: ['production'] } }, /"query.id" is \["production"\]/],
   [

@@ -10,6 +10,9 @@ export const valuesNames: readonly string[] = readdirSync(join(chartFolder, 'ci'
   .map((file) => file.replace(/-values\.yaml$/, ''))
   .toSorted()
 
+/** Values with certificates, which `secretsOf` issues. */
+export const needOpenssl: ReadonlySet<string> = new Set(['policy-webhook', 'tls'])
+
 export function valuesFile(name: string): string {
   return join(chartFolder, 'ci', `${name}-values.yaml`)
 }

@@ -1,5 +1,7 @@
 import type {
+  RuleWithOperations,
   ValidatingAdmissionPolicyBinding,
+  ValidatingWebhook,
   ValidatingWebhookConfiguration,
 } from 'kubernetes-types/admissionregistration/v1.js'
 import type { CustomResourceDefinition } from 'kubernetes-types/apiextensions/v1.js'
@@ -14,7 +16,18 @@ import type { ClusterRole, Role, RoleBinding } from 'kubernetes-types/rbac/v1.js
 /** Types of the objects that the chart creates, by `apiVersion` and `kind`. */
 export interface ManifestTypes {
   'admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding': ValidatingAdmissionPolicyBinding
-  'admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration': ValidatingWebhookConfiguration
+  'admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration': Omit<
+    ValidatingWebhookConfiguration,
+    'webhooks'
+  > & {
+    // The published type of rules has neither resources nor scope.
+    readonly webhooks: readonly (Omit<ValidatingWebhook, 'rules'> & {
+      readonly rules: readonly (RuleWithOperations & {
+        readonly resources: readonly string[]
+        readonly scope: string
+      })[]
+    })[]
+  }
   // The golden files name the file with its schema, which has a test of its own.
   'apiextensions.k8s.io/v1 CustomResourceDefinition': Omit<CustomResourceDefinition, 'spec'> & {
     readonly spec: string

@@ -102,6 +102,7 @@ const configMapsOfOthers: Contents = {
 
 /** Secrets that the values in `ci/` name, with valid contents; files are created in the folder. */
 export async function secretsOf(folder: string): Promise<Contents> {
+  const certificates = await certificatesIn(folder)
   const store = join(folder, 'keys.yaml')
   const pepper = join(folder, 'pepper')
   const { text: key } = await createKey(store, await readOrCreatePepper(pepper), {
@@ -115,11 +116,15 @@ export async function secretsOf(folder: string): Promise<Contents> {
     'gateway-test-key': { 'api-key': key, key },
     'gateway-page-tokens': { secret, 'token-key': secret },
     'catalog-token': { token, 'access-token': token },
-    'release-catalog-gateway-check': { 'api-key': secret.replaceAll(' ', '-'), token },
+    'release-catalog-gateway-check': {
+      'api-key': secret.replaceAll(' ', '-'),
+      token,
+      ...certificates['release-catalog-gateway-webhook-issued'],
+    },
     'release-catalog-gateway-catalog-token': { token },
     'release-catalog-gateway-bootstrap-key': { 'api-key': secret.replaceAll(' ', '-') },
     'catalog-postgres': { url: 'postgresql://catalog@127.0.0.1/x', uri: 'postgresql://catalog@127.0.0.1/x' },
-    ...(await certificatesIn(folder)),
+    ...certificates,
   }
 }
 
@@ -131,5 +136,7 @@ async function certificatesIn(folder: string): Promise<Contents> {
   return {
     catalog: { ...catalog, 'ca.crt': authority.cert },
     'gateway-tls': { 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert },
+    'release-catalog-gateway-webhook-issued': { 'tls.crt': cert, 'tls.key': key },
+    'release-api-server-ca': { 'ca.crt': authority.cert },
   }
 }

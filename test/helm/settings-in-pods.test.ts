@@ -7,7 +7,7 @@ import { readSettings } from '../../src/config/loading/read-settings.ts'
 import { makeTemporaryFolder, removeFolder, runProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { hasOpenssl } from '../identity/mtls/test-certificates.ts'
 import { isThorough } from '../support/thorough.ts'
-import { goldenManifests, podsOf, valuesNames } from './chart.ts'
+import { goldenManifests, needOpenssl, podsOf, valuesNames } from './chart.ts'
 import { mountPod, secretsOf } from './mounted-pod.ts'
 
 const withCatalog = valuesNames.filter((name) =>
@@ -30,15 +30,20 @@ async function mounted(name: string, component: string) {
   return { ...pod, file }
 }
 
-it.each(valuesNames.filter((name) => name !== 'tls' || hasOpenssl()))(
+it.each(valuesNames.filter((name) => !needOpenssl.has(name) || hasOpenssl()))(
   'a gateway starts with the settings of %s, and listens where its pod says',
   async (name) => {
     const { container, file, environment } = await mounted(name, 'gateway')
-    const { listen, admin, timeouts, audit } = await readGatewaySettings(file, environment)
+    const { listen, admin, timeouts, audit, policies } = await readGatewaySettings(file, environment)
     const ports = Object.fromEntries(
       (container.ports ?? []).map(({ name, containerPort }) => [name, containerPort]),
     )
-    expect(ports).toEqual({ http: listen.port, admin: admin.port })
+    const webhook = policies.kubernetes?.webhook
+    expect(ports).toEqual({
+      http: listen.port,
+      admin: admin.port,
+      ...(webhook && { webhook: webhook.port }),
+    })
     const address = name === 'several-upstreams' ? '::' : '0.0.0.0'
     expect([listen.host, admin.host]).toEqual([address, address])
     const volumes = (container.volumeMounts ?? []).filter(({ name }) => name === 'data')
@@ -49,7 +54,7 @@ it.each(valuesNames.filter((name) => name !== 'tls' || hasOpenssl()))(
   },
 )
 
-it.each(checked.filter((name) => name !== 'tls' || hasOpenssl()))(
+it.each(checked.filter((name) => !needOpenssl.has(name) || hasOpenssl()))(
   'catalog-gateway check finds nothing wrong with the pod of %s',
   async (name) => {
     const { file, environment } = await mounted(name, 'gateway')

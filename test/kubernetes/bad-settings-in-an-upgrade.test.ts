@@ -10,7 +10,7 @@ it('settings that name a missing file fail the upgrade, and the old pods serve',
   const release = await installRelease(replicas)
   const before = await release.pods('gateway')
   const losses = await underLoad('bad settings in an upgrade', release, async () => {
-    await expect(release.upgrade(bad)).rejects.toThrow("secrets/missing/key does not exist")
+    await expect(release.upgrade(bad)).rejects.toThrow('secrets/missing/key does not exist')
   })
   expect(losses).toEqual(noLosses(losses))
   expect(uidsOf(await release.pods('gateway'))).toEqual(uidsOf(before))

@@ -83,7 +83,8 @@ async function runClient(
         ...(isChange ? { method: 'POST', body: '{}' } : { method: 'GET' }),
       })
       const text = await body.text()
-      if (statusCode !== 200) result.failures.push(`${statusCode} ${/"error":"([^"]*)"/.exec(text)?.[1] ?? ''}`)
+      if (statusCode !== 200)
+        result.failures.push(`${statusCode} ${/"error":"([^"]*)"/.exec(text)?.[1] ?? ''}`)
       else if (isChange) result.changes.push(String(responseHeaders['x-request-id']))
     } catch (error) {
       result.failures.push(error instanceof Error && 'code' in error ? String(error.code) : String(error))
