@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { spawnProcess, type SpawnedProcess } from '../../differential/spawned-process.ts'
 import { arePrograms, buildPrograms } from './kubernetes-programs.ts'
-import { startCluster, type Cluster } from './start-cluster.ts'
 
-/** The cluster of this run. */
+/** How tests reach the cluster of this run. */
 interface ProvidedCluster {
   readonly url: string
   readonly kubeconfig: string
@@ -20,22 +20,25 @@ declare module 'vitest' {
   }
 }
 
-let cluster: Cluster | undefined
+let program: SpawnedProcess | undefined
+let lossesFile = ''
 
 /** Starts Kubernetes for this run, and provides it to the tests. Builds it first if it is not in the cache. */
 export async function setup(project: TestProject): Promise<void> {
   if (!arePrograms()) console.info('Building Kubernetes, which takes some ten minutes; it is cached.')
   await buildPrograms()
-  cluster = await startCluster()
-  const { url, kubeconfig, caFile, adminToken, folder } = cluster.apiServer
-  await writeFile(join(folder, 'losses.txt'), '')
-  project.provide('cluster', { url, kubeconfig, caFile, adminToken, folder })
+  program = await spawnProcess(new URL('cluster-process.ts', import.meta.url), [])
+  const cluster = JSON.parse(program.firstLine) as ProvidedCluster
+  lossesFile = join(cluster.folder, 'losses.txt')
+  await writeFile(lossesFile, '')
+  project.provide('cluster', cluster)
 }
 
 /** Prints what scenarios have lost. */
 export async function teardown(): Promise<void> {
-  if (cluster === undefined) return
-  const losses = await readFile(join(cluster.apiServer.folder, 'losses.txt'), 'utf8')
-  if (losses !== '') console.info(`\n${losses}`)
-  await cluster.close()
+  if (program === undefined) return
+  const losses = await readFile(lossesFile, 'utf8')
+  const problems = program.log.map((line) => JSON.stringify(line)).join('\n')
+  console.info(`\n${losses}${problems}`)
+  await program.stop()
 }

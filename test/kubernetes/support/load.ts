@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { inject } from 'vitest'
 import { auditedChanges } from '../../e2e/audited-changes.ts'
+import { volumesFolder } from './node/volume-provisioner.ts'
 import type { Release } from './release.ts'
 
 /** What clients have seen during a scenario. */
@@ -11,6 +12,8 @@ export interface Losses {
   readonly requests: number
   /** Requests with another response than 200, by status or error. */
   readonly failed: Readonly<Record<string, number>>
+  /** From the first failed request to the last one, in seconds. */
+  readonly outageSeconds: number
   /** Changes that were answered with success. */
   readonly changes: number
   /** Ids of those without an intent and a committed outcome in the audit logs. */
@@ -38,23 +41,27 @@ export async function underLoad(
   }
   const all = await Promise.all(results)
   const failed: Record<string, number> = {}
-  for (const reason of all.flatMap(({ failures }) => failures)) failed[reason] = (failed[reason] ?? 0) + 1
+  const failures = all.flatMap(({ failures }) => failures)
+  for (const { reason } of failures) failed[reason] = (failed[reason] ?? 0) + 1
+  const times = failures.map(({ time }) => time)
+  const outageSeconds = times.length === 0 ? 0 : Math.ceil((Math.max(...times) - Math.min(...times)) / 1_000)
   const changes = all.flatMap(({ changes }) => changes)
   const recorded = await readCommittedChanges(release)
   const lostRecords = changes.filter((id) => !recorded.has(id))
   const requests = all.reduce((sum, { requests }) => sum + requests, 0)
-  await report(scenario, { requests, failed, changes: changes.length, lostRecords })
-  return { requests, failed, changes: changes.length, lostRecords }
+  const losses = { requests, failed, outageSeconds, changes: changes.length, lostRecords }
+  await report(scenario, losses)
+  return losses
 }
 
 /** What a scenario without any loss returns. */
 export function noLosses(losses: Losses): Losses {
-  return { ...losses, failed: {}, lostRecords: [] }
+  return { ...losses, failed: {}, outageSeconds: 0, lostRecords: [] }
 }
 
 interface ClientResult {
   requests: number
-  readonly failures: string[]
+  readonly failures: { readonly time: number; readonly reason: string }[]
   readonly changes: string[]
 }
 
@@ -67,6 +74,7 @@ async function runClient(
   const dispatcher = new Agent({ connections: 1 })
   const result: ClientResult = { requests: 0, failures: [], changes: [] }
   const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' }
+  const addFailure = (reason: string) => result.failures.push({ time: Date.now(), reason })
   while (!signal.aborted) {
     const { requests } = result
     result.requests += 1
@@ -83,11 +91,10 @@ async function runClient(
         ...(isChange ? { method: 'POST', body: '{}' } : { method: 'GET' }),
       })
       const text = await body.text()
-      if (statusCode !== 200)
-        result.failures.push(`${statusCode} ${/"error":"([^"]*)"/.exec(text)?.[1] ?? ''}`)
+      if (statusCode !== 200) addFailure(`${statusCode} ${/"error":"([^"]*)"/.exec(text)?.[1] ?? ''}`)
       else if (isChange) result.changes.push(String(responseHeaders['x-request-id']))
     } catch (error) {
-      result.failures.push(error instanceof Error && 'code' in error ? String(error.code) : String(error))
+      addFailure(error instanceof Error && 'code' in error ? String(error.code) : String(error))
     }
     await setTimeout(pauseMs)
   }
@@ -97,7 +104,7 @@ async function runClient(
 
 /** Ids of requests with an intent and a committed outcome, in the logs of all gateways that there ever were. */
 async function readCommittedChanges({ namespace }: Release): Promise<ReadonlySet<string>> {
-  const volumes = join(inject('cluster').folder, 'volumes', namespace.name)
+  const volumes = volumesFolder(inject('cluster').folder, namespace.name)
   const claims = (await readdir(volumes)).filter((name) => /-gateway-\d+$/.test(name))
   const changes = await Promise.all(claims.map((claim) => auditedChanges(join(volumes, claim, 'audit'))))
   return new Set(
@@ -108,9 +115,12 @@ async function readCommittedChanges({ namespace }: Release): Promise<ReadonlySet
   )
 }
 
-async function report(scenario: string, { requests, failed, changes, lostRecords }: Losses): Promise<void> {
+async function report(
+  scenario: string,
+  { requests, failed, outageSeconds, changes, lostRecords }: Losses,
+): Promise<void> {
   const reasons = Object.entries(failed).map(([reason, count]) => `${count} x ${reason}`)
-  const lost = reasons.length === 0 ? '0' : reasons.join(', ')
+  const lost = reasons.length === 0 ? '0' : `${reasons.join(', ')} in ${outageSeconds} s`
   const line = `${scenario}: ${requests} requests, ${lost} lost; ${changes} changes, ${lostRecords.length} records lost\n`
   await appendFile(join(inject('cluster').folder, 'losses.txt'), line)
 }

@@ -9,10 +9,11 @@ import { inject, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
 import { chartFolder } from '../../helm/chart.ts'
 import { helm, helms } from '../../helm/helm-programs.ts'
+import type { KubernetesObject } from './api-client.ts'
 import { createNamespace, type TestNamespace } from './namespace.ts'
 import { toLoopback } from './node/loopback-address.ts'
 
-export type Component = 'catalog' | 'gateway'
+type Component = 'catalog' | 'gateway'
 
 interface HelmOptions {
   /** A helm program; by default the newest. */
@@ -21,6 +22,11 @@ interface HelmOptions {
   readonly chart?: string
   /** By default true: until the pods are ready. */
   readonly isAwaited?: boolean
+}
+
+interface InstallOptions extends HelmOptions {
+  /** Created before the installation. */
+  readonly secrets?: readonly KubernetesObject[]
 }
 
 /** A release of the chart in a namespace of its own. */
@@ -47,15 +53,16 @@ const timeoutMs = 180_000
 const helmTimeout = '3m'
 
 /** Installs the chart, and waits until its pods are ready. Values may name the Secret `page-tokens`. */
-export async function installRelease(values: object, options: HelmOptions = {}): Promise<Release> {
+export async function installRelease(
+  values: object,
+  { secrets = [], ...options }: InstallOptions = {},
+): Promise<Release> {
   const namespace = await createNamespace()
   const { client } = namespace
   const folder = await mkdtemp(join(tmpdir(), 'release-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  await client.apply(
-    createSecret('page-tokens', { 'token-key': 'a secret of more than 32 characters' }),
-    namespace.name,
-  )
+  const pageTokens = createSecret('page-tokens', { 'token-key': 'a secret of more than 32 characters' })
+  for (const secret of [pageTokens, ...secrets]) await client.apply(secret, namespace.name)
   const run = async (words: readonly string[], program?: string) =>
     helm([...words, '--namespace', namespace.name, '--kubeconfig', namespace.kubeconfig], program)
   const apply = async (verb: string, values: object, { program, chart, isAwaited = true }: HelmOptions) => {

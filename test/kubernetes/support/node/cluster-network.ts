@@ -25,7 +25,7 @@ export async function reserveNetwork(): Promise<ClusterNetwork> {
       apiServerAddress: `10.${number}.0.1`,
       podPrefix: `10.${number + 1}`,
       setApiServerPort: (found) => (port = found),
-      close: proxy.close,
+      close: () => proxy.close(),
     }
   }
   throw new Error('port 443 is in use at all addresses')

@@ -1,7 +1,7 @@
 // Pods share the network of this machine, so what listens on all addresses of a pod listens on POD_ADDRESS.
 const { Server } = require('node:net')
 
-const { listen } = Server.prototype
+const listen = Reflect.get(Server.prototype, 'listen')
 const anyAddress = new Set(['0.0.0.0', '::', undefined])
 
 Server.prototype.listen = function listenOnPodAddress(options, ...others) {

@@ -21,7 +21,10 @@ export async function startNodeServer(certificateFolder: string, logFolder: stri
   const server = createServer({ cert, key }, ({ url = '' }, response) => {
     const [, namespace, pod, container] =
       /^\/containerLogs\/([\w.-]+)\/([\w.-]+)\/([\w.-]+)(?:\?|$)/.exec(url) ?? []
-    if (container === undefined) return void response.writeHead(404).end()
+    if (container === undefined) {
+      response.writeHead(404).end()
+      return
+    }
     createReadStream(join(logFolder, `${namespace}_${pod}_${container}.log`))
       .on('error', () => response.writeHead(404).end())
       .pipe(response)

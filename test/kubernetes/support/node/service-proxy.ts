@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Service } from 'kubernetes-types/core/v1.js'
 import type { EndpointSlice } from 'kubernetes-types/discovery/v1.js'
 import type { ApiClient } from '../api-client.ts'
@@ -32,7 +31,7 @@ export function startServiceProxy({ client, apiServerAddress }: Options): Servic
   let services: readonly Service[] = []
   let slices: Slices = []
 
-  const apply = async (next: Rules) => {
+  const apply = (next: Rules) => {
     if (isClosed) return
     rules = next
     for (const [key, proxy] of proxies) {
@@ -57,7 +56,7 @@ export function startServiceProxy({ client, apiServerAddress }: Options): Servic
     const path = '/apis/discovery.k8s.io/v1/endpointslices'
     slices = (await client.get<{ items: Slices }>(path)).items
     const next = createRules(services, slices, apiServerAddress)
-    void setTimeout(delayMs).then(() => apply(next))
+    setTimeout(() => apply(next), delayMs)
   }
 
   const polling = startPolling(readServices)

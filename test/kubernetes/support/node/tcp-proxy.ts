@@ -18,7 +18,10 @@ export async function startTcpProxy(
 ): Promise<TcpProxy> {
   const server: Server = createServer({ allowHalfOpen: true, noDelay: true }, (downstream) => {
     const target = choose()
-    if (target === undefined) return void downstream.resetAndDestroy()
+    if (target === undefined) {
+      downstream.resetAndDestroy()
+      return
+    }
     const upstream = connect({ ...target, allowHalfOpen: true, noDelay: true })
     forward(downstream, upstream)
     forward(upstream, downstream)

@@ -7,9 +7,9 @@ const provisioner = 'folders'
 /** The first one is the default. */
 const classNames = ['standard', 'fast']
 
-/** The folder of the volume of a claim, which stays when the claim is deleted. */
-export function claimFolder(folder: string, namespace: string, claim: string): string {
-  return join(folder, 'volumes', namespace, claim)
+/** The folder with the volumes of claims by name, which stay when their claims are deleted. */
+export function volumesFolder(folder: string, namespace: string): string {
+  return join(folder, 'volumes', namespace)
 }
 
 /** Creates storage classes, and a folder as the volume of each claim. */
@@ -45,7 +45,7 @@ export async function startVolumeProvisioner({ client, folder }: ApiServer): Pro
         accessModes: spec?.accessModes,
         storageClassName: spec?.storageClassName,
         persistentVolumeReclaimPolicy: 'Retain',
-        hostPath: { path: claimFolder(folder, namespace, name) },
+        hostPath: { path: join(volumesFolder(folder, namespace), name) },
         claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid },
       },
     })

@@ -1,0 +1,110 @@
+import type { Event, Pod } from 'kubernetes-types/core/v1.js'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { chartFolder, valuesFile, valuesNames } from '../helm/chart.ts'
+import { helm, helms } from '../helm/helm-programs.ts'
+import type { KubernetesObject } from './support/api-client.ts'
+import { startApiServer, type ApiServer } from './support/start-api-server.ts'
+import { startControllers, type Controllers } from './support/start-controllers.ts'
+import { until } from './support/release.ts'
+
+/** Kinds of others that the chart creates objects of. */
+const foreignKinds = [
+  { group: 'gateway.networking.k8s.io', version: 'v1', kind: 'HTTPRoute', plural: 'httproutes' },
+  { group: 'monitoring.coreos.com', version: 'v1', kind: 'ServiceMonitor', plural: 'servicemonitors' },
+  { group: 'monitoring.coreos.com', version: 'v1', kind: 'PrometheusRule', plural: 'prometheusrules' },
+] as const
+
+let apiServer: ApiServer
+let controllers: Controllers
+
+beforeAll(async () => {
+  apiServer = await startApiServer({ serviceAddresses: '10.96.0.0/16,fd00:10:96::/112' })
+  // Without a scheduler: controllers create pods, which admission checks, and nothing runs them.
+  controllers = startControllers(apiServer, { hasScheduler: false })
+  for (const foreign of foreignKinds) await apiServer.client.apply(createDefinition(foreign))
+})
+
+afterAll(async () => {
+  await controllers.close()
+  await apiServer.close()
+})
+
+function createDefinition({ group, version, kind, plural }: (typeof foreignKinds)[number]): KubernetesObject {
+  const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    // An API server requires it for groups below k8s.io.
+    metadata: {
+      name: `${plural}.${group}`,
+      annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
+    },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { kind, plural, singular: kind.toLowerCase() },
+      versions: [{ name: version, served: true, storage: true, schema: { openAPIV3Schema } }],
+    },
+  }
+}
+
+/** A workload, or an object that is none. */
+interface Workload {
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  readonly spec?: { readonly replicas?: number }
+}
+
+function countPods({ kind, spec }: Workload): number {
+  if (kind === 'Job' || kind === 'Pod') return 1
+  return kind === 'Deployment' || kind === 'StatefulSet' ? (spec?.replicas ?? 1) : 0
+}
+
+function parse(text: string): readonly (KubernetesObject & Workload)[] {
+  // Kubernetes reads YAML 1.1.
+  const documents = parseAllDocuments(text, { version: '1.1' })
+  return 'empty' in documents ? [] : documents.flatMap((document) => document.toJS() ?? [])
+}
+
+/**
+ * Installs a release, counts the pods that controllers create, and uninstalls it. Returns the first refusal of a pod;
+ * undefined if all were created.
+ */
+async function findRefusal(namespace: string, program: string, values: readonly string[]) {
+  const { client, kubeconfig } = apiServer
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+  await client.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } })
+  // Values in `ci/` name it, and users create it.
+  await client.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'tables' } }, namespace)
+  const where = ['--namespace', namespace, '--kubeconfig', kubeconfig]
+  // Hooks would wait for pods that nothing runs, so they are created as other objects are.
+  await helm(['install', 'release', chartFolder, ...values, '--no-hooks', ...where], program)
+  const manifests = parse(await helm(['get', 'manifest', 'release', ...where], program))
+  const hooks = parse(await helm(['get', 'hooks', 'release', ...where], program))
+  for (const hook of hooks) await client.apply(hook, namespace)
+  const expected = [...manifests, ...hooks].reduce((sum, object) => sum + countPods(object), 0)
+  const path = `/api/v1/namespaces/${namespace}`
+  const readEvents = async () => (await client.get<{ items: readonly Event[] }>(`${path}/events`)).items
+  const readRefusal = async () =>
+    (await readEvents()).find(({ reason }) => reason === 'FailedCreate')?.message
+  const readPods = async () => (await client.get<{ items: readonly Pod[] }>(`${path}/pods`)).items
+  await until(async () => (await readPods()).length >= expected || (await readRefusal()) !== undefined)
+  const refusal = await readRefusal()
+  await helm(['uninstall', 'release', '--no-hooks', ...where], program)
+  return refusal
+}
+
+const cases = helms.flatMap((program, index) =>
+  valuesNames.map((name) => ({ name, program, namespace: `${name}-${index}` })),
+)
+
+it.each(cases)('$name is admitted in a restricted namespace, with $program', async (each) => {
+  const { name, program, namespace } = each
+  expect(await findRefusal(namespace, program, ['--values', valuesFile(name)])).toBeUndefined()
+})
+
+it.each(helms.slice(-1))('a pod that may run as root is refused', async (program) => {
+  const values = ['--set', 'podSecurityContext.runAsNonRoot=false']
+  await expect(findRefusal('root', program, values)).rejects.toThrow('runAsNonRoot != true')
+})
