@@ -77,7 +77,7 @@ export const gatewaySettingsSchema = z
         ),
       })
       .optional()
-      .describe('Page tokens of listings; without a key they are invalid after a restart.'),
+      .describe('Page tokens of listings; by default with a key that is generated in the audit folder.'),
     metrics: metricsSchema.optional().describe('Additional metric labels.'),
     log: logSchema.prefault({}).describe('JSON lines on standard error.'),
     traces: tracesSchema

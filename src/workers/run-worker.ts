@@ -18,7 +18,7 @@ export async function runWorker(start: (options: GatewayOptions) => Promise<Runn
   await primary.send({ type: 'listening' })
   const startMessage = await Promise.race([primary.startMessage, primary.stopped])
   if (startMessage === undefined) return primary.close()
-  const { settings, adminUrl, pageTokenSecret } = startMessage
+  const { settings, adminUrl } = startMessage
   const { charge } = primary
   const setAdminSources = (
     getRegistries: () => readonly Registry[],
@@ -28,7 +28,7 @@ export async function runWorker(start: (options: GatewayOptions) => Promise<Runn
     checks = readinessChecks
   }
   try {
-    const gateway = await start({ settings, worker: { adminUrl, pageTokenSecret, charge, setAdminSources } })
+    const gateway = await start({ settings, worker: { adminUrl, charge, setAdminSources } })
     await primary.send({ type: 'serving', url: gateway.url })
     await primary.stopped
     await gateway.close()

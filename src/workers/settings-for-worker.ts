@@ -4,13 +4,15 @@ import { getGeneratedSealKeyFile } from '../audit/records/seal-key.ts'
 import type { AuditSettings } from '../config/audit/audit-settings.ts'
 import type { LastGoodSettings } from '../config/policy-settings.ts'
 import type { GatewaySettings } from '../config/gateway-settings.ts'
+import { getGeneratedTokenKeyFile } from '../gateway/listing/page-tokens.ts'
 
 /** Minimum size limit of a log, whole or divided. */
 const minLogBytes = 1024 * 1024
 
 /**
- * Workers are numbered from 1. Totals are divided among them, but each worker is allowed at least one of everything.
- * Limits of one request are unchanged; rates and bytes are counted for all workers together (charge-counter.ts).
+ * Workers are numbered from 1; all have the same token key. Totals are divided among them, but each worker is allowed at
+ * least one of everything. Limits of one request are unchanged; rates and bytes are counted for all workers together
+ * (charge-counter.ts).
  */
 export function createWorkerSettings(
   settings: GatewaySettings,
@@ -18,7 +20,7 @@ export function createWorkerSettings(
   workers: number,
 ): GatewaySettings {
   const divide = (total: number, min = 1): number => divideTotal(total, number, workers, min)
-  const { limits, upstreams, policies, audit } = settings
+  const { limits, upstreams, policies, audit, listing } = settings
   const { lastGood } = policies
   const { maxConnectionsPerAddress, failedAuthentications, concurrency } = limits
   return {
@@ -46,6 +48,8 @@ export function createWorkerSettings(
     })),
     policies: { ...policies, ...(lastGood && { lastGood: createWorkerLastGoodSettings(lastGood, number) }) },
     audit: createWorkerAuditSettings(audit, number, workers),
+    ...(listing === undefined &&
+      number > 1 && { listing: { tokenKeyFile: getGeneratedTokenKeyFile(audit.folder) } }),
   }
 }
 

@@ -1,5 +1,4 @@
 import cluster from 'node:cluster'
-import { randomBytes } from 'node:crypto'
 import { Registry } from 'prom-client'
 import type { GatewaySettings } from '../config/gateway-settings.ts'
 import type { RunningGateway } from '../gateway/bootstrap/start-gateway.ts'
@@ -63,7 +62,6 @@ export async function startWorkers(settings: GatewaySettings, count: number): Pr
 
   try {
     const adminUrl = await listen(admin, settings.admin)
-    const pageTokenSecret = randomBytes(32)
     const charge = createChargeCounter()
     // Workers accept connections themselves: of 64, four workers accepted 22, 17, 14 and 11. Node's round-robin would
     // balance them, but never closes connections that it handed to a killed or hanging worker, and passes on
@@ -72,7 +70,7 @@ export async function startWorkers(settings: GatewaySettings, count: number): Pr
     cluster.setupPrimary({ serialization: 'advanced' })
     for (let number = 1; number <= count; number += 1) {
       const own = createWorkerSettings(settings, number, count)
-      const startMessage = { type: 'start', settings: own, adminUrl, pageTokenSecret } as const
+      const startMessage = { type: 'start', settings: own, adminUrl } as const
       supervisors.push(
         createWorkerSupervisor(number, { startMessage, charge, hangMs: workerTimeoutMs, log, onRestart }),
       )

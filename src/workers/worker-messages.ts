@@ -7,7 +7,6 @@ export interface StartMessage {
   readonly type: 'start'
   readonly settings: GatewaySettings
   readonly adminUrl: string
-  readonly pageTokenSecret: Uint8Array
 }
 
 export interface WorkerReports {

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { readListingPage, type ListingSource } from '../../src/gateway/listing/listing-page.ts'
-import { createPageTokens, createTokenSecret } from '../../src/gateway/listing/page-tokens.ts'
+import { createPageTokens } from '../../src/gateway/listing/page-tokens.ts'
 import { createListingSources } from '../../src/gateway/listing/listing-sources.ts'
 import { createUpstreams } from '../../src/gateway/upstream/upstreams.ts'
 import { parseTarget } from '../../src/catalog-api/request-target.ts'
@@ -20,7 +21,7 @@ import { quantile, rounded } from './statistics.ts'
 const rounds = 300
 const principal = createCaller('user-7', 'group-1', 'group-2', 'group-3')
 const { request } = createAuthorizationRequest(principal, 'ListTables', 'namespace', [])
-const tokens = createPageTokens(createTokenSecret())
+const tokens = createPageTokens(randomBytes(32))
 
 const some = (count: number): readonly WrittenPolicy[] => [
   {

@@ -53,7 +53,6 @@ it('every metric has a defined aggregation', async () => {
   await startGatewayAndUpstream({
     worker: {
       adminUrl: 'http://127.0.0.1:0',
-      pageTokenSecret: new Uint8Array(32),
       charge: (charges) => Promise.resolve(charges.map(() => 0)),
       setAdminSources: (registries) => (reported = registries()),
     },

@@ -72,7 +72,7 @@ it('rates are counted together and unchanged; a single worker has unchanged sett
   expect(createWorkerSettings(settings, 1, 1)).toEqual(settings)
 })
 
-it('each worker has its own log, signed and redacted with the same keys', async () => {
+it('each worker has its own log, signed and redacted with the same keys, and the same token key', async () => {
   const settings = await read({})
   expect(createWorkerSettings(settings, 1, 3).audit).toMatchObject({
     folder: '/var/audit',
@@ -84,6 +84,8 @@ it('each worker has its own log, signed and redacted with the same keys', async 
     redaction: { keyFile: '/var/audit/redaction-key' },
   })
   const stated = await read({ audit: { folder: '/var/audit', sealKeyFile: '/keys/seal.pem' } })
+  expect(createWorkerSettings(settings, 1, 3).listing).toBeUndefined()
+  expect(createWorkerSettings(settings, 3, 3).listing).toEqual({ tokenKeyFile: '/var/audit/token-key' })
   for (const number of [1, 2]) {
     expect(createWorkerSettings(stated, number, 2).audit.sealKeyFile).toBe('/keys/seal.pem')
   }

@@ -9,7 +9,7 @@ import type { RunningChangeTracking } from '../changes/start-change-tracking.ts'
 import { createDocumentFinder } from '../documents.ts'
 import { createListingObserver } from '../listing/listing-observer.ts'
 import { createStartedJobs } from '../facts/started-jobs.ts'
-import { createPageTokens, createTokenSecret, readPageTokenSecret } from '../listing/page-tokens.ts'
+import { createPageTokens, openTokenSecret } from '../listing/page-tokens.ts'
 import { createConsoleRecorder } from '../observability/console-recorder.ts'
 import { createCredentialRefusalRecorder } from '../observability/credential-refusal-recorder.ts'
 import { createReadinessChecks } from '../observability/gateway-readiness.ts'
@@ -82,9 +82,7 @@ export async function openGateway(
     report,
     settings.metrics?.namespaces,
   )
-  const tokenSecret = listing
-    ? await readPageTokenSecret(listing.tokenKeyFile)
-    : (worker?.pageTokenSecret ?? createTokenSecret())
+  const tokenSecret = await openTokenSecret(settings.audit.folder, listing?.tokenKeyFile)
   const pipeline: Pipeline = {
     findDocument: createDocumentFinder(assertions?.jwks, basePath, upstreams.extraOperations),
     findRoute: cacheRoutes(createRouteFinder(upstreams, basePath)),

@@ -6,8 +6,6 @@ import type { ReadinessCheck } from '../../observability/health/readiness.ts'
 export interface WorkerOptions {
   /** URL of the admin port, which another process has. */
   readonly adminUrl: string
-  /** Shared, so that every worker accepts the page tokens of the others. */
-  readonly pageTokenSecret: Uint8Array
   /** Counts limits for all workers. */
   readonly charge: BucketStore['charge']
   /** Receives what the admin port shows. */

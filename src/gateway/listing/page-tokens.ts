@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
+import { hasErrorCode } from '../../lib/fs/system-error.ts'
+import { writeAtomically } from '../../lib/fs/write-atomically.ts'
 import { createJsonSealer } from '../../lib/sealed-json.ts'
 
 /** Encrypts positions in listings as tokens, which clients can neither read nor create. */
@@ -20,11 +23,6 @@ const marker = '/'
 /** Half of the maximum length of a request target. */
 const maxTokenLength = 8192
 const minSecretBytes = 32
-
-/** The secret of a gateway that shares none. */
-export function createTokenSecret(): Uint8Array {
-  return randomBytes(minSecretBytes)
-}
 
 /** Creates tokens with a key derived from the secret, which replicas share. */
 export function createPageTokens(secret: Uint8Array): PageTokens {
@@ -61,4 +59,25 @@ export async function readPageTokenSecret(file: string): Promise<Buffer> {
 
 function tokenTooLongError(): CatalogError {
   return refusal('upstream_response_invalid', 'invalid response of the upstream: the page token is too long')
+}
+
+export function getGeneratedTokenKeyFile(auditFolder: string): string {
+  return join(auditFolder, 'token-key')
+}
+
+/**
+ * Reads the secret of page tokens and ids of jobs. Without a key file, generates one in the audit folder at the first
+ * start, so that both stay valid after a restart. Throws if the secret cannot be read, or is too short.
+ */
+export async function openTokenSecret(auditFolder: string, keyFile: string | undefined): Promise<Uint8Array> {
+  if (keyFile !== undefined) return await readPageTokenSecret(keyFile)
+  const file = getGeneratedTokenKeyFile(auditFolder)
+  try {
+    return await readPageTokenSecret(file)
+  } catch (error) {
+    if (!hasErrorCode(error, 'ENOENT')) throw error
+  }
+  const secret = randomBytes(minSecretBytes).toString('base64url')
+  await writeAtomically(file, secret)
+  return Buffer.from(secret)
 }
