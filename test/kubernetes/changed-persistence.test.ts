@@ -8,7 +8,9 @@ it('an upgrade with larger volumes fails, and succeeds after what the chart docu
   const before = await release.pods('gateway')
   const values = { ...replicas, persistence: { size: '20Gi' } }
   const losses = await underLoad('changed persistence', release, async () => {
-    await expect(release.upgrade(values)).rejects.toThrow('updates to statefulset spec')
+    await expect(release.upgrade(values)).rejects.toThrow(
+      'or first: kubectl delete statefulset demo-catalog-gateway --cascade=orphan',
+    )
     const orphaning = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Orphan' }
     await release.namespace.client.delete(release.workload('gateway'), orphaning)
     await release.upgrade(values)

@@ -8,8 +8,11 @@ import { startApiServer, type ApiServer } from './support/start-api-server.ts'
 import { startControllers, type Controllers } from './support/start-controllers.ts'
 import { until } from './support/release.ts'
 
+/** Kubernetes namespaces that values in `ci/` name. */
+const foreignNamespaces = ['catalog-system', 'models', 'release-sales']
 /** Kinds of others that the chart creates objects of. */
 const foreignKinds = [
+  { group: 'cert-manager.io', version: 'v1', kind: 'Certificate', plural: 'certificates' },
   { group: 'gateway.networking.k8s.io', version: 'v1', kind: 'HTTPRoute', plural: 'httproutes' },
   { group: 'monitoring.coreos.com', version: 'v1', kind: 'ServiceMonitor', plural: 'servicemonitors' },
   { group: 'monitoring.coreos.com', version: 'v1', kind: 'PrometheusRule', plural: 'prometheusrules' },
@@ -23,6 +26,9 @@ beforeAll(async () => {
   // Without a scheduler: controllers create pods, which admission checks, and nothing runs them.
   controllers = startControllers(apiServer, { hasScheduler: false })
   for (const foreign of foreignKinds) await apiServer.client.apply(createDefinition(foreign))
+  for (const name of foreignNamespaces) {
+    await apiServer.client.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+  }
 })
 
 afterAll(async () => {
@@ -79,7 +85,9 @@ async function findRefusal(namespace: string, program: string, values: readonly 
   await client.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'tables' } }, namespace)
   const where = ['--namespace', namespace, '--kubeconfig', kubeconfig]
   // Hooks would wait for pods that nothing runs, so they are created as other objects are.
-  await helm(['install', 'release', chartFolder, ...values, '--no-hooks', ...where], program)
+  // Another release has left the definition of AccessPolicy resources, which outlives releases.
+  const options = ['--no-hooks', '--take-ownership']
+  await helm(['install', 'release', chartFolder, ...values, ...options, ...where], program)
   const manifests = parse(await helm(['get', 'manifest', 'release', ...where], program))
   const hooks = parse(await helm(['get', 'hooks', 'release', ...where], program))
   for (const hook of hooks) await client.apply(hook, namespace)
