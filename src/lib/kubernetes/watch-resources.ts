@@ -55,6 +55,8 @@ export function watchResources(options: WatchResourcesOptions): ResourceWatch {
   /** The resources are those of this version; undefined if they have to be listed. */
   let version: string | undefined
   let burst: NodeJS.Timeout | undefined
+  /** When the API server accepted the watch of this attempt, in the time of `performance.now()`. */
+  let connectedAt = Infinity
 
   function reportChange(): void {
     clearTimeout(burst)
@@ -90,6 +92,7 @@ export function watchResources(options: WatchResourcesOptions): ResourceWatch {
       timeoutSeconds: Math.round(randomBetween(minWatchSeconds, maxWatchSeconds)),
     }
     const events = await client.watch(path, query, signal)
+    connectedAt = performance.now()
     let isSilent = false
     const silence = setTimeout(() => {
       isSilent = true
@@ -111,10 +114,9 @@ export function watchResources(options: WatchResourcesOptions): ResourceWatch {
 
   /** Lists if necessary, and watches once. */
   async function follow(): Promise<void> {
-    const startedAt = performance.now()
     version ??= await list()
     await watch(version)
-    if (performance.now() - startedAt < timing.minDelayMs) {
+    if (performance.now() - connectedAt < timing.minDelayMs) {
       throw new KubernetesError('Unreachable', 'the API server ended the watch at once')
     }
   }
@@ -123,7 +125,7 @@ export function watchResources(options: WatchResourcesOptions): ResourceWatch {
     let failures = 0
     for (;;) {
       attempt = new AbortController()
-      const startedAt = performance.now()
+      connectedAt = Infinity
       const wasListed = version !== undefined
       try {
         await follow()
@@ -136,7 +138,8 @@ export function watchResources(options: WatchResourcesOptions): ResourceWatch {
         // Versions expire.
         if (error.status === 410 && wasListed) continue
         onError(error)
-        failures = performance.now() - startedAt < timing.maxDelayMs ? failures + 1 : 1
+        const wasStable = performance.now() - connectedAt >= timing.maxDelayMs
+        failures = wasStable ? 1 : failures + 1
         const delayMs = Math.min(timing.minDelayMs * 2 ** (failures - 1), timing.maxDelayMs)
         await pause(randomBetween(delayMs / 2, delayMs), attempt.signal)
       }

@@ -17,7 +17,7 @@ import { watchThings } from './watch-things.ts'
 
 it('continues from the last event or bookmark', async () => {
   const watches = inOrder(
-    sendEventsAndEnd(50, createEvent('ADDED', createThing('a', '10'))),
+    sendEventsAndEnd(200, createEvent('ADDED', createThing('a', '10'))),
     sendEventsAndBreak(createBookmark('15')),
     (_, response) => response.destroy(),
     sendEvents(createEvent('DELETED', createThing('a', '16'))),
@@ -31,7 +31,7 @@ it('continues from the last event or bookmark', async () => {
 
 it('lists again after an error status, as a restored database may have older versions', async () => {
   const lists = inOrder(sendList('900', createThing('a', '800')), sendList('5', createThing('a', '4')))
-  const watches = inOrder(sendEventsAndEnd(50), sendStatus(504, 'Too large resource version'), sendEvents())
+  const watches = inOrder(sendEventsAndEnd(200), sendStatus(504, 'Too large resource version'), sendEvents())
   const { reports, requests } = await watchThings(listsAndWatches(lists, watches))
   await eventually(() => expect(requests).toHaveLength(5))
   expect(requests.at(-1)?.query.get('resourceVersion')).toBe('5')

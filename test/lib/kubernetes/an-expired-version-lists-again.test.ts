@@ -28,7 +28,7 @@ it.each<readonly [string, Script]>([
 ])('lists at once, without an error, after 410 as %s', async (_, sendExpired) => {
   const lists = inOrder(sendList('9', createThing('a', '1')), sendList('20', createThing('b', '19')))
   // The first watch ends as usual; its version has expired when the second begins.
-  const watches = inOrder(sendEventsAndEnd(50), sendExpired, sendEvents())
+  const watches = inOrder(sendEventsAndEnd(200), sendExpired, sendEvents())
   const { reports, errors, requests } = await watchThings(listsAndWatches(lists, watches), {
     timing: { minDelayMs: 20 },
   })

@@ -61,6 +61,24 @@ it('begins with the shortest delay after a success', async () => {
   expect(differences(times)[0]).toBeLessThan(500)
 })
 
+it('does not shorten the delay after failures that take long', async () => {
+  const failedAt: number[] = []
+  const requestedAt: number[] = []
+  await watchThings(
+    (request, response) => {
+      requestedAt.push(performance.now())
+      setTimeout(() => sendStatus(503)(request, response), 250)
+    },
+    {
+      onError: () => failedAt.push(performance.now()),
+      timing: { minDelayMs: 50, maxDelayMs: 200 },
+    },
+  )
+  await eventually(() => expect(requestedAt).toHaveLength(4))
+  // The third delay: at least half of the maximum.
+  expect((requestedAt[3] ?? 0) - (failedAt[2] ?? 0)).toBeGreaterThan(98)
+})
+
 it('treats a watch that ends at once as a failure', async () => {
   const { errors, requests } = await watchThings(listsAndWatches(sendList('9'), sendEventsAndEnd(0)), {
     timing: { minDelayMs: 10_000, maxDelayMs: 10_000 },

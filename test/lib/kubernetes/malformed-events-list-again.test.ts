@@ -37,7 +37,7 @@ it.each([
 it('lists again if a watch ends within an event', async () => {
   const lists = inOrder(sendList('9'), sendList('20', createThing('a', '19')))
   const event = createEvent('ADDED', createThing('a', '10'))
-  const watches = inOrder(sendEventsAndEnd(50, event.slice(0, -1)), sendEvents())
+  const watches = inOrder(sendEventsAndEnd(200, event.slice(0, -1)), sendEvents())
   const { reports, errors } = await watchThings(listsAndWatches(lists, watches))
   await eventually(() => expect(reports).toEqual([[], ['a@19']]))
   expect(errors).toMatchObject([{ reason: 'Malformed' }])
