@@ -19,7 +19,7 @@ async function readFiles(root: string): Promise<readonly (readonly [string, stri
   const texts = files
     .toSorted()
     .map(async (file) => [file.slice(root.length), await readFile(file, 'utf8')] as const)
-  return (await Promise.all(texts)).filter(([file]) => !/api-keys|secrets|webhook/.test(file))
+  return (await Promise.all(texts)).filter(([file]) => !/api-keys|last-good-key|secrets|webhook/.test(file))
 }
 
 const checked = valuesNames.filter((name) =>

@@ -89,6 +89,7 @@ function missing(name: string): never {
 /** ConfigMaps that users create in the cluster. */
 const configMapsOfOthers: Contents = {
   authorities: { 'authorities.pem': '' },
+  'denies-of-security': {},
   'policies-of-sales': {
     'readers.yaml': [
       'apiVersion: catalog-gateway/v1',
@@ -118,11 +119,13 @@ export async function secretsOf(folder: string): Promise<Contents> {
     'catalog-token': { token, 'access-token': token },
     'release-catalog-gateway-check': {
       'api-key': secret.replaceAll(' ', '-'),
+      'last-good-key': secret,
       token,
       ...certificates['release-catalog-gateway-webhook-issued'],
     },
     'release-catalog-gateway-catalog-token': { token },
     'release-catalog-gateway-bootstrap-key': { 'api-key': secret.replaceAll(' ', '-') },
+    'release-catalog-gateway-last-good-key': { 'last-good-key': secret },
     'catalog-postgres': { url: 'postgresql://catalog@127.0.0.1/x', uri: 'postgresql://catalog@127.0.0.1/x' },
     ...certificates,
   }

@@ -1,6 +1,6 @@
 {{/*
-What `serve` and `check` read besides arguments. SOURCES names the ConfigMap `policies` and the Secrets `bootstrapKey`,
-`catalogToken` and `webhook`: those of the release do not exist yet when its hook runs.
+What `serve` and `check` read besides arguments. SOURCES names the ConfigMaps `policies` and `emergency` and the Secrets
+`bootstrapKey`, `catalogToken`, `lastGoodKey` and `webhook`: those of the release do not exist yet when its hook runs.
 */}}
 
 {{/* Takes (list . SOURCES). */}}
@@ -38,6 +38,17 @@ envFrom: {{ tpl (toYaml .) $root | nindent 2 }}
 {{- end }}
 {{- range $index, $name := .Values.policies.existingConfigMaps }}
 - { name: policies-{{ $index }}, mountPath: /etc/catalog-gateway/policies/{{ tpl $name $ }}, readOnly: true }
+{{- end }}
+{{- with .Values.policies.emergency }}
+{{- if .enabled }}
+- { name: emergency, mountPath: /etc/catalog-gateway/emergency/inline, readOnly: true }
+{{- range $index, $name := .existingConfigMaps }}
+- { name: emergency-{{ $index }}, mountPath: /etc/catalog-gateway/emergency/{{ tpl $name $ }}, readOnly: true }
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if .Values.policies.lastGood.enabled }}
+- { name: last-good-key, mountPath: /etc/catalog-gateway/last-good-key, readOnly: true }
 {{- end }}
 {{- if .Values.apiKeys.existingSecret }}
 - { name: api-keys, mountPath: /etc/catalog-gateway/api-keys, readOnly: true }
@@ -78,6 +89,20 @@ envFrom: {{ tpl (toYaml .) $root | nindent 2 }}
 {{- range $index, $name := .Values.policies.existingConfigMaps }}
 - name: policies-{{ $index }}
   configMap: { name: {{ tpl $name $root }} }
+{{- end }}
+{{- with .Values.policies.emergency }}
+{{- if .enabled }}
+- name: emergency
+  configMap: { name: {{ $sources.emergency }} }
+{{- range $index, $name := .existingConfigMaps }}
+- name: emergency-{{ $index }}
+  configMap: { name: {{ tpl $name $root }} }
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if .Values.policies.lastGood.enabled }}
+- name: last-good-key
+  secret: { secretName: {{ $sources.lastGoodKey }}, defaultMode: 0440 }
 {{- end }}
 {{- with .Values.apiKeys.existingSecret }}
 - name: api-keys

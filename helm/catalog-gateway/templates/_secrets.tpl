@@ -24,6 +24,10 @@
 {{- include "catalog-gateway.fullname" . }}-bootstrap-key
 {{- end }}
 
+{{- define "catalog-gateway.lastGoodKeySecret" -}}
+{{- default (printf "%s-last-good-key" (include "catalog-gateway.fullname" .)) (tpl .Values.policies.lastGood.existingSecret .) -}}
+{{- end }}
+
 {{/* Non-empty if API servers ask the gateways to validate policies. */}}
 {{- define "catalog-gateway.hasWebhook" -}}
 {{- if and .Values.policies.kubernetes.enabled .Values.policies.kubernetes.webhook.enabled }}true{{ end -}}

@@ -25,6 +25,13 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{- if not (dig "policies" "bundle" nil .Values.config) -}}
 {{- $_ := set $defaults "policies.folder" "policies" -}}
 {{- end -}}
+{{- if .Values.policies.emergency.enabled -}}
+{{- $_ := set $defaults "policies.emergencyFolder" "emergency" -}}
+{{- end -}}
+{{- if .Values.policies.lastGood.enabled -}}
+{{- $_ := set $defaults "policies.lastGood.folder" "/var/lib/catalog-gateway/last-good-policies" -}}
+{{- $_ := set $defaults "policies.lastGood.keyFile" "last-good-key/last-good-key" -}}
+{{- end -}}
 {{- if .Values.policies.kubernetes.enabled -}}
 {{- $_ := set $defaults "policies.kubernetes.namespaces" (include "catalog-gateway.policyNamespaces" . | fromJsonArray) -}}
 {{- $_ := set $defaults "policies.kubernetes.lease" (dict "namespace" .Release.Namespace "name" (printf "%s-policies" (include "catalog-gateway.fullname" .))) -}}
