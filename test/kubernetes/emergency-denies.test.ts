@@ -27,6 +27,11 @@ async function run(command: string): Promise<string> {
   return (await promisify(execFile)('bash', ['-c', command], { cwd: server.folder, env })).stdout
 }
 
+/** What every call of helm needs. */
+function options(): readonly string[] {
+  return ['--kubeconfig', server.kubeconfig, '--values', join(server.folder, 'values.yaml')]
+}
+
 describe.skipIf(helms.length === 0 || kubectl === undefined).each(helms)('with %s', (program) => {
   const name = `demo${helms.indexOf(program)}`
   const configMap = `${name}-catalog-gateway-emergency`
@@ -40,13 +45,6 @@ describe.skipIf(helms.length === 0 || kubectl === undefined).each(helms)('with %
     await writeFile(join(server.folder, 'stop.yaml'), deny('stop'))
     await helm(['install', name, chartFolder, ...options()], program)
   }, 180_000)
-
-  const options = (): string[] => [
-    '--kubeconfig',
-    server.kubeconfig,
-    '--values',
-    join(server.folder, 'values.yaml'),
-  ]
 
   it('the command of the README adds an emergency deny to those of the values, and upgrades keep both', async () => {
     const readme = await readFile(join(chartFolder, 'README.md'), 'utf8')
