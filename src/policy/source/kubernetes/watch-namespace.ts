@@ -74,6 +74,20 @@ export function watchNamespace(options: WatchNamespaceOptions): NamespaceWatch {
     else verifyLater()
   }
 
+  /**
+   * A team must not hold back the start of gateways, nor keep grants by a list that is too large. Without the permission
+   * to list, a Kubernetes namespace may have been deleted with its roles.
+   */
+  function failWatch(error: KubernetesError): void {
+    fail('watch', error)
+    if (namespace.platform) return
+    const isForbidden = error.status === 403 || error.status === 404
+    if (error.reason !== 'TooLarge' && !(isForbidden && current === undefined)) return
+    listed = []
+    isStale = isVerifying
+    setCurrent({ namespace, resources: [], isReplaced: false })
+  }
+
   function verifyLater(): void {
     isStale = true
     if (!isVerifying) void verify()
@@ -108,7 +122,7 @@ export function watchNamespace(options: WatchNamespaceOptions): NamespaceWatch {
     client,
     path: `/apis/${resourceApiVersion}/namespaces/${name}/${policyResourceName}`,
     onChange: receive,
-    onError: (error) => fail('watch', error),
+    onError: failWatch,
     onConnect: () => succeed('watch'),
   })
   return {

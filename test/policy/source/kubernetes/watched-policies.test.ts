@@ -1,6 +1,13 @@
 import { expect, it, vi } from 'vitest'
 import { createDelegation, createResource } from './judged-resources.ts'
-import { scriptCluster, sendNamespace, unavailable, watchCluster } from './watched-policies.ts'
+import {
+  forbidden,
+  scriptCluster,
+  sendNamespace,
+  tooLarge,
+  unavailable,
+  watchCluster,
+} from './watched-policies.ts'
 
 function createGrant(name: string, user: string, metadata: Readonly<Record<string, unknown>> = {}) {
   const rule = { id: 'reads', effect: 'allow', subjects: { users: [user] }, operations: ['read'] }
@@ -46,6 +53,33 @@ it('a start without knowing the Kubernetes namespace fails', async () => {
   await expect(watchCluster({ client }, delegation, 500)).rejects.toThrow(
     'accesspolicies/team-a: cannot be listed',
   )
+})
+
+it.each([
+  ['has more policies than can be read', tooLarge, 'is larger than'],
+  ['cannot be read, as its roles are gone', forbidden, 'status 403'],
+])('a delegated Kubernetes namespace that %s holds back no start', async (_reason, list, message) => {
+  const { cluster, client } = await scriptCluster()
+  cluster.list = list
+  const { isAllowed, errors } = await watchCluster({ client }, delegation)
+  expect(isAllowed('alice')).toBe(false)
+  expect(errors[0]).toContain(message)
+})
+
+it('a Kubernetes namespace of the platform that cannot be read holds back the start: it may deny', async () => {
+  const { cluster, client } = await scriptCluster()
+  cluster.list = forbidden
+  const platform = { platform: true, name: 'team-a' } as const
+  await expect(watchCluster({ client }, platform, 500)).rejects.toThrow('cannot be listed within 500 ms')
+})
+
+it('more delegated policies than can be read keep no grant in force', async () => {
+  const { cluster, client } = await scriptCluster(createGrant('p', 'alice'))
+  const { isAllowed, connects } = await watchCluster({ client }, delegation)
+  await eventually(() => connects.length > 0)
+  cluster.list = tooLarge
+  cluster.expire()
+  await eventually(() => !isAllowed('alice'))
 })
 
 it('a Kubernetes namespace with another uid grants nothing from the start', async () => {

@@ -24,6 +24,8 @@ interface ScriptedCluster {
   namespace: Script
   /** Reports changes to all watches. */
   report(type: 'ADDED' | 'MODIFIED' | 'DELETED', resource: KubernetesObject): void
+  /** Lets the client list again. */
+  expire(): void
 }
 
 export function sendNamespace(uid: string): Script {
@@ -38,6 +40,10 @@ export async function scriptCluster(...resources: readonly KubernetesObject[]) {
     namespace: sendNamespace('uid-of-team-a'),
     report(type, resource) {
       for (const watch of watches) watch.write(createEvent(type, resource))
+    },
+    expire() {
+      const status = { kind: 'Status', code: 410, reason: 'Expired', message: 'as scripted' }
+      for (const watch of watches) watch.write(createEvent('ERROR', status))
     },
   }
   const server = await startScriptedApiServer((request, response) => {
@@ -90,3 +96,8 @@ export async function watchCluster(
 }
 
 export const unavailable = sendStatus(503, 'as scripted')
+
+/** A list that is larger than the client reads. */
+export const tooLarge: Script = (_, response) => response.end(' '.repeat(17 * 1024 * 1024))
+
+export const forbidden = sendStatus(403, 'as scripted')
