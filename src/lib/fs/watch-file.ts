@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
-import { onReload } from './reload.ts'
+import { pollFiles } from './poll-files.ts'
 
 export interface WatchOptions {
   readonly intervalMs: number
@@ -37,13 +37,11 @@ export async function watchSource<Content>(
 ): Promise<FileWatcher> {
   // Taken before the content is read, so that the next poll detects a change in between.
   let lastStamp = await source.stamp()
-  let isClosed = false
-  let timer: NodeJS.Timeout | undefined
   take(await source.read())
 
   async function poll(isForced: boolean): Promise<void> {
     const stamp = await source.stamp()
-    if (isClosed || (stamp === lastStamp && !isForced)) return
+    if (polling.isClosed || (stamp === lastStamp && !isForced)) return
     lastStamp = stamp
     try {
       take(await source.read())
@@ -52,27 +50,8 @@ export async function watchSource<Content>(
     }
   }
 
-  // Serialized, so that older content cannot replace newer.
-  let lastPoll = Promise.resolve()
-  function pollInOrder(isForced = false): Promise<void> {
-    return (lastPoll = lastPoll.then(() => poll(isForced)))
-  }
-
-  function pollLater(): void {
-    if (isClosed) return
-    timer = setTimeout(() => void pollInOrder().finally(pollLater), options.intervalMs)
-    timer.unref()
-  }
-
-  pollLater()
-  const unsubscribe = onReload(() => pollInOrder(true))
-  return {
-    close() {
-      isClosed = true
-      unsubscribe()
-      clearTimeout(timer)
-    },
-  }
+  const polling = pollFiles(poll, options.intervalMs)
+  return polling
 }
 
 /** Changes with the content, name or permissions of a file; constant while the file is missing. */

@@ -1,4 +1,4 @@
-import { onReload } from '../../lib/fs/reload.ts'
+import { pollFiles } from '../../lib/fs/poll-files.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import { PolicyError } from '../language/policy-error.ts'
 import type { PolicyVocabulary } from '../language/policy-vocabulary.ts'
@@ -55,8 +55,6 @@ export async function watchLocation(
   // Undefined if the last poll failed, so that the next one reads again.
   let loadedStamp = error === undefined ? texts.stamp : undefined
   let lastError = error?.message
-  let isClosed = false
-  let timer: NodeJS.Timeout | undefined
 
   async function poll(isForced: boolean): Promise<void> {
     await lastGood?.expire(loadExpired)
@@ -73,7 +71,7 @@ export async function watchLocation(
     const isEmptyNow = !documents.some(isEnforced)
     if (isEmptyNow && !isEmpty && !mayBeEmptied)
       throw new PolicyError([{ file: location.name, message: emptiedMessage }])
-    if (isClosed) return
+    if (polling.isClosed) return
     await observer.load(documents, isForced)
     lastGood?.retain(files, documents)
     isEmpty = isEmptyNow
@@ -90,34 +88,16 @@ export async function watchLocation(
       cause instanceof PolicyError
         ? cause
         : new PolicyError([{ file: location.name, message: String(cause) }])
-    if (isClosed || (error.message === lastError && !isForced)) return
+    if (polling.isClosed || (error.message === lastError && !isForced)) return
     lastError = error.message
     observer.fail(error)
   }
 
-  // Polls run one after the other, so that an older read cannot replace a newer one.
-  let lastPoll = Promise.resolve()
-  function pollInOrder(isForced = false): Promise<void> {
-    return (lastPoll = lastPoll
-      .then(() => poll(isForced))
-      .catch((cause: unknown) => reportError(cause, isForced)))
-  }
-
-  function pollLater(): void {
-    if (isClosed) return
-    timer = setTimeout(() => void pollInOrder().finally(pollLater), intervalMs)
-    timer.unref()
-  }
-
-  pollLater()
-  const unsubscribe = onReload(() => pollInOrder(true))
-  return {
-    close() {
-      isClosed = true
-      unsubscribe()
-      clearTimeout(timer)
-    },
-  }
+  const polling = pollFiles(
+    (isForced) => poll(isForced).catch((cause: unknown) => reportError(cause, isForced)),
+    intervalMs,
+  )
+  return polling
 }
 
 const expiredMessage = 'does not compile, and the last good policies have expired: everything is denied'

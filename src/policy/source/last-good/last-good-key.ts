@@ -7,7 +7,7 @@ const minKeyBytes = 32
 
 /**
  * Reads the key that authenticates last good policies, without surrounding white space. Throws if it is shorter than 32
- * bytes, or if its file is in the folder of the policies: whoever can write these could then forge them.
+ * bytes, or if its file is in the folder of the policies: a program that can write these could then forge them.
  */
 export async function readLastGoodKey({ folder, keyFile }: LastGoodSettings): Promise<Buffer> {
   const key = Buffer.from((await readFile(keyFile, 'utf8')).trim())
