@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
@@ -15,7 +15,7 @@ async function startCatalog(folder: string) {
   const settings = {
     listen: { port: 0 },
     data: { folder: 'data' },
-    accessTokenFiles: ['token', 'additional-token'],
+    accessTokenFiles: ['secret/token', 'secret/additional-token'],
   }
   await writeFile(file, stringify(settings))
   const program = startProgram(['backend', '--config', file])
@@ -46,16 +46,17 @@ async function startGateway(folder: string, upstream: string, token: string) {
   return { program, url: await program.announced(/^listening on (\S+)$/m) }
 }
 
-/** Replaces the file at once, as Kubernetes does. */
-async function replace(file: string, text: string): Promise<void> {
-  await writeFile(`${file}.new`, text)
-  await rename(`${file}.new`, file)
+/** Replaces all keys of a Secret at once, as Kubernetes does: by a symbolic link to another folder. */
+async function writeSecret(folder: string, keys: Record<string, string>): Promise<void> {
+  const version = await mkdtemp(join(folder, 'secret-'))
+  for (const [name, text] of Object.entries(keys)) await writeFile(join(version, name), text)
+  await symlink(version, join(version, 'link'))
+  await rename(join(version, 'link'), join(folder, 'secret'))
 }
 
 it('a rotation of the access token refuses no request, and ends with the old token refused', async () => {
   const folder = await temporaryFolder()
-  const [token, additional] = [join(folder, 'token'), join(folder, 'additional-token')]
-  await writeFile(token, oldToken)
+  await writeSecret(folder, { token: oldToken })
   const catalog = await startCatalog(folder)
   const direct = async (accessToken: string): Promise<number> =>
     (await fetch(catalog.url + target, { headers: { authorization: `Bearer ${accessToken}` } })).status
@@ -70,22 +71,21 @@ it('a rotation of the access token refuses no request, and ends with the old tok
     }
   })
   expect(await direct(newToken)).toBe(401)
-  await replace(additional, newToken)
+  await writeSecret(folder, { token: oldToken, 'additional-token': newToken })
   await eventually(async () => expect(await direct(newToken)).toBe(200))
   const after = await startGateway(folder, catalog.url, newToken)
   ;({ url } = after)
-  await replace(additional, oldToken)
-  await replace(token, newToken)
+  await writeSecret(folder, { token: newToken, 'additional-token': oldToken })
   before.program.signal('SIGTERM')
   expect(await before.program.ended).toMatchObject({ status: 0 })
-  await rm(additional)
+  await writeSecret(folder, { token: newToken })
   await eventually(async () => expect(await direct(oldToken)).toBe(401))
   await sleep(500)
   ending.abort()
   await Promise.all(load)
   expect([...statuses.keys()]).toEqual([200])
   expect(statuses.get(200)).toBeGreaterThan(100)
-  await replace(token, 'short')
+  await writeSecret(folder, { token: 'short' })
   await sleep(1500)
   expect(await direct(newToken)).toBe(200)
   for (const { program } of [after, catalog]) {

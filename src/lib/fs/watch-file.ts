@@ -44,7 +44,9 @@ export async function watchSource<Content>(
     if (polling.isClosed || (stamp === lastStamp && !isForced)) return
     lastStamp = stamp
     try {
-      take(await source.read())
+      const content = await source.read()
+      // Of several files, some may have been replaced during the read. The next poll reads all of them again.
+      if ((await source.stamp()) === stamp) take(content)
     } catch (cause) {
       options.onError(cause)
     }

@@ -1,7 +1,7 @@
 import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, it } from 'vitest'
-import { watchFile } from '../../../src/lib/fs/watch-file.ts'
+import { watchFile, watchSource } from '../../../src/lib/fs/watch-file.ts'
 import { eventually, makeFolder } from '../../identity/test-authenticator.ts'
 
 /** Watches a file, and collects its texts and errors. */
@@ -65,4 +65,27 @@ it('rejects if the first read fails', async () => {
   await expect(watch(path)).rejects.toThrow('ENOENT')
   await writeFile(path, 'bad')
   await expect(watch(path)).rejects.toThrow('bad')
+})
+
+it('does not take a content of several files that changed while they were read', async () => {
+  let version = 1
+  const source = {
+    stamp: () => Promise.resolve(`${version}`),
+    async read() {
+      const first = version
+      // The first read after the first change sees one file before and one after the second change.
+      if (version === 2) version = 3
+      await Promise.resolve()
+      return `${first} and ${version}`
+    },
+  }
+  const contents: string[] = []
+  const watched = await watchSource(source, (content) => contents.push(content), {
+    intervalMs: 5,
+    onError: (cause) => contents.push(String(cause)),
+  })
+  onTestFinished(() => watched.close())
+  version = 2
+  await eventually(() => expect(contents.at(-1)).toBe('3 and 3'))
+  expect(contents).toEqual(['1 and 1', '3 and 3'])
 })
