@@ -14,6 +14,8 @@ RUN npm sbom --sbom-format=cyclonedx --sbom-type=application > sbom.json
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production
+# By default, node sizes the young generation by the memory of the machine: up to 100 MB more, and hardly faster.
+ENV NODE_OPTIONS=--max-semi-space-size=8
 WORKDIR /app
 COPY --from=build /catalog-gateway/package.json /catalog-gateway/sbom.json ./
 COPY --from=build /catalog-gateway/node_modules ./node_modules

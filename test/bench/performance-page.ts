@@ -81,6 +81,8 @@ ${[...measured, ...skipped].join('\n')}
 - Medians of ${options.rounds} rounds of ${options.seconds} s; in a round, servers are measured in turn. Before each measurement, a server gets a download
   and an upload of 64 MiB, and 600 new connections with a refused request each.
 - CPU is the time of the server process with all its threads and children.
+- The gateway has the \`NODE_OPTIONS\` of the image, which bound the young generation of V8 to twice 8 MiB. Node sizes
+  it by the memory of the machine otherwise: Node 24 then needs 90 to 110 MB more here, and up to a tenth less CPU.
 - The memory under small calls is that of a server that has had nothing else since its start.
 - Before, each server is verified: it forwards bytes unchanged, with a length and in chunks of up to 100 MiB, with fast
   and slow peers; it responds with 401 and 403 as required; and neither \`..\` nor \`%24\` changes what is allowed.

@@ -38,7 +38,7 @@ export interface Http1Server {
   destroyAll(): void
 }
 
-/** Node accepts one connection per tick, and clients retry a dropped one only after a second. */
+/** Clients retry a dropped connection only after a second. */
 const backlog = 4_096
 
 export function createHttp1Server(options: Http1ServerOptions, handler: Http1ServerHandler): Http1Server {
@@ -120,6 +120,7 @@ export function createHttp1Server(options: Http1ServerOptions, handler: Http1Ser
     }
     const peer = formatPeer(socket)
     sockets.add(socket)
+    options.scheduler.onConnection()
     connectionsByAddress.set(address, others + 1)
     contextByPeer.set(peer, currentContext)
     if (tls !== undefined) handshakes.set(peer, socket)

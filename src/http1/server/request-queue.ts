@@ -1,7 +1,11 @@
 /** About as many requests as fit into the caches of a core, with everything that they allocate. */
 const defaultBatchSize = 32
+/** A share of a batch, so that a thousand new connections are accepted in a fraction of a second. */
+const shareWhileAccepting = 1 / 4
 
 export interface RequestScheduler {
+  /** To be called for each accepted connection. Node accepts one per tick: more may be waiting for the next tick. */
+  onConnection(): void
   /** Calls `start` exactly once, now or later, unless cancelled. */
   schedule(start: () => void): void
   /** Has no effect on a request that has started. */
@@ -14,16 +18,23 @@ export interface RequestScheduler {
  */
 export class RequestQueue implements RequestScheduler {
   readonly #batchSize: number
+  /** Requests to start in this tick. */
+  #limit: number
   #started = 0
   /** In order of arrival, with the time of arrival. */
   readonly #pending = new Map<() => void, number>()
 
   constructor(batchSize = defaultBatchSize) {
     this.#batchSize = batchSize
+    this.#limit = batchSize
+  }
+
+  onConnection(): void {
+    this.#limit = Math.ceil(this.#batchSize * shareWhileAccepting)
   }
 
   schedule(start: () => void): void {
-    if (this.#started < this.#batchSize && this.#pending.size === 0) this.#start(start)
+    if (this.#started < this.#limit && this.#pending.size === 0) this.#start(start)
     else this.#pending.set(start, performance.now())
   }
 
@@ -45,9 +56,11 @@ export class RequestQueue implements RequestScheduler {
   }
 
   readonly #startBatch = (): void => {
+    const limit = this.#limit
+    this.#limit = this.#batchSize
     this.#started = 0
     for (const start of this.#pending.keys()) {
-      if (this.#started === this.#batchSize) return
+      if (this.#started === limit) return
       this.#pending.delete(start)
       this.#start(start)
     }

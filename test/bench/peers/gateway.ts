@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { version } from '../../../src/version.ts'
@@ -7,10 +8,11 @@ import type { Peer } from '../peer.ts'
 import { startServer } from '../server-process.ts'
 import { writeGatewaySettings } from './gateway-settings.ts'
 
+const imageFile = fileURLToPath(new URL('../../../Dockerfile', import.meta.url))
 const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
 const pluginScript = fileURLToPath(new URL('plugin-process.ts', import.meta.url))
 
-/** The gateway as built, with all features enabled, on a version of Node. */
+/** The gateway as built, with all features enabled and the options of the image, on a version of Node. */
 export function gatewayOn(major: NodeMajor): Peer {
   const name = `gateway-${major}`
   return {
@@ -25,7 +27,8 @@ export function gatewayOn(major: NodeMajor): Peer {
       const profiling =
         profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${join(profileFolder, name)}`]
       const command = [setup.program.file, ...profiling, main, 'serve', '--config', file] as const
-      return startServer({ name, folder: setup.folder, command, port, core: setup.core })
+      const environment = { NODE_OPTIONS: await imageOptions() }
+      return startServer({ name, folder: setup.folder, command, port, core: setup.core, environment })
     },
   }
 }
@@ -43,6 +46,13 @@ export const plugin: Peer = {
     const command = [setup.program.file, pluginScript, String(port), file, 'HTTP/1.1'] as const
     return startServer({ name: 'plugin', folder: setup.folder, command, port, core: setup.core })
   },
+}
+
+/** Rejects if the image sets no NODE_OPTIONS. */
+async function imageOptions(): Promise<string> {
+  const [, options] = /^ENV NODE_OPTIONS=(.*)$/m.exec(await readFile(imageFile, 'utf8')) ?? []
+  if (options === undefined) throw new Error(`expected NODE_OPTIONS in ${imageFile}`)
+  return options
 }
 
 async function provide(major: NodeMajor) {

@@ -10,6 +10,7 @@ const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
 function manualScheduler() {
   const pending = new Set<() => void>()
   const scheduler: RequestScheduler = {
+    onConnection: () => undefined,
     schedule: (start) => void pending.add(start),
     cancel: (start) => void pending.delete(start),
   }

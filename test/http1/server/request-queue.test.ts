@@ -34,6 +34,17 @@ it('starts a new request after those that are pending', async () => {
   expect(started).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
 })
 
+it('starts a quarter of a batch in a tick that has accepted a connection, as others may be waiting', async () => {
+  const queue = new RequestQueue(8)
+  const { started } = scheduleRequests(queue, 30)
+  expect(started).toHaveLength(8)
+  queue.onConnection()
+  await endOfTick()
+  expect(started).toHaveLength(8 + 2)
+  await endOfTick()
+  expect(started).toHaveLength(8 + 2 + 8)
+})
+
 it('does not start a cancelled request, which does not count in a batch', async () => {
   const queue = new RequestQueue(1)
   const { started, starts } = scheduleRequests(queue, 3)

@@ -54,7 +54,7 @@ export const image = {
   environment: {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
     NODE_ENV: 'production',
-    NODE_OPTIONS: '--require=/dev/listen-on-pod-address.cjs',
+    NODE_OPTIONS: '--max-semi-space-size=8 --require=/dev/listen-on-pod-address.cjs',
   },
 } as const
 
