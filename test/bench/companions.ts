@@ -63,6 +63,11 @@ export const companions: readonly Companion[] = [
     what: 'CPU time over HTTP/1.1, TLS and HTTP/2: both parsers, the plugin, and plain fastify with http-proxy',
     seconds: 300,
   },
+  {
+    name: 'soak',
+    what: 'resident memory of the gateway in half an hour of a load of all kinds',
+    seconds: 1_830,
+  },
 ]
 
 /** Runs a companion; resolves to its output or to the reason of its failure. Rejects when the signal aborts. */

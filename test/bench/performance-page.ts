@@ -64,8 +64,8 @@ Written by \`npm run bench -- --write\` on ${new Date().toISOString().slice(0, 1
 
 ${table}
 
-Less is better in all rows. An empty cell means that the server cannot do this, or failed. Goals are for Node 24, a fifth more is
-accepted on Node 20; figures that miss them are bold. The other servers verify keys or tokens and a rule by path, and
+Less is better in all rows. An empty cell means that the server cannot do this, or failed. Goals are for Node 24 and newer, a
+fifth more is accepted on older versions; figures that miss them are bold. The other servers verify keys or tokens and a rule by path, and
 write a log line per request. The gateway also parses the request, applies policies, checks bodies, and audits changes.
 
 ## Servers

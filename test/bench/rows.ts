@@ -9,7 +9,7 @@ export interface Row {
   readonly what: string
   readonly workload: string
   readonly figure: keyof Sample
-  /** For Node 24; a fifth more is accepted on Node 20. `envoy`: no more than Envoy in the same round. */
+  /** For Node 24 and newer; a fifth more is accepted on older ones. `envoy`: no more than Envoy in the same round. */
   readonly goal?: number | 'envoy'
 }
 

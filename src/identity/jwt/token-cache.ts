@@ -2,8 +2,6 @@ import { LRUCache } from 'lru-cache'
 import type { Jwks } from './jwks.ts'
 import { estimateBytes, type VerifiedToken } from './verified-token.ts'
 
-/** Maximum time until a token is verified again, regardless of its lifetime. */
-const maxAcceptedMs = 5 * 60_000
 const maxForgedMs = 10_000
 const maxForged = 1000
 
@@ -29,7 +27,7 @@ interface AcceptedToken extends CacheEntry {
 export interface TokenCache {
   /** Returns a verified token that is still valid; `forged` if its signature was recently found to be invalid. */
   get(digest: string): VerifiedToken | 'forged' | undefined
-  /** Caches a verified token until it expires (in milliseconds), for at most five minutes. */
+  /** Caches a verified token until it expires: with the same keys, the result cannot change before. */
   addVerified(digest: string, accepted: AcceptedToken): void
   /** Caches for ten seconds that the signature of a token is invalid. */
   addForged(digest: string, jwks: Jwks): void
@@ -58,7 +56,7 @@ export function createTokenCache(options: TokenCacheOptions, now: () => number):
       return forgedToken !== undefined && isCurrent(forgedToken) ? 'forged' : undefined
     },
     addVerified(digest, entry) {
-      accepted.set(digest, { ...entry, expiresAtMs: Math.min(entry.expiresAtMs, now() + maxAcceptedMs) })
+      accepted.set(digest, entry)
     },
     addForged(digest, jwks) {
       const generation = jwks.current()?.generation

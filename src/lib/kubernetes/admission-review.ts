@@ -37,7 +37,7 @@ export function parseAdmissionReview(value: unknown): AdmissionRequest | undefin
   return reviewSchema.safeParse(value).data?.request
 }
 
-/** Creates the review that answers a request. */
+/** Creates the review with the response to a request. */
 export function createAdmissionReview(
   { uid }: Pick<AdmissionRequest, 'uid'>,
   { refusal, warnings }: AdmissionResult,

@@ -24,7 +24,7 @@ export interface AdmissionServerOptions {
   readonly review: (request: AdmissionRequest) => Promise<AdmissionResult>
 }
 
-/** A webhook for API servers: it answers `POST /` with an AdmissionReview, and reports its errors to nobody else. */
+/** A webhook for API servers: responds to `POST /` with an AdmissionReview. Its errors go to the API server alone. */
 export interface AdmissionServer {
   /** Closes all connections, so that clients are verified with the new certificates. */
   setCertificates(context: SecureContextOptions): void
@@ -46,7 +46,7 @@ export function createAdmissionServer({ context, review }: AdmissionServerOption
       keepAliveTimeout: 10 * timeoutMs,
     },
     (request, response) => {
-      answer(request, response, review).catch(() => response.destroy())
+      respond(request, response, review).catch(() => response.destroy())
     },
   )
   server.maxConnections = maxConnections
@@ -73,7 +73,7 @@ export function createAdmissionServer({ context, review }: AdmissionServerOption
   }
 }
 
-async function answer(
+async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   review: AdmissionServerOptions['review'],

@@ -36,10 +36,12 @@ it('identifies a token without a valid jti by its digest', async () => {
   }
 })
 
-it('verifies a cached token synchronously, with the same principal', async () => {
-  const authenticator = await open()
-  const token = await signToken(issuer.key)
+it('verifies a token once until it expires, with the same principal', async () => {
+  let ahead = 0
+  const authenticator = await open({}, () => Date.now() + ahead)
+  const token = await signToken(issuer.key, { exp: seconds() + 3_600 })
   const first = await authenticateBearer(authenticator, token)
+  ahead = 3_000_000
   const again = authenticator.authenticate({ apiKey: undefined, authorization: `bearer  ${token}` })
   expect(again).toBe(first)
   expect(authenticator.status().cachedTokens).toBe(1)
