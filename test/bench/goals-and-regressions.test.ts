@@ -11,6 +11,14 @@ it('reports a figure of the gateway that is 15 % worse relative to Envoy', () =>
   ])
 })
 
+it('reports a latency that has doubled relative to Envoy', () => {
+  const before = { 'beside-uploads-p99': { envoy: 20, 'gateway-24': 20, 'gateway-20': 20 } }
+  const now = { 'beside-uploads-p99': { envoy: 20, 'gateway-24': 39, 'gateway-20': 40 } }
+  expect(regressions(now, before)).toEqual([
+    'gateway-20: 500 small calls/s beside two 256 MiB uploads, p99 ms: 100 % worse, from 1.00 to 2.00 times envoy',
+  ])
+})
+
 it('reports no regression on a machine that is slower for both', () => {
   expect(regressions({ key: { envoy: 80, 'gateway-24': 60, plugin: 100 } }, committed)).toEqual([])
 })

