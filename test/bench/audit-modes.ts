@@ -31,12 +31,6 @@ import { quantile } from './statistics.ts'
 const modes = ['off', 'besteffort', 'durable', 'strict'] as const
 const clients = 16
 const seconds = 1
-const commit = {
-  version: 7,
-  manifest_path: 'prod/orders/_versions/7.manifest',
-  manifest_size: 4_096,
-  e_tag: 'e',
-}
 
 interface Change {
   readonly name: string
@@ -71,8 +65,6 @@ const program = join(import.meta.dirname, '../../dist/main.js')
 const folder = await mkdtemp(join(tmpdir(), 'audit-modes-'))
 
 try {
-  const commitFile = join(folder, 'commit.json')
-  await writeFile(commitFile, JSON.stringify(commit))
   const bodies = await makeBodies(folder, ['1m'])
   const table = '/v1/table/bench$small'
   const changes: readonly Change[] = [
@@ -80,7 +72,7 @@ try {
       name: 'commits',
       path: `${table}/version/create`,
       contentType: 'application/json',
-      bodyFile: commitFile,
+      bodyFile: bodies.file('commit'),
     },
     {
       name: 'uploads of 1 MiB',

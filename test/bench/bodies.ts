@@ -4,17 +4,24 @@ import { join } from 'node:path'
 import { bodySizes, downloadOf, type BodySize } from './upstream-contract.ts'
 
 export interface Bodies {
-  readonly file: (name: 'query' | `arrow-${BodySize}`) => string
+  readonly file: (name: 'query' | 'commit' | `arrow-${BodySize}`) => string
 }
 
 const batchBytes = 1024 * 1024
 
-/** Writes a small query, and Arrow streams of those sizes. */
+/** Writes a small query, a commit of a version, and Arrow streams of those sizes. */
 export async function makeBodies(parent: string, sizes: readonly BodySize[]): Promise<Bodies> {
   const folder = join(parent, 'bodies')
   await mkdir(folder)
   const query = { k: 10, vector: [0.25, 0.5, 0.75, 1], columns: ['id', 'name'], filter: 'id > 7' }
   await writeFile(join(folder, 'query'), JSON.stringify(query))
+  const commit = {
+    version: 7,
+    manifest_path: 'prod/orders/_versions/7.manifest',
+    manifest_size: 4_096,
+    e_tag: 'e',
+  }
+  await writeFile(join(folder, 'commit'), JSON.stringify(commit))
   for (const size of sizes) await writeFile(join(folder, `arrow-${size}`), arrowStream(bodySizes[size]))
   return { file: (name) => join(folder, name) }
 }

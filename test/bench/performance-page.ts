@@ -28,6 +28,8 @@ export interface MachineState {
   readonly stolen: number
 }
 
+/** Of the section with findings, which no run of the bench makes. */
+const headingByHand = '## What bounds it'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 export function machineNow(): MachineState {
@@ -41,10 +43,15 @@ export function machineNow(): MachineState {
   return { load: loadavg()[0] ?? 0, busy, stolen }
 }
 
-/** Writes `docs/performance.md` with the table, and the medians that later runs are compared with. */
+/**
+ * Writes `docs/performance.md` with the table, and the medians that later runs are compared with. The last section of the
+ * page is written by hand, and preserved.
+ */
 export async function writePage(table: string, medians: Medians, context: PageContext): Promise<void> {
   const files = ['docs/performance.md', 'test/bench/medians.json']
-  await writeFile(`${root}${files[0]}`, formatPage(table, context))
+  const before = readFileSync(`${root}${files[0]}`, 'utf8')
+  const byHand = before.slice(before.indexOf(`\n${headingByHand}\n`))
+  await writeFile(`${root}${files[0]}`, formatPage(table, context) + byHand)
   await writeFile(`${root}${files[1]}`, JSON.stringify(medians))
   await promisify(execFile)(`${root}node_modules/.bin/oxfmt`, files, { cwd: root })
 }
@@ -73,25 +80,6 @@ and refusals.
 
 ${[...measured, ...skipped].join('\n')}
 
-## What bounds it
-
-Measured in three runs in November 2026, on Node 24 unless stated otherwise:
-
-- **Small calls:** two fifths of the CPU time are system calls for two sockets and the log, about as much as in HAProxy. The
-  rest is spread over the sockets of Node and all stages: no function of the gateway takes more than 2.5 %.
-- **Refusals:** a quarter of the CPU time is the audit log, which links each refusal to the record before it by its hash. No
-  other server here audits.
-- **1,000 connections:** Node accepts one connection per tick. After other workloads, the last of a thousand new ones
-  wait up to half a second longer on Node 20 and 22; in repetitions of this workload alone, p99 is 75 to 230 ms there.
-- **Beside bulk:** upstream and load share one core. Without a server in between, p99 is 34 to 44 ms beside downloads and 9 to
-  11 ms beside uploads, and that of one server changes by a factor of two to three from run to run.
-- **Memory:** a gateway that has just started has 118 (Node 20) to 136 MB (Node 24), of which 40 to 55 MB are Node itself. After
-  a collection, 35 MB of objects are alive. The rest is garbage, which V8 collects late on a machine with much memory. In a
-  container with the limit of the chart, 1 GiB, it collects earlier: 143 (Node 20) and 173 MB (Node 24) under small calls, 161
-  and 202 MB after bulk.
-- **Growth:** none. In half an hour of all kinds of requests at once (\`npm run bench -- --only soak\`, 3,200,000 requests), the
-  memory fell from 224 to 164 MB on Node 20, from 328 to 202 MB on 22, from 350 to 228 MB on 24, and from 282 to 219 MB on 26.
-
 ## Method
 
 - Machine: ${machine[0]?.model.trim()}, ${machine.length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release().split('-')[0]}.
@@ -101,9 +89,7 @@ Measured in three runs in November 2026, on Node 24 unless stated otherwise:
 - Medians of ${options.rounds} rounds of ${options.seconds} s; in a round, servers are measured in turn. Before each measurement, a server gets a download
   and an upload of 64 MiB, and 600 new connections with a refused request each.
 - CPU is the time of the server process with all its threads and children.
-- The gateway has the \`NODE_OPTIONS\` of the image, which bound the young generation of V8 to twice 8 MiB. Node sizes
-  it by the memory of the machine otherwise: Node 24 then needs 90 to 110 MB more here, and up to a tenth less CPU. Node 20
-  needs 20 to 40 MB more with its default of 16 MiB, and a tenth less CPU for small calls.
+- The gateway has the \`NODE_OPTIONS\` of the image, which bound the young generation of V8.
 - The memory under small calls is that of a server that has had nothing else since its start.
 - Before, each server is verified: it forwards bytes unchanged, with a length and in chunks of up to 100 MiB, with fast
   and slow peers; it responds with 401 and 403 as required; and neither \`..\` nor \`%24\` changes what is allowed.

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -47,19 +47,11 @@ const minutes = Number(options.minutes)
 const parts = 6
 const transferKinds: readonly Transfer[] = ['download', 'upload', 'upload-chunked']
 const smallWorkloads = workloads.filter((each) => each.kind === 'small')
-const commit = {
-  version: 7,
-  manifest_path: 'prod/orders/_versions/7.manifest',
-  manifest_size: 4_096,
-  e_tag: 'e',
-}
 const folder = await mkdtemp(join(tmpdir(), 'soak-'))
 
 try {
   const callers = await makeCallers(folder, 10_000)
   const bodies = await makeBodies(folder, ['64m'])
-  const commitFile = join(folder, 'commit.json')
-  await writeFile(commitFile, JSON.stringify(commit))
   const upstream = await startUpstream(folder, undefined, ['64m'])
   const load: LoadSetup = { callers, bodies, core: undefined, signal: new AbortController().signal }
   const transfers = new Transfers(bodies, callers)
@@ -79,7 +71,7 @@ try {
   await Promise.all(
     gateways.map(async (gateway: Soaked) => {
       while (elapsedMinutes() < minutes) {
-        await runLap(gateway, { load, transfers, commitFile })
+        await runLap(gateway, { load, transfers })
         const memory = residentMemory(gateway.server.pid) / 1e6
         gateway.laps.push({ minute: elapsedMinutes(), memory })
         await gateway.server.emptyLog()
@@ -95,13 +87,12 @@ try {
 interface LapSetup {
   readonly load: LoadSetup
   readonly transfers: Transfers
-  readonly commitFile: string
 }
 
 async function runLap(gateway: Soaked, setup: LapSetup): Promise<void> {
   const { port } = gateway.server
   const small = smallWorkloads.map((workload) => () => sendSmall(workload, port, setup.load))
-  for (const [index, send] of [...small, () => sendCommits(port, setup)].entries()) {
+  for (const [index, send] of [...small, () => sendCommits(port, setup.load)].entries()) {
     const transfer = transferKinds[index % transferKinds.length] ?? 'download'
     let isOver = false
     const [requests] = await Promise.all([
@@ -119,14 +110,14 @@ async function sendSmall(workload: SmallWorkload, port: number, load: LoadSetup)
   return requests
 }
 
-async function sendCommits(port: number, { load, commitFile }: LapSetup): Promise<number> {
+async function sendCommits(port: number, { callers, bodies }: LoadSetup): Promise<number> {
   const { requests, refused, broken } = await runWrk({
     connections: 16,
     seconds: 1,
-    headers: [`x-api-key: ${load.callers.apiKey}`, 'content-type: application/json'],
+    headers: [`x-api-key: ${callers.apiKey}`, 'content-type: application/json'],
     url: `http://127.0.0.1:${port}/v1/table/bench$small/version/create`,
     core: undefined,
-    environment: { BENCH_BODY_FILE: commitFile },
+    environment: { BENCH_BODY_FILE: bodies.file('commit') },
   })
   if (refused + broken > 0) throw new Error(`${refused + broken} commits of ${requests} failed`)
   return requests

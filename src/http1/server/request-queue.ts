@@ -1,7 +1,7 @@
 /** About as many requests as fit into the caches of a core, with everything that they allocate. */
 const defaultBatchSize = 32
-/** A share of a batch, so that a thousand new connections are accepted in a fraction of a second. */
-const shareWhileAccepting = 1 / 4
+/** Ratio of a batch that starts in a tick with a new connection: a thousand of them must not wait for a second. */
+const acceptingRatio = 1 / 4
 
 export interface RequestScheduler {
   /** To be called for each accepted connection. Node accepts one per tick: more may be waiting for the next tick. */
@@ -18,7 +18,7 @@ export interface RequestScheduler {
  */
 export class RequestQueue implements RequestScheduler {
   readonly #batchSize: number
-  /** Requests to start in this tick. */
+  /** Maximum number of requests that start in the current tick. */
   #limit: number
   #started = 0
   /** In order of arrival, with the time of arrival. */
@@ -30,7 +30,7 @@ export class RequestQueue implements RequestScheduler {
   }
 
   onConnection(): void {
-    this.#limit = Math.ceil(this.#batchSize * shareWhileAccepting)
+    this.#limit = Math.ceil(this.#batchSize * acceptingRatio)
   }
 
   schedule(start: () => void): void {

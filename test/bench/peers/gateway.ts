@@ -1,14 +1,13 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { version } from '../../../src/version.ts'
 import { freePort } from '../../support/free-port.ts'
+import { readImageNodeOptions } from '../../support/image-node-options.ts'
 import { fetchNode, type NodeMajor } from '../fetched-programs.ts'
 import type { Peer } from '../peer.ts'
 import { startServer } from '../server-process.ts'
 import { writeGatewaySettings } from './gateway-settings.ts'
 
-const imageFile = fileURLToPath(new URL('../../../Dockerfile', import.meta.url))
 const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
 const pluginScript = fileURLToPath(new URL('plugin-process.ts', import.meta.url))
 
@@ -27,7 +26,7 @@ export function gatewayOn(major: NodeMajor): Peer {
       const profiling =
         profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${join(profileFolder, name)}`]
       const command = [setup.program.file, ...profiling, main, 'serve', '--config', file] as const
-      const environment = { NODE_OPTIONS: await imageOptions() }
+      const environment = { NODE_OPTIONS: readImageNodeOptions() }
       return startServer({ name, folder: setup.folder, command, port, core: setup.core, environment })
     },
   }
@@ -46,13 +45,6 @@ export const plugin: Peer = {
     const command = [setup.program.file, pluginScript, String(port), file, 'HTTP/1.1'] as const
     return startServer({ name: 'plugin', folder: setup.folder, command, port, core: setup.core })
   },
-}
-
-/** Rejects if the image sets no NODE_OPTIONS. */
-async function imageOptions(): Promise<string> {
-  const [, options] = /^ENV NODE_OPTIONS=(.*)$/m.exec(await readFile(imageFile, 'utf8')) ?? []
-  if (options === undefined) throw new Error(`expected NODE_OPTIONS in ${imageFile}`)
-  return options
 }
 
 async function provide(major: NodeMajor) {

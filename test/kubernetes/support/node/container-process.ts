@@ -5,6 +5,7 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { readImageNodeOptions } from '../../../support/image-node-options.ts'
 
 export interface Mount {
   readonly source: string
@@ -54,7 +55,7 @@ export const image = {
   environment: {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
     NODE_ENV: 'production',
-    NODE_OPTIONS: '--max-semi-space-size=8 --require=/dev/listen-on-pod-address.cjs',
+    NODE_OPTIONS: `${readImageNodeOptions()} --require=/dev/listen-on-pod-address.cjs`,
   },
 } as const
 
